@@ -1,0 +1,5 @@
+"""`python -m daemon` is `soul`."""
+
+from daemon.cli import main
+
+main()
