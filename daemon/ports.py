@@ -13,7 +13,7 @@ from typing import Protocol
 
 from daemon.perception import Audience, ConversationKey, Perception, Place
 
-# -- time ---------------------------------------------------------------------------------------------------------------
+# -- time ------------------------------------------------------------------------------------------------------------
 
 
 class Clock(Protocol):
@@ -29,7 +29,7 @@ class Clock(Protocol):
         """Wait; zero or less gives other tasks a turn."""
 
 
-# -- models -------------------------------------------------------------------------------------------------------------
+# -- models ----------------------------------------------------------------------------------------------------------
 
 
 class ModelRole(StrEnum):
@@ -108,7 +108,7 @@ class LLM(Protocol):
         """The prefixed id of the model that answers for a role, e.g. `anthropic/claude-sonnet-5-5`."""
 
 
-# -- what arrives -------------------------------------------------------------------------------------------------------
+# -- what arrives ----------------------------------------------------------------------------------------------------
 
 
 class Source(StrEnum):
@@ -192,17 +192,24 @@ class Intake(Protocol):
     async def accept(self, arrival: Utterance | Revision | Withdrawal | Feedback) -> Acceptance:
         """Store an arrival once. Raises StoreError when it could not be stored: do not acknowledge then."""
 
-    async def watermark(self, soul: str, workspace: str, channel: str) -> str | None:
-        """The newest ts of this channel known to be stored, or None when it was never heard."""
+    async def heard_until(self, soul: str, workspace: str) -> str | None:
+        """The ts up to which the platform was surely heard without a gap, or None before the first connection.
+
+        Catch-up reads every channel from here. It is one mark for the whole workspace and moves only by `confirm_heard`,
+        never by a live message: a message that arrives after a gap says nothing about those lost in it.
+        """
+
+    async def confirm_heard(self, soul: str, workspace: str, ts: str) -> None:
+        """Move the mark forward: called after a finished catch-up and, now and then, while connected without a gap."""
 
     async def open_threads(self, soul: str, workspace: str, since_ms: int, limit: int) -> tuple[ConversationKey, ...]:
         """Threads that the soul takes part in and that were alive since a time, newest first."""
 
     async def known_channels(self, soul: str, workspace: str, limit: int) -> tuple[str, ...]:
-        """Channels with a watermark, most recently heard first."""
+        """Channels and DMs in which the soul was ever addressed, most recently heard first."""
 
 
-# -- people -------------------------------------------------------------------------------------------------------------
+# -- people ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +232,7 @@ class Gate(Protocol):
         """Decide by platform ids and settings alone. Raises NotDelivered when the platform can't be asked just now."""
 
 
-# -- what leaves --------------------------------------------------------------------------------------------------------
+# -- what leaves -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +242,8 @@ class Post:
     `key` never repeats and travels in the message's metadata. `body` is markdown, at most one message long. `reply_to`
     is the ts of the thread to post under, empty for the timeline. `recipient` is whom it answers. `draft` is the
     platform's id of a message that already shows part of the text and is to be finished rather than posted anew;
-    `not_before` is a ts that a message with this key is surely younger than. `last` marks the final part of a reply.
+    `not_before` is a ts that a message with this key is surely younger than. `drafting` says that a draft may have been
+    opened whose id was lost. `last` marks the final part of a reply.
     """
 
     key: str
@@ -247,6 +255,15 @@ class Post:
     part: int = 0
     last: bool = True
     draft: str | None = None
+    drafting: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a look-up in the platform's history found: the message's id, and whether it is the whole post or only a draft."""
+
+    ts: str
+    finished: bool
 
 
 class Speech(Protocol):
@@ -308,17 +325,18 @@ class Channel(Gate, Protocol):
         DeliveryUncertain (look first) or ChannelRefused (will never be accepted).
         """
 
-    async def find(self, post: Post) -> str | None:
-        """Look a post up by its key, or an unfinished draft of ours, in the platform's own history; None: surely absent.
+    async def find(self, post: Post) -> Found | None:
+        """Look a post up by its key in the platform's own history; None: surely absent.
 
-        Raises DeliveryUncertain when the history can't be read.
+        With `post.drafting` an unfinished message of ours in that thread, younger than `not_before` and without a key,
+        counts as its draft. Raises DeliveryUncertain when the history can't be read.
         """
 
     async def overheard(self, perception: Perception, limit: int) -> tuple[Overheard, ...]:
         """What was said in the perception's thread before it, oldest first; empty where there is no thread."""
 
 
-# -- telemetry ----------------------------------------------------------------------------------------------------------
+# -- telemetry -------------------------------------------------------------------------------------------------------
 
 
 class Emit(Protocol):
@@ -330,7 +348,7 @@ class Emit(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LLMCall:
-    """One model call, as the row in `llm_calls` tells it; `latency_ms` from request to end, `first_ms` to the first text."""
+    """One model call as `llm_calls` tells it; `latency_ms` from request to end, `first_ms` to the first text."""
 
     trace_id: str
     role: ModelRole
