@@ -1,0 +1,59 @@
+"""Cuts secrets out of text: known values, however they were split or encoded, then whatever looks like a key."""
+
+import re
+from collections.abc import Iterable
+
+REDACTED = "[redacted]"
+
+_SHORTEST_SECRET = 4  # anything shorter is a word, and cutting it would make every line unreadable
+_TELLING_PREFIX = 12  # so many first characters betray a secret that somebody else cut short
+
+# What may stand between two characters of a secret that was wrapped, quoted or shown by repr().
+_GAP = (
+    r"(?:[\s\u200b-\u200f\u2060\ufeff]"
+    r"|\\{1,8}(?:[nrtvf]|x[0-9a-f]{2}|u[0-9a-f]{4})"
+    r"|%(?:25){0,3}(?:20|0[9ad])"
+    r")*\\{0,8}"
+)
+_REST_OF_IT = r"[^\s\"'<>&,;)}\]]*"
+
+_LOOKS_LIKE_A_KEY = re.compile(
+    r"""
+      (?:xox[a-z]|xapp)(?:\.xox[a-z])?-[\w-]{6,}        # Slack tokens
+    | \b(?:sk|pk|rk)-[\w-]{12,}                         # Anthropic, OpenAI, OpenRouter
+    | \bgsk_\w{12,}                                     # Groq
+    | hooks\.slack\.com/[\w/-]+                         # incoming webhooks and workflow triggers
+    | (?<=\bticket=)[\w.~%-]+                           # the key inside a Socket Mode address
+    | (?<=\bBearer\s)[\w.~+/=-]{8,}
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+class Redactor:
+    """Replaces secrets by `[redacted]`; a call never raises for any text and never shows part of a known secret."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        known = sorted({secret.strip() for secret in secrets}, key=len, reverse=True)
+        usable = [secret for secret in known if len(secret) >= _SHORTEST_SECRET]
+        shapes = [_shape(secret) for secret in usable]
+        shapes += [_shape(secret[:_TELLING_PREFIX]) + _REST_OF_IT for secret in usable if len(secret) > _TELLING_PREFIX]
+        self._known = re.compile("|".join(shapes), re.IGNORECASE) if shapes else None
+
+    def __call__(self, text: str) -> str:
+        """The text without its secrets."""
+        if self._known is not None:
+            text = self._known.sub(REDACTED, text)
+        return _LOOKS_LIKE_A_KEY.sub(REDACTED, text)
+
+
+def _shape(secret: str) -> str:
+    """A pattern for a secret that may be broken by white space, escaped, or percent-encoded up to a few times."""
+    return _GAP.join(_either(char) for char in secret)
+
+
+def _either(char: str) -> str:
+    plain = re.escape(char)
+    encoded = "".join(f"%{byte:02x}" for byte in char.encode("utf-8", "surrogatepass"))
+    forms = {plain, encoded.replace("%", "%(?:25){0,3}")}
+    return f"(?:{'|'.join(sorted(forms))})"
