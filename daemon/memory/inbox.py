@@ -5,6 +5,7 @@ kept as well, so that a repeated edit or button is told from a new one (design, 
 """
 
 from daemon.memory.database import Database, Transaction
+from daemon.memory.records import ASIDE
 from daemon.perception import ConversationKey
 from daemon.ports import Acceptance, Clock, Emit, Feedback, Revision, Utterance, Withdrawal
 
@@ -135,7 +136,7 @@ async def _hear(transaction: Transaction, said: Utterance, now: int) -> tuple[Ac
         if row is None or not row["taking_part"]:
             return Acceptance.IGNORED, "not addressed"
         if said.to_others:
-            state, reason = "ignored", "people talk to each other"
+            state, reason = "ignored", ASIDE
     await transaction.run(
         """
         INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)
@@ -239,9 +240,8 @@ async def _take_feedback(transaction: Transaction, given: Feedback, now: int) ->
     row = await transaction.one(
         """
         INSERT INTO feedback (outbox, actor, value, given_ms)
-        SELECT id, :actor, :value, :now FROM outbox
-        WHERE soul = :soul AND workspace = :workspace AND platform_ts = :ts
-          AND conversation LIKE :soul || '/' || :workspace || '/' || :channel || '/%'
+        SELECT o.id, :actor, :value, :now FROM outbox o JOIN conversations c ON c.id = o.conversation
+        WHERE o.soul = :soul AND o.workspace = :workspace AND c.channel = :channel AND o.platform_ts = :ts
         ON CONFLICT (outbox, actor) DO UPDATE SET value = excluded.value, given_ms = excluded.given_ms
         RETURNING outbox
         """,

@@ -1,0 +1,193 @@
+"""The one transaction that ends a cycle: state, turns, posts, jobs and spending stand or fall together."""
+
+import json
+
+from daemon.errors import LostLease
+from daemon.memory.conversations import require_claim
+from daemon.memory.database import Database, Transaction
+from daemon.memory.records import CycleEffect, Delivery, Worker
+from daemon.ports import Clock, LLMCall
+
+STALE = "too old to answer"
+
+
+class Superseded(LostLease):
+    """A claimed message was edited or withdrawn while it was being answered; nothing was written, begin again."""
+
+
+class Commits:
+    """The end of cycles run by one worker."""
+
+    def __init__(self, database: Database, clock: Clock, worker: Worker) -> None:
+        self._database = database
+        self._clock = clock
+        self._worker = worker
+
+    async def commit(self, effect: CycleEffect) -> Delivery | None:
+        """End a cycle: everything it did becomes lasting at once, and its first post comes back claimed for sending.
+
+        None: there is nothing to send, or an earlier post of the conversation has to go first. Raises LostLease when
+        somebody else owns the conversation by now and Superseded when a message changed under the reply; either way
+        nothing is written.
+        """
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> Delivery | None:
+            await require_claim(transaction, effect.claim)
+            await _require_unchanged(transaction, effect)
+            await _settle_inbox(transaction, effect, now)
+            await _store_turns(transaction, effect, now)
+            await self._store_posts(transaction, effect, now)
+            await self._store_jobs(transaction, effect, now)
+            await store_calls(transaction, effect.calls)
+            await transaction.run(
+                """
+                UPDATE conversations SET version = version + 1, process = :process, last_ms = :now, lease_owner = '',
+                       lease_until = 0, taking_part = CASE WHEN :spoke THEN 1 ELSE taking_part END WHERE id = :id
+                """,
+                process=effect.process,
+                now=now,
+                spoke=bool(effect.parts),
+                id=str(effect.claim.conversation),
+            )
+            return await self._claim_first_post(transaction, effect, now)
+
+        return await self._database.write(unit)
+
+    async def _store_posts(self, transaction: Transaction, effect: CycleEffect, now: int) -> None:
+        claim = effect.claim
+        if not effect.parts:
+            await transaction.run(
+                """
+                UPDATE outbox SET state = 'dropped', reason = 'the message it answered is gone', settled_ms = :now
+                WHERE conversation = :id AND state = 'drafting'
+                """,
+                now=now,
+                id=str(claim.conversation),
+            )
+        for part, body in enumerate(effect.parts):
+            await transaction.run(
+                """
+                INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient,
+                                    posted_after, audience, state, created_ms)
+                VALUES (:id, :conversation, :soul, :workspace, :part, :last, :body, :reply_to, :recipient,
+                        :posted_after, :audience, 'pending', :now)
+                ON CONFLICT (id) DO UPDATE SET state = 'pending', body = excluded.body, last = excluded.last
+                """,
+                id=claim.key(part),
+                conversation=str(claim.conversation),
+                soul=self._worker.soul,
+                workspace=self._worker.workspace,
+                part=part,
+                last=int(part == len(effect.parts) - 1),
+                body=body,
+                reply_to=effect.reply_to,
+                recipient=effect.recipient,
+                posted_after=effect.posted_after,
+                audience=str(claim.audience),
+                now=now,
+            )
+
+    async def _claim_first_post(self, transaction: Transaction, effect: CycleEffect, now: int) -> Delivery | None:
+        if not effect.parts:
+            return None
+        row = await transaction.one(
+            """
+            UPDATE outbox SET state = 'sending', attempts = 1, gen = gen + 1, lease_owner = :owner, lease_until = :until
+            WHERE id = :id AND NOT EXISTS (
+              SELECT 1 FROM outbox e WHERE e.conversation = outbox.conversation AND e.seq < outbox.seq
+                                       AND e.state IN ('pending', 'sending')) RETURNING *
+            """,
+            owner=self._worker.id,
+            until=now + self._worker.lease_ms,
+            id=effect.claim.key(0),
+        )
+        return Delivery.from_row(row, doubtful=False) if row else None
+
+    async def _store_jobs(self, transaction: Transaction, effect: CycleEffect, now: int) -> None:
+        for kind in effect.jobs:
+            await transaction.run(
+                """
+                INSERT INTO jobs (kind, conversation, soul, workspace, state, created_ms)
+                VALUES (:kind, :conversation, :soul, :workspace, 'ready', :now) ON CONFLICT DO NOTHING
+                """,
+                kind=kind,
+                conversation=str(effect.claim.conversation),
+                soul=self._worker.soul,
+                workspace=self._worker.workspace,
+                now=now,
+            )
+
+
+async def _require_unchanged(transaction: Transaction, effect: CycleEffect) -> None:
+    rows = await transaction.rows(
+        "SELECT id, revision FROM inbox WHERE conversation = :id AND state = 'claimed'",
+        id=str(effect.claim.conversation),
+    )
+    if {(row["id"], row["revision"]) for row in rows} != {(one.id, one.revision) for one in effect.claim.heard}:
+        raise Superseded("a message changed while it was being answered", hint="nothing to do: it is answered anew")
+
+
+async def _settle_inbox(transaction: Transaction, effect: CycleEffect, now: int) -> None:
+    for one in effect.answered:
+        await transaction.run(
+            """
+            UPDATE inbox SET state = 'answered', reason = '', answered_by = :key, settled_ms = :now WHERE id = :id
+            """,
+            key=effect.claim.key(0),
+            now=now,
+            id=one.id,
+        )
+    for row_id, reason in effect.ignored.items():
+        await transaction.run(
+            "UPDATE inbox SET state = :state, reason = :reason, settled_ms = :now WHERE id = :id",
+            state="stale" if reason == STALE else "ignored",
+            reason=reason,
+            now=now,
+            id=row_id,
+        )
+
+
+async def _store_turns(transaction: Transaction, effect: CycleEffect, now: int) -> None:
+    for turn in effect.turns:
+        await transaction.run(
+            """
+            INSERT INTO turns (conversation, speaker, actor, name, ts, body, thought, audience, trace_id, said_ms)
+            VALUES (:conversation, :speaker, :actor, :name, :ts, :body, :thought, :audience, :trace_id, :now)
+            """,
+            conversation=str(effect.claim.conversation),
+            speaker=turn.speaker,
+            actor=turn.actor,
+            name=turn.name,
+            ts=turn.ts,
+            body=turn.body,
+            thought=json.dumps(turn.thought, ensure_ascii=False, sort_keys=True),
+            audience=str(effect.claim.audience),
+            trace_id=effect.trace_id,
+            now=now,
+        )
+
+
+async def store_calls(transaction: Transaction, calls: tuple[LLMCall, ...]) -> None:
+    """Add model calls to the ledger."""
+    for call in calls:
+        await transaction.run(
+            """
+            INSERT INTO llm_calls (trace_id, role, step, model, tokens_in, tokens_cached, tokens_out, cost_usd,
+                                   started_ms, first_ms, latency_ms, outcome)
+            VALUES (:trace_id, :role, :step, :model, :tokens_in, :tokens_cached, :tokens_out, :cost_usd,
+                    :started_ms, :first_ms, :latency_ms, :outcome)
+            """,
+            trace_id=call.trace_id,
+            role=call.role,
+            step=call.step,
+            model=call.model,
+            tokens_in=call.tokens_in,
+            tokens_cached=call.tokens_cached,
+            tokens_out=call.tokens_out,
+            cost_usd=call.cost_usd,
+            started_ms=call.started_ms,
+            first_ms=call.first_ms,
+            latency_ms=call.latency_ms,
+            outcome=call.outcome,
+        )

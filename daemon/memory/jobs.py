@@ -1,0 +1,108 @@
+"""What is to be done after a reply: durable, claimed with a lease, tried a few times, then parked with its reason."""
+
+from dataclasses import dataclass
+
+from daemon.memory.commits import store_calls
+from daemon.memory.database import Database, Transaction
+from daemon.memory.records import Worker
+from daemon.perception import ConversationKey
+from daemon.ports import Clock, LLMCall
+
+TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A claimed job; `kind` names the subprocess."""
+
+    seq: int
+    kind: str
+    conversation: ConversationKey
+    gen: int
+    attempts: int
+
+
+class Jobs:
+    """Jobs of one worker."""
+
+    def __init__(self, database: Database, clock: Clock, worker: Worker) -> None:
+        self._database = database
+        self._clock = clock
+        self._worker = worker
+
+    async def claim_next(self) -> Job | None:
+        """Claim the next job that is due; None: nothing to do."""
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> Job | None:
+            row = await transaction.one(
+                """
+                UPDATE jobs SET state = 'running', attempts = attempts + 1, gen = gen + 1, lease_owner = :owner,
+                                lease_until = :until
+                WHERE seq = (SELECT seq FROM jobs WHERE soul = :soul AND workspace = :workspace AND not_before <= :now
+                               AND (state = 'ready' OR (state = 'running' AND lease_until <= :now))
+                             ORDER BY seq LIMIT 1) RETURNING *
+                """,
+                owner=self._worker.id,
+                until=now + self._worker.lease_ms * 4,  # a job calls models; a later claim only repeats its work
+                soul=self._worker.soul,
+                workspace=self._worker.workspace,
+                now=now,
+            )
+            if row is None:
+                return None
+            return Job(
+                seq=row["seq"],
+                kind=row["kind"],
+                conversation=ConversationKey.parse(row["conversation"]),
+                gen=row["gen"],
+                attempts=row["attempts"],
+            )
+
+        return await self._database.write(unit)
+
+    async def next_due_ms(self) -> int | None:
+        """When the next job may be tried; None: there is none."""
+
+        async def unit(transaction: Transaction) -> int | None:
+            row = await transaction.one(
+                """
+                SELECT min(CASE WHEN state = 'running' THEN lease_until ELSE not_before END) AS due FROM jobs
+                WHERE soul = :soul AND workspace = :workspace AND state IN ('ready', 'running')
+                """,
+                soul=self._worker.soul,
+                workspace=self._worker.workspace,
+            )
+            return row["due"] if row else None
+
+        return await self._database.read(unit)
+
+    async def finish(self, job: Job, calls: tuple[LLMCall, ...]) -> None:
+        """The job is done; its model calls go to the ledger. Somebody else's claim is left alone."""
+        await self._settle(job, "done", "", 0, calls)
+
+    async def fail(self, job: Job, reason: str, calls: tuple[LLMCall, ...]) -> None:
+        """Try again with growing pauses, or park it as dead after TRIES attempts."""
+        wait_ms = int(1000 * 5 * 2 ** (job.attempts - 1))
+        state = "ready" if job.attempts < TRIES else "dead"
+        await self._settle(job, state, reason, self._clock.now_ms() + wait_ms, calls)
+
+    async def _settle(self, job: Job, state: str, reason: str, not_before: int, calls: tuple[LLMCall, ...]) -> None:
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> None:
+            await store_calls(transaction, calls)
+            await transaction.run(
+                """
+                UPDATE jobs SET state = :state, reason = :reason, not_before = :not_before, lease_until = 0,
+                                lease_owner = '', settled_ms = :now WHERE seq = :seq AND gen = :gen
+                """,
+                state=state,
+                reason=reason,
+                not_before=not_before,
+                now=now,
+                seq=job.seq,
+                gen=job.gen,
+            )
+
+        await self._database.write(unit)

@@ -1,0 +1,187 @@
+"""The values that go into and come out of memory.db: claims, turns, posts on their way, one cycle's whole effect."""
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from daemon.perception import Audience, ConversationKey, Modality, Perception, Place
+from daemon.ports import LLMCall, Post, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """One daemon at work for one soul in one workspace; its claims hold `lease_ms` without a sign of life."""
+
+    id: str
+    soul: str
+    workspace: str
+    lease_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One claimed inbox row. `revision` counts edits: a commit is refused when it has changed meanwhile."""
+
+    id: str
+    conversation: ConversationKey
+    ts: str
+    actor: str
+    body: str
+    place: Place
+    audience: Audience
+    source: Source
+    received_ms: int
+    revision: int
+    attempts: int
+
+    @classmethod
+    def from_row(cls, row: sqlite3.Row) -> "Heard":
+        """Read an `inbox` row."""
+        return cls(
+            id=row["id"],
+            conversation=ConversationKey.parse(row["conversation"]),
+            ts=row["ts"],
+            actor=row["actor"],
+            body=row["body"],
+            place=Place(row["place"]),
+            audience=Audience.parse(row["audience"]),
+            source=Source(row["source"]),
+            received_ms=row["received_ms"],
+            revision=row["revision"],
+            attempts=row["attempts"],
+        )
+
+    def perception(self, *, name: str = "", late: bool = False) -> Perception:
+        """The row as the mind perceives it."""
+        return Perception(
+            id=self.id,
+            conversation=self.conversation,
+            modality=Modality.WORDS,
+            content=self.body,
+            source=self.actor,
+            audience=self.audience,
+            place=self.place,
+            ts=self.ts,
+            received_ms=self.received_ms,
+            name=name,
+            late=late,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A reply that was begun visibly before its cycle committed; `ts` is None when the platform's answer was lost."""
+
+    key: str
+    ts: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to run one cycle on a conversation, fenced by `gen`: whoever claims next bumps it."""
+
+    conversation: ConversationKey
+    owner: str
+    gen: int
+    version: int
+    process: str
+    audience: Audience
+    heard: tuple[Heard, ...]
+    draft: Draft | None = None
+
+    def key(self, part: int) -> str:
+        """The outbox key of a part of this cycle's reply; the same for whoever repeats the cycle."""
+        return f"{self.conversation}@{self.version + 1}#{part}"
+
+
+class Speaks(StrEnum):
+    """Who said a turn."""
+
+    PERSON = "person"
+    SOUL = "soul"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A record of what was said. `thought` is private to the soul; `ts` is of the message said or answered."""
+
+    speaker: Speaks
+    actor: str
+    name: str
+    ts: str
+    body: str
+    thought: Mapping[str, object] = field(default_factory=dict)
+    seq: int = 0
+
+    @classmethod
+    def from_row(cls, row: sqlite3.Row) -> "Turn":
+        """Read a `turns` row."""
+        return cls(
+            speaker=Speaks(row["speaker"]),
+            actor=row["actor"],
+            name=row["name"],
+            ts=row["ts"],
+            body=row["body"],
+            thought=json.loads(row["thought"]),
+            seq=row["seq"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CycleEffect:
+    """Everything lasting that one cycle did: words heard and said, the reply's parts, jobs and model calls.
+
+    `answered` are the rows that end here; `ignored` maps a row's id to the reason why it gets no reply.
+    """
+
+    claim: Claim
+    trace_id: str
+    process: str
+    turns: tuple[Turn, ...]
+    parts: tuple[str, ...]
+    reply_to: str
+    recipient: str
+    posted_after: str
+    answered: tuple[Heard, ...]
+    ignored: Mapping[str, str] = field(default_factory=dict)
+    jobs: tuple[str, ...] = ()
+    calls: tuple[LLMCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A post claimed for sending. `doubtful`: an earlier attempt may have gone through, so look before sending."""
+
+    post: Post
+    gen: int
+    doubtful: bool
+    created_ms: int
+    attempts: int
+
+    @classmethod
+    def from_row(cls, row: sqlite3.Row, *, doubtful: bool) -> "Delivery":
+        """Read an `outbox` row that has just been claimed."""
+        return cls(
+            post=Post(
+                key=row["id"],
+                conversation=ConversationKey.parse(row["conversation"]),
+                body=row["body"],
+                reply_to=row["reply_to"],
+                recipient=row["recipient"],
+                not_before=row["posted_after"],
+                part=row["part"],
+                last=bool(row["last"]),
+                draft=row["platform_ts"],
+                drafting=row["reason"] == DRAFT_LOST,
+            ),
+            gen=row["gen"],
+            doubtful=doubtful,
+            created_ms=row["created_ms"],
+            attempts=row["attempts"],
+        )
+
+
+DRAFT_LOST = "draft opened, its id unknown"
+ASIDE = "people talk to each other"
