@@ -59,7 +59,7 @@ class Discretion:
         self._redact = redact
 
     def fields(self, fields: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-        """The fields that may be seen, their text still to be escaped. Raises whatever a field's own `__str__` raises."""
+        """The fields that may be seen, their text still to be escaped. Raises what a field's own `__str__` raises."""
         thinking = _plain(fields.get("role", "")) == "thinking"
         for name, value in fields.items():
             words = name.lower().split("_")
@@ -70,7 +70,7 @@ class Discretion:
                 yield name, text
 
     def error(self, error: BaseException) -> str:
-        """An exception; below debug strangers' are told by type and place alone, because they quote what they choked on."""
+        """An exception; below debug strangers' are told by type and place alone: they quote what they choked on."""
         if self._detail == Detail.DEBUG:
             return self._redact("".join(traceback.format_exception(error)).strip())
         return self._redact(_chain(error))

@@ -1,4 +1,4 @@
-"""What systemd is told: readiness, status, the beat of the watchdog, and exit codes that say if a restart could help."""
+"""What systemd is told: readiness, status, the watchdog's beat, and exit codes that say if a restart could help."""
 
 import socket
 from collections.abc import Callable
@@ -77,7 +77,7 @@ class ServiceManager:
 
 
 class Watchdog:
-    """Beats for the service manager from the event loop, so that a wedged loop or a lost connection ends in a restart."""
+    """Beats for the manager from the event loop, so that a wedged loop or a lost connection ends in a restart."""
 
     def __init__(self, manager: ServiceManager, watchdog_usec: int | None) -> None:
         self._manager = manager
@@ -86,7 +86,7 @@ class Watchdog:
     async def feed(self, healthy: Callable[[], bool], clock: Waits) -> None:
         """Beat at half of what the manager allows while `healthy()` holds, until cancelled.
 
-        Returns at once when no watch is kept. What `healthy` raises is raised here: a check that can't be made is a fault.
+        Returns at once when no watch is kept. What `healthy` raises is raised here.
         """
         while self._interval is not None:
             if healthy():
