@@ -4,6 +4,7 @@ import re
 import secrets
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -199,6 +200,18 @@ def _shortened(text: str, kept: int) -> str:
     return f"{text[: kept - tail]}\n[… {len(text) - kept} characters left out here …]\n{end}".strip()
 
 
+def renderer(
+    soul: Soul, draw_nonce: Callable[[], str] = fresh_nonce
+) -> Callable[[WorkingMemory, Instructions], Prompt]:
+    """What a Mind renders prompts with for one soul: its budgets, its own creativity figures, a new nonce each call."""
+
+    def render(memory: WorkingMemory, step: Instructions) -> Prompt:
+        prompt = build_prompt(memory, step, budgets=soul.budgets, nonce=draw_nonce())
+        return replace(prompt, creativity=soul.creativity_of(step.name, step.creativity))
+
+    return render
+
+
 # -- the prompt --------------------------------------------------------------------------------------------------------
 
 
@@ -265,23 +278,23 @@ def _render_chat(memory: WorkingMemory, closing: str, budgets: Budgets, nonce: s
     heard = [place for place, turn in enumerate(turns) if turn.role is Role.USER]
     current = heard[-1] if heard else len(turns)
     _, recent = transcript_window(turns[:current], budgets.transcript, budgets.turn)
-    spoken = [_render_turn(turn, budgets.turn, nonce) for turn in recent]
-    spoken += [_render_turn(turn, budgets.message, nonce) for turn in turns[current:]]
+    spoken = [_render_turn(memory.soul_name, turn, budgets.turn, nonce) for turn in recent]
+    spoken += [_render_turn(memory.soul_name, turn, budgets.message, nonce) for turn in turns[current:]]
     if closing:
         spoken.append((Speaker.USER, closing))
     return _alternating(spoken)
 
 
-def _render_turn(turn: Memory, budget: int, nonce: str) -> tuple[Speaker, str]:
+def _render_turn(name: str, turn: Memory, budget: int, nonce: str) -> tuple[Speaker, str]:
     text = cut(turn.content, budget)
     match turn.role:
         case Role.USER:
             late = turn.metadata.get("late", "")
             return Speaker.USER, fence("said", text, nonce, by=turn.name or "", late=late)
         case Role.ASSISTANT:
-            if turn.metadata.get("kind") == "thought":
-                return Speaker.ASSISTANT, f"(I thought, unheard by anybody: {defang(text, nonce)})"
-            return Speaker.ASSISTANT, defang(text, nonce)
+            thought = turn.metadata.get("kind") == "thought"
+            prefix = f"{name} {turn.metadata.get('verb', 'thought')}: " if thought else ""
+            return Speaker.ASSISTANT, prefix + defang(text, nonce)
         case Role.SYSTEM:
             return Speaker.USER, text
 

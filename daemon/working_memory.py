@@ -116,7 +116,9 @@ class WorkingMemory:
 
     def with_monologue(self, text: str) -> "WorkingMemory":
         """A thought of the soul's own at the end."""
-        return self.with_memory(Memory(Role.ASSISTANT, text, name=self.soul_name, metadata={"kind": "thought"}))
+        return self.with_memory(
+            Memory(Role.ASSISTANT, text, name=self.soul_name, metadata={"kind": "thought", "verb": "thought"})
+        )
 
     # -- in regions -------------------------------------------------------------------------------------------------
 
