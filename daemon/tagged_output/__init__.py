@@ -205,7 +205,7 @@ class TaggedOutput:
             self._content.append(token.raw)
 
     def _close_private(self, name: str) -> None:
-        """Close the innermost element; in a top-level one a tag merely mentioned may stay open (fault `overlapping`)."""
+        """Close the innermost element; in a top-level one a tag only mentioned may stay open (fault `overlapping`)."""
         if name != self._frames[-1]:
             if self._in_reply:
                 self._lose("mismatched", name)

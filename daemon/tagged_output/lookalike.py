@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Iterable
 
 # What may stand where `<` stands: fullwidth and small forms, and the angle brackets and arrows that fonts draw alike.
-OPENERS = "<\uff1c\ufe64\u2039\u3008\u3008\u27e8\u276e\u276c\u02c2\u1438\u227a"
+OPENERS = "<\uff1c\ufe64\u2039\u2329\u3008\u27e8\u276e\u276c\u02c2\u1438\u227a"
 _SEPARATORS = frozenset(
     "_-*`~\\.;\u00b7\u2010\u2011\u2012\u2013\u2014\u2212"
 )  # markdown escapes, every dash, middle dot
