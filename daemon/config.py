@@ -1,14 +1,17 @@
-"""Settings: the one place that reads the environment, `.env`, `*_FILE` and systemd credentials, and reports every fault at once."""
+"""Settings: the one place that reads the environment; every fault in it is told at once, in plain words."""
 
 import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
-from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from daemon.errors import ConfigError
+from daemon.setting_sources import DOTENV, FileSource, Unreadable, did_you_mean, environment_name, read_dotenv, sentence
 
 LogLevel = Literal["minimal", "standard", "verbose", "debug"]
 
@@ -21,7 +24,15 @@ def _plain(name: str) -> AliasChoices:
 class Settings(BaseSettings):
     """Every knob there is; `.env.example` is generated from these fields and a test keeps it so."""
 
-    model_config = SettingsConfigDict(env_prefix="SOUL_", env_file=".env", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="SOUL_",
+        env_file=DOTENV,
+        env_file_encoding="utf-8",
+        env_ignore_empty=True,
+        allow_inf_nan=False,
+        extra="ignore",
+        frozen=True,
+    )
 
     # Slack
     slack_bot_token: SecretStr | None = Field(
@@ -44,7 +55,8 @@ class Settings(BaseSettings):
     # Models
     persona_model: str = Field(
         "",
-        description="Prefixed id of the model that speaks, e.g. anthropic/claude-sonnet-5-5. Empty: chosen by which key is set, else the placeholder.",
+        description="Prefixed id of the model that speaks, e.g. anthropic/claude-sonnet-5-5. "
+        "Empty: chosen by which key is set, else the placeholder.",
     )
     thinking_model: str = Field("", description="Prefixed id of the model that thinks; empty means the persona's.")
     anthropic_api_key: SecretStr | None = Field(
@@ -137,15 +149,51 @@ class Settings(BaseSettings):
         (), validation_alias=_plain("SHARED_CONTEXTS"), description="Reserved for contexts shared between souls."
     )
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _readable(cls, value: object) -> object:
+        if isinstance(value, Unreadable):
+            raise ValueError(value.reason)  # noqa: TRY004  # pydantic turns ValueError alone into a fault
+        return value
+
     @field_validator("members", "allow_bots", "shared_contexts", mode="before")
     @classmethod
     def _comma_separated(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _any_case(cls, value: object) -> object:
+        return value.strip().lower() if isinstance(value, str) else value
+
+    @field_validator(
+        "slack_api_url", "anthropic_base_url", "openai_base_url", "openrouter_url", "groq_url", "ollama_url"
+    )
+    @classmethod
+    def _web_address(cls, value: str) -> str:
+        if not re.match(r"https?://[^/?#\s]", value):
+            raise ValueError("must be an address that begins with https:// or http://")
+        return value
+
     @field_validator("slack_api_url")
     @classmethod
     def _trailing_slash(cls, value: str) -> str:
         return value if value.endswith("/") else value + "/"
+
+    @field_validator("home", "souls_dir")
+    @classmethod
+    def _tilde(cls, value: Path | None) -> Path | None:
+        try:
+            return value.expanduser() if value is not None else None
+        except RuntimeError:
+            raise ValueError("begins with the home of somebody unknown") from None
+
+    @field_validator("name")
+    @classmethod
+    def _folder_name(cls, value: str) -> str:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", value):
+            raise ValueError("must be the name of a folder: letters, digits, - and _ alone")
+        return value
 
     @field_validator(
         "slack_bot_token",
@@ -156,8 +204,9 @@ class Settings(BaseSettings):
         "groq_api_key",
     )
     @classmethod
-    def _blank_is_unset(cls, value: SecretStr | None) -> SecretStr | None:
-        return value if value is not None and value.get_secret_value().strip() else None
+    def _bare_or_unset(cls, value: SecretStr | None) -> SecretStr | None:
+        bare = value.get_secret_value().strip() if value is not None else ""
+        return SecretStr(bare) if bare else None
 
     @property
     def effective_log_level(self) -> LogLevel:
@@ -184,57 +233,56 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Arguments, then systemd credentials, then `*_FILE`, then the environment, then `.env`."""
-        return init_settings, _FileSource(settings_cls), env_settings, dotenv_settings
+        """The first that has it: arguments, systemd credentials, `*_FILE`, environment, `.env` and its own `*_FILE`."""
+        given = {name.upper(): value for name, value in os.environ.items()}
+        written = {name.upper(): value for name, value in read_dotenv().items()}
+        return (
+            init_settings,
+            FileSource(settings_cls, given, credentials=given.get("CREDENTIALS_DIRECTORY", "")),
+            env_settings,
+            FileSource(settings_cls, written),
+            dotenv_settings,
+        )
 
 
-class _FileSource(PydanticBaseSettingsSource):
-    """Values kept in files: `$CREDENTIALS_DIRECTORY/slack-bot-token` (systemd), then `SLACK_BOT_TOKEN_FILE=/path`."""
+@dataclass(frozen=True, slots=True)
+class ServiceEnvironment:
+    """What the service manager tells a process: where to notify, how often to beat, which stream is its journal."""
 
-    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        name = environment_name(field_name, field)
-        for path in self._candidates(name):
-            try:
-                return path.read_text(encoding="utf-8").strip(), name, False
-            except OSError as error:
-                raise ConfigError(
-                    f"{name} can't be read from {path}: {error.strerror}", hint="check the path and its permissions"
-                ) from error
-        return None, name, False
+    notify_socket: str = ""
+    watchdog_usec: int | None = None
+    journal_stream: str = ""
 
-    def _candidates(self, name: str) -> list[Path]:
-        found = []
-        directory = os.environ.get("CREDENTIALS_DIRECTORY")
-        if directory and (path := Path(directory) / name.lower().replace("_", "-")).exists():
-            found.append(path)
-        if explicit := os.environ.get(f"{name}_FILE"):
-            found.append(Path(explicit))
-        return found
-
-    def __call__(self) -> dict[str, Any]:
-        values = {}
-        for field_name, field in self.settings_cls.model_fields.items():
-            value, key, _ = self.get_field_value(field, field_name)
-            if value is not None:
-                values[key if field.validation_alias else field_name] = value
-        return values
+    @classmethod
+    def read(cls) -> Self:
+        """Read it once; a watchdog meant for another process is none of ours (systemd: sd_watchdog_enabled)."""
+        ours = os.environ.get("WATCHDOG_PID") in {None, "", str(os.getpid())}
+        usec = os.environ.get("WATCHDOG_USEC", "")
+        return cls(
+            notify_socket=os.environ.get("NOTIFY_SOCKET", ""),
+            watchdog_usec=int(usec) if ours and usec.isdecimal() and int(usec) > 0 else None,
+            journal_stream=os.environ.get("JOURNAL_STREAM", ""),
+        )
 
 
-def environment_name(field_name: str, field: FieldInfo) -> str:
-    """The variable that sets a field, e.g. SLACK_BOT_TOKEN or SOUL_NAME."""
-    alias = field.validation_alias
-    return str(alias.choices[0]) if isinstance(alias, AliasChoices) else f"SOUL_{field_name.upper()}"
+def unknown_settings(environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """A sentence for each variable that begins with SOUL_ but means nothing, here and in `.env` by default."""
+    names = (environ if environ is not None else {**read_dotenv(), **os.environ}).keys()
+    known = {environment_name(name, field) for name, field in Settings.model_fields.items()}
+    strange = sorted(
+        name for name in names if name.upper().startswith("SOUL_") and name.upper().removesuffix("_FILE") not in known
+    )
+    return tuple(f"{name} is not a setting{did_you_mean(name.upper(), known)}" for name in strange)
 
 
 def load_settings(**overrides: object) -> Settings:
-    """Read all settings once. Raises ConfigError that names every fault and its variable."""
+    """Read all settings once; overrides are field names. Raises ConfigError that names every fault and its variable."""
+    if unknown := overrides.keys() - Settings.model_fields.keys():
+        raise TypeError(f"no such settings: {', '.join(sorted(unknown))}")
+    read_dotenv()  # told in our own words here, before pydantic stumbles over it in its own
     try:
         return Settings(**overrides)  # type: ignore[arg-type]  # fields are validated by pydantic, not by the type checker
     except ValidationError as error:
-        faults = "; ".join(
-            f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}"
-            for fault in error.errors(include_input=False)
-        )
-        raise ConfigError(
-            f"settings are wrong: {faults}", hint="see .env.example for every setting and its meaning"
-        ) from None
+        faults = sorted({sentence(fault, Settings.model_fields) for fault in error.errors(include_url=False)})
+        hint = "see .env.example for every setting and its meaning"
+        raise ConfigError(f"settings are wrong: {'; '.join(faults)}", hint=hint) from None

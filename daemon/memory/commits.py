@@ -1,6 +1,7 @@
 """The one transaction that ends a cycle: state, turns, posts, jobs and spending stand or fall together."""
 
 import json
+from collections.abc import Sequence
 
 from daemon.errors import LostLease
 from daemon.memory.conversations import require_claim
@@ -53,6 +54,11 @@ class Commits:
             return await self._claim_first_post(transaction, effect, now)
 
         return await self._database.write(unit)
+
+    async def record_calls(self, calls: Sequence[LLMCall]) -> None:
+        """Account for model calls of a cycle that ended without a commit."""
+        if calls:
+            await self._database.write(lambda transaction: store_calls(transaction, calls))
 
     async def _store_posts(self, transaction: Transaction, effect: CycleEffect, now: int) -> None:
         claim = effect.claim
@@ -168,7 +174,7 @@ async def _store_turns(transaction: Transaction, effect: CycleEffect, now: int) 
         )
 
 
-async def store_calls(transaction: Transaction, calls: tuple[LLMCall, ...]) -> None:
+async def store_calls(transaction: Transaction, calls: Sequence[LLMCall]) -> None:
     """Add model calls to the ledger."""
     for call in calls:
         await transaction.run(

@@ -18,17 +18,21 @@ class Conversations:
     async def claim_next(self) -> Claim | None:
         """Claim the free conversation whose oldest message waited longest, with all its waiting messages in ts order.
 
-        A claim whose lease ran out is taken over, draft and all. None: nothing waits.
+        A claim whose lease ran out is taken over, draft and all; so is a draft whose messages are gone. None: nothing
+        waits.
         """
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> Claim | None:
             row = await transaction.one(
                 """
-                SELECT i.conversation AS id FROM inbox i JOIN conversations c ON c.id = i.conversation
-                WHERE i.state IN ('new', 'claimed') AND i.not_before <= :now AND c.lease_until <= :now
-                  AND c.soul = :soul AND c.workspace = :workspace
-                GROUP BY i.conversation ORDER BY min(i.received_ms) LIMIT 1
+                SELECT w.conversation AS id FROM (
+                  SELECT conversation, received_ms AS since FROM inbox
+                  WHERE state IN ('new', 'claimed') AND not_before <= :now
+                  UNION ALL SELECT conversation, created_ms FROM outbox WHERE state = 'drafting'
+                ) w JOIN conversations c ON c.id = w.conversation
+                WHERE c.lease_until <= :now AND c.soul = :soul AND c.workspace = :workspace
+                GROUP BY w.conversation ORDER BY min(w.since) LIMIT 1
                 """,
                 now=now,
                 soul=self._worker.soul,
@@ -77,9 +81,10 @@ class Conversations:
         async def unit(transaction: Transaction) -> int | None:
             row = await transaction.one(
                 """
-                SELECT min(max(i.not_before, c.lease_until)) AS due FROM inbox i
-                JOIN conversations c ON c.id = i.conversation
-                WHERE i.state IN ('new', 'claimed') AND c.soul = :soul AND c.workspace = :workspace
+                SELECT min(max(w.not_before, c.lease_until)) AS due FROM (
+                  SELECT conversation, not_before FROM inbox WHERE state IN ('new', 'claimed')
+                  UNION ALL SELECT conversation, 0 FROM outbox WHERE state = 'drafting'
+                ) w JOIN conversations c ON c.id = w.conversation WHERE c.soul = :soul AND c.workspace = :workspace
                 """,
                 soul=self._worker.soul,
                 workspace=self._worker.workspace,
@@ -104,7 +109,7 @@ class Conversations:
     async def release(self, claim: Claim, *, retry_in: float = 0.0, reason: str = "") -> None:
         """Give a conversation back with its messages unanswered, to be claimed again after `retry_in` seconds.
 
-        A claim that somebody else has taken meanwhile is left as it is.
+        It does not count as an attempt. A claim that somebody else has taken meanwhile is left as it is.
         """
         due = self._clock.now_ms() + int(retry_in * 1000)
 
@@ -117,7 +122,7 @@ class Conversations:
             if row is not None:
                 await transaction.run(
                     """
-                    UPDATE inbox SET state = 'new', not_before = :due, reason = :reason
+                    UPDATE inbox SET state = 'new', not_before = :due, reason = :reason, attempts = max(0, attempts - 1)
                     WHERE conversation = :id AND state = 'claimed'
                     """,
                     due=due,

@@ -4,6 +4,8 @@ Keyed by soul, workspace, channel and ts, because one mention makes two events w
 kept as well, so that a repeated edit or button is told from a new one (design, section 3).
 """
 
+from collections.abc import Callable
+
 from daemon.memory.database import Database, Transaction
 from daemon.memory.records import ASIDE
 from daemon.perception import ConversationKey
@@ -15,10 +17,11 @@ _DELIVERIES_KEPT_MS = 48 * 3600 * 1000  # Slack repeats within minutes, catch-up
 class Inbox:
     """The store's side of the `Intake` port."""
 
-    def __init__(self, database: Database, clock: Clock, emit: Emit) -> None:
+    def __init__(self, database: Database, clock: Clock, emit: Emit, on_accepted: Callable[[], None]) -> None:
         self._database = database
         self._clock = clock
         self._emit = emit
+        self._on_accepted = on_accepted
 
     async def accept(self, arrival: Utterance | Revision | Withdrawal | Feedback) -> Acceptance:
         """Store an arrival once; durable when it returns. Raises StoreError when nothing was stored."""
@@ -38,6 +41,8 @@ class Inbox:
                     return await _take_feedback(transaction, arrival, now)
 
         acceptance, reason = await self._database.write(unit, within=2.0)
+        if acceptance is Acceptance.ACCEPTED:
+            self._on_accepted()
         self._emit(f"inbox.{acceptance}", kind=type(arrival).__name__, reason=reason, event=arrival.event_id)
         return acceptance
 

@@ -1,6 +1,6 @@
 """memory.db opened for one daemon: its inbox, claims, outbox, turns, jobs and presence on one database."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,15 +33,27 @@ class Store:
 
 @asynccontextmanager
 async def open_store(
-    path: Path, clock: Clock, emit: Emit, *, soul: str, workspace: str, kind: str, version: str, lease: float
+    path: Path,
+    clock: Clock,
+    emit: Emit,
+    *,
+    soul: str,
+    workspace: str,
+    kind: str,
+    version: str,
+    lease: float,
+    on_accepted: Callable[[], None],
 ) -> AsyncIterator[Store]:
-    """Open (and create or migrate) memory.db for one daemon; closes it on the way out. Raises StoreError."""
+    """Open (and create or migrate) memory.db for one daemon; closes it on the way out. Raises StoreError.
+
+    `lease` is in seconds; `on_accepted` is called whenever something new waits in the inbox.
+    """
     async with open_database(path, clock) as database:
         presence = Presence(database, clock, soul=soul, workspace=workspace, kind=kind, version=version)
         worker = Worker(str(presence.identity), soul, workspace, int(lease * 1000))
         yield Store(
             database=database,
-            inbox=Inbox(database, clock, emit),
+            inbox=Inbox(database, clock, emit, on_accepted),
             conversations=Conversations(database, clock, worker),
             commits=Commits(database, clock, worker),
             outbox=Outbox(database, clock, worker),

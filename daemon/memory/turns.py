@@ -44,8 +44,9 @@ class Turns:
             )
             aside = await transaction.rows(
                 """
-                SELECT * FROM inbox
-                WHERE conversation = :id AND state = 'ignored' AND reason = :reason AND CAST(ts AS REAL) > coalesce((SELECT max(CAST(ts AS REAL)) FROM turns WHERE conversation = :id), 0)
+                SELECT * FROM inbox WHERE conversation = :id AND state = 'ignored' AND reason = :reason
+                  AND CAST(ts AS REAL) > coalesce(
+                    (SELECT max(CAST(ts AS REAL)) FROM turns WHERE conversation = :id), 0)
                 ORDER BY ts DESC LIMIT 20
                 """,
                 id=str(conversation),

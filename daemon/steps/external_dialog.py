@@ -59,7 +59,8 @@ class SpokenText:
         called = rf"(?<!\w){re.escape(name)}[*_]{{0,2}}"
         private = "|".join(sorted(re.escape(verb) for verb in self._private)) or "(?!)"
         self._prefix = re.compile(
-            rf"[^\w\n]{{0,8}}{called}(?P<words>(?:[ \t]+[\w'-]+){{0,4}})[*_]{{0,2}}:[*_]{{0,2}}\s{{0,8}}(?P<quote>[\"“])?",
+            rf"[^\w\n]{{0,8}}{called}(?P<words>(?:[ \t]+[\w'-]+){{0,4}})[*_]{{0,2}}:[*_]{{0,2}}"
+            r"\s{0,8}(?P<quote>[\"“])?",
             re.IGNORECASE,
         )
         self._thinking = re.compile(rf"{called}[ \t]+(?:{private})\b[^\n:]{{0,{_LONGEST}}}:", re.IGNORECASE)

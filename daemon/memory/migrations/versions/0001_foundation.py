@@ -126,6 +126,7 @@ TABLES = (
     ) STRICT
     """,
     "CREATE INDEX outbox_waiting ON outbox (conversation, seq) WHERE state IN ('pending', 'sending')",
+    "CREATE INDEX outbox_drafts ON outbox (conversation) WHERE state = 'drafting'",
     """
     CREATE TABLE feedback (
       outbox TEXT NOT NULL REFERENCES outbox (id) ON DELETE CASCADE,

@@ -1,0 +1,204 @@
+"""Handles one claimed conversation to a visible end: the gate, the cycle under its deadline and lease, the apology."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from daemon.cycle import Cycle, House, new_trace, run_cycle
+from daemon.errors import ConfigError, DaemonError, LostLease, NotDelivered, StoreBusy, StoreError
+from daemon.memory.commits import STALE, Superseded
+from daemon.memory.records import Claim, CycleEffect, Delivery, Heard, Speaks, Turn
+from daemon.perception import Perception
+from daemon.ports import Admission, Source
+
+_CRASHES = 3  # claims of one message that ended without a word before it is given up with an apology
+_LATE_S = 120.0  # a live message that waited longer is answered as late
+_GATE_PAUSE = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long things may take, in seconds: one cycle, a claim without renewal, a message before it is too old."""
+
+    deadline: float
+    lease: float
+    stale_after: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Sorted:
+    """Claimed messages after the gate: those to answer with their perceptions, those to ignore with the reason."""
+
+    answered: tuple[Heard, ...] = ()
+    perceptions: tuple[Perception, ...] = ()
+    ignored: Mapping[str, str] = field(default_factory=dict)
+    refusal: str = ""
+
+
+class ConversationHandler:
+    """Brings claims to their end; one call at a time per conversation is what the claim guarantees."""
+
+    def __init__(self, house: House, patience: Patience) -> None:
+        self._house = house
+        self._patience = patience
+
+    async def handle(self, claim: Claim) -> Delivery | None:
+        """Answer, refuse or apologise, and commit; returns the first post, claimed for sending.
+
+        None: nothing is to be sent by us (no reply is due, the claim was lost, or it was given back to be tried again).
+        Raises StoreError when memory.db fails and CancelledError after giving the claim back.
+        """
+        trace = new_trace()
+        try:
+            chosen = await self._sort(claim)
+        except NotDelivered as error:
+            await self._house.conversations.release(
+                claim, retry_in=error.retry_after or _GATE_PAUSE, reason=error.message
+            )
+            return None
+        except asyncio.CancelledError:
+            await self._house.conversations.release(claim, reason="stopped")
+            raise
+        if not chosen.perceptions:
+            return await self._end_without_thought(claim, chosen, trace)
+        cycle = Cycle(self._house, claim, chosen.perceptions, chosen.answered, chosen.ignored, trace)
+        return await self._think(cycle)
+
+    async def _think(self, cycle: Cycle) -> Delivery | None:
+        house, claim = self._house, cycle.claim
+        try:
+            if any(one.attempts > _CRASHES for one in claim.heard):
+                return await self._apologise(cycle, "I stumbled over this message several times")
+            async with (
+                asyncio.timeout(self._patience.deadline),
+                self._lease_kept(claim),
+                house.channel.thinking(cycle.newest),
+            ):
+                return await run_cycle(cycle)
+        except Superseded as news:
+            await house.commits.record_calls(cycle.calls)
+            await house.conversations.release(claim, reason=news.message)
+            return None
+        except LostLease as lost:
+            await house.commits.record_calls(cycle.calls)
+            house.emit("cycle.lost", conversation=str(claim.conversation), trace=cycle.trace_id, reason=lost.message)
+            return None
+        except StoreError:
+            raise
+        except asyncio.CancelledError:
+            await house.conversations.release(claim, reason="stopped")
+            raise
+        except TimeoutError:
+            house.emit("cycle.failed", conversation=str(claim.conversation), trace=cycle.trace_id, reason="deadline")
+            return await self._apologise(cycle, "I took too long to think about this")
+        except Exception as error:  # noqa: BLE001 - the one broad except: whatever breaks in a cycle, a person gets a word
+            self._tell(cycle, error)
+            return await self._apologise(cycle, _what_happened(error))
+
+    def _tell(self, cycle: Cycle, error: Exception) -> None:
+        self._house.emit(
+            "cycle.failed",
+            conversation=str(cycle.claim.conversation),
+            trace=cycle.trace_id,
+            reason=str(error),
+            kind=type(error).__name__,
+            error=None if isinstance(error, DaemonError) else error,
+        )
+
+    async def _sort(self, claim: Claim) -> _Sorted:
+        answered, perceptions, ignored, refusal = [], [], {}, ""
+        now = self._house.clock.now_ms()
+        for one in claim.heard:
+            if self._age(one, now) > self._patience.stale_after:
+                ignored[one.id] = STALE
+                self._house.emit("inbox.stale", id=one.id, age_s=round(self._age(one, now)))
+                continue
+            late = one.source is Source.BACKFILL or self._age(one, now) > _LATE_S
+            perception = one.perception(late=late)
+            admission: Admission = await self._house.channel.admit(perception)
+            if admission.admitted:
+                answered.append(one)
+                perceptions.append(one.perception(name=admission.name, late=late))
+            else:
+                ignored[one.id] = admission.reason
+                refusal = refusal or admission.say
+                self._house.emit("gate.refused", id=one.id, reason=admission.reason)
+        return _Sorted(tuple(answered), tuple(perceptions), ignored, refusal)
+
+    def _age(self, one: Heard, now: int) -> float:
+        """Seconds since it was said; live messages are young when they come, so their arrival counts."""
+        return now / 1000 - (float(one.ts) if one.source is Source.BACKFILL else one.received_ms / 1000)
+
+    async def _end_without_thought(self, claim: Claim, chosen: _Sorted, trace: str) -> Delivery | None:
+        """Nobody may be answered, or everything was withdrawn: a refusal where one is due, an end for an open draft."""
+        gone = "_(The message I was answering is gone.)_" if claim.draft is not None else ""
+        cycle = Cycle(self._house, claim, (), (), chosen.ignored, trace)
+        return await self._commit_words(cycle, chosen.refusal or gone, ())
+
+    async def _apologise(self, cycle: Cycle, what: str) -> Delivery | None:
+        say = f"I'm sorry: {what}. Please try again in a while. (Reference {cycle.trace_id})"
+        turns = tuple(Turn(Speaks.PERSON, one.source, one.name, one.ts, one.content) for one in cycle.perceptions)
+        soul = self._house.soul()
+        turns += (Turn(Speaks.SOUL, soul.name, soul.display_name, cycle.newest.ts, say, {"apology": True}),)
+        return await self._commit_words(cycle, say, turns)
+
+    async def _commit_words(self, cycle: Cycle, say: str, turns: tuple[Turn, ...]) -> Delivery | None:
+        """Commit words that no model made. Without a message left to answer they end the draft that is open."""
+        claim = cycle.claim
+        newest = claim.heard[-1].perception() if claim.heard else None
+        effect = CycleEffect(
+            claim=claim,
+            trace_id=cycle.trace_id,
+            process=claim.process,
+            turns=turns,
+            parts=(say,) if say else (),
+            reply_to=self._house.channel.reply_to(newest) if newest else "",
+            recipient=newest.source if newest else "",
+            posted_after=claim.heard[0].ts if claim.heard else "0",
+            answered=tuple(one for one in claim.heard if one.id not in cycle.ignored),
+            ignored=cycle.ignored,
+            calls=tuple(cycle.calls),
+        )
+        try:
+            return await self._house.commits.commit(effect)
+        except LostLease as lost:
+            if isinstance(lost, Superseded):
+                await self._house.conversations.release(claim, reason=lost.message)
+            return None
+
+    @asynccontextmanager
+    async def _lease_kept(self, claim: Claim) -> AsyncIterator[None]:
+        """Renew the claim while the body runs; the body is cut short with LostLease when somebody else has taken it."""
+
+        async def renew() -> None:
+            while True:
+                await self._house.clock.sleep(self._patience.lease / 3)
+                try:
+                    await self._house.conversations.renew(claim)
+                except StoreBusy as busy:  # the fence holds even if the lease runs out
+                    self._house.emit("cycle.lease_not_renewed", reason=busy.message)
+
+        failure: Exception | None = None
+        try:
+            async with asyncio.TaskGroup() as group:
+                renewing = group.create_task(renew())
+                try:
+                    yield
+                except Exception as error:  # noqa: BLE001 - raised again below, outside the group that would wrap it
+                    failure = error
+                finally:
+                    renewing.cancel()
+        except* LostLease as lost:
+            failure = lost.exceptions[0] if isinstance(lost.exceptions[0], LostLease) else failure
+        if failure is not None:
+            raise failure
+
+
+def _what_happened(error: Exception) -> str:
+    """One plain sentence for a person; details go to the log under the reference."""
+    if isinstance(error, ConfigError):
+        return "something in my set-up is wrong, and my keeper has been told"
+    if isinstance(error, DaemonError):
+        return "I can't think clearly just now"
+    return "something inside me broke while I was thinking"
