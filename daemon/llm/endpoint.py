@@ -1,0 +1,64 @@
+"""Where a vendor is reached, with which key, and which variables say so."""
+
+from dataclasses import dataclass
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from daemon.config import Settings
+from daemon.errors import ConfigError
+from daemon.llm.model_id import ModelId, Vendor
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One vendor's address and key; `key_variable` is empty for vendors that ask for none."""
+
+    vendor: Vendor
+    base_url: str
+    api_key: SecretStr
+    key_variable: str
+    url_variable: str
+
+    @property
+    def on_loopback(self) -> bool:
+        """Whether it is on this machine, where no proxy of the environment can reach it."""
+        host = urlsplit(self.base_url).hostname or ""
+        try:
+            return ip_address(host).is_loopback
+        except ValueError:
+            return host == "localhost" or host.endswith(".localhost")
+
+
+def endpoint_for(settings: Settings, model: ModelId) -> Endpoint:
+    """The endpoint that serves a model. Raises ConfigError that names the variable when its key is not set."""
+    url, key, key_variable, url_variable = _facts(settings)[model.vendor]
+    if key is None:
+        raise ConfigError(
+            f"{model.full} needs a key, and {key_variable} is not set",
+            hint=f"set {key_variable}, or choose another model in SOUL_PERSONA_MODEL and SOUL_THINKING_MODEL",
+        )
+    return Endpoint(model.vendor, url, key, key_variable, url_variable)
+
+
+def _facts(settings: Settings) -> dict[Vendor, tuple[str, SecretStr | None, str, str]]:
+    return {
+        Vendor.ANTHROPIC: (
+            settings.anthropic_base_url,
+            settings.anthropic_api_key,
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_BASE_URL",
+        ),
+        Vendor.OPENAI: (settings.openai_base_url, settings.openai_api_key, "OPENAI_API_KEY", "OPENAI_BASE_URL"),
+        Vendor.OPENROUTER: (
+            settings.openrouter_url,
+            settings.openrouter_api_key,
+            "OPENROUTER_API_KEY",
+            "SOUL_OPENROUTER_URL",
+        ),
+        Vendor.GROQ: (settings.groq_url, settings.groq_api_key, "GROQ_API_KEY", "SOUL_GROQ_URL"),
+        # The client library insists on some key; a local Ollama ignores it.
+        Vendor.OLLAMA: (settings.ollama_url, SecretStr("ollama"), "", "SOUL_OLLAMA_URL"),
+        Vendor.PLACEHOLDER: ("", SecretStr(""), "", ""),
+    }

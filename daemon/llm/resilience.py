@@ -1,0 +1,224 @@
+"""Every model call bounded in time and bytes, retried in one place only, and not made at all to a vendor that is down.
+
+A call is tried again only before its first visible piece, only for ModelUnavailable, and only as far as the vendor's
+retry budget and the call's own deadline allow; a Retry-After wins over our own full jitter (reliability, P31 to P34).
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from functools import partial
+
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_random_exponential
+
+from daemon.errors import ModelRefused, ModelUnavailable
+from daemon.llm.circuit import Circuit, Permit, RetryBudget, State
+from daemon.llm.clean_text import PieceCleaner
+from daemon.llm.model_id import Vendor, parse_model_id
+from daemon.llm.provider import ClosableLLM
+from daemon.llm.race import within
+from daemon.ports import Clock, Completion, Emit, ModelRole, Prompt
+
+ATTEMPTS = 3
+BYTES_PER_TOKEN = 8
+FEWEST_BYTES = 4096
+
+_JITTER = wait_random_exponential(multiplier=0.5, max=8)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds that a call may take in all, retries included, and that it may be silent."""
+
+    total: float
+    silence: float
+
+
+@dataclass(slots=True)
+class _Guard:
+    """What is remembered about one vendor."""
+
+    circuit: Circuit
+    budget: RetryBudget = field(default_factory=RetryBudget)
+
+
+@dataclass(slots=True)
+class _Call:
+    """One call of ours to a model: several attempts, one deadline."""
+
+    prompt: Prompt
+    model: str
+    guard: _Guard
+    deadline: float
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """One request that has shown its first sign, and what came with it."""
+
+    pieces: AsyncIterator[str | Completion]
+    permit: Permit
+    first: str | Completion
+
+
+class ResilientLLM:
+    """An `LLM` around another that keeps what that one owes: one Completion at the end, and only our errors.
+
+    Pieces are clean text and never empty. An answer of more than eight bytes per token of `max_output_tokens` (or of
+    4 KiB, whichever is more) is cut there and completed with stop `length`; its tokens are then an estimate.
+    """
+
+    def __init__(self, inner: ClosableLLM, clock: Clock, limits: Limits, emit: Emit) -> None:
+        self._inner = inner
+        self._clock = clock
+        self._limits = limits
+        self._emit = emit
+        self._guards = {vendor: _Guard(Circuit(vendor)) for vendor in Vendor}
+
+    def model_for(self, role: ModelRole) -> str:
+        """See `LLM.model_for`."""
+        return self._inner.model_for(role)
+
+    async def aclose(self) -> None:
+        """Let go of every connection."""
+        await self._inner.aclose()
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
+        """See `LLM.stream`."""
+        model = self.model_for(prompt.role)
+        guard = self._guards[parse_model_id(model).vendor]
+        now = self._clock.monotonic()
+        guard.budget.call(now)
+        call = _Call(prompt, model, guard, now + self._limits.total)
+        attempt = await self._begin_with_retries(call)
+        try:
+            async with aclosing(self._bounded(call, attempt)) as pieces:
+                async for piece in pieces:
+                    yield piece
+        finally:
+            await _close(attempt.pieces)
+            guard.circuit.abandoned(attempt.permit)
+
+    async def _begin_with_retries(self, call: _Call) -> _Attempt:
+        retrying = AsyncRetrying(
+            sleep=self._clock.sleep,
+            retry=retry_if_exception(partial(self._worth_retrying, call)),
+            wait=_pause,
+            stop=partial(self._out_of_tries, call),
+            before_sleep=partial(self._tell_retry, call),
+            reraise=True,
+        )
+        return await retrying(self._begin, call)
+
+    async def _begin(self, call: _Call) -> _Attempt:
+        """Send the request and wait for its first visible piece, or its end."""
+        permit = call.guard.circuit.admit(self._clock.monotonic())
+        pieces = self._inner.stream(call.prompt)
+        try:
+            first: str | Completion = ""
+            while first == "":
+                first = await self._next(call, permit, pieces)
+        except BaseException:
+            await _close(pieces)
+            call.guard.circuit.abandoned(permit)
+            raise
+        return _Attempt(pieces, permit, first)
+
+    async def _bounded(self, call: _Call, attempt: _Attempt) -> AsyncGenerator[str | Completion, None]:
+        cleaner, piece = PieceCleaner(), attempt.first
+        limit = room = max(BYTES_PER_TOKEN * call.prompt.max_output_tokens, FEWEST_BYTES)
+        while isinstance(piece, str):
+            text = cleaner.feed(piece)
+            if kept := _cut(text, room):
+                yield kept
+            if kept != text:
+                yield self._babbled(call, limit)
+                return
+            room -= len(kept.encode())
+            piece = await self._next(call, attempt.permit, attempt.pieces)
+        if rest := cleaner.flush():
+            yield rest
+        yield piece
+
+    async def _next(self, call: _Call, permit: Permit, pieces: AsyncIterator[str | Completion]) -> str | Completion:
+        """The next piece, in time; the circuit learns what happened."""
+        left = call.deadline - self._clock.monotonic()
+        try:
+            piece = await within(self._clock, min(left, self._limits.silence), partial(_pull, pieces, call.model))
+        except TimeoutError:
+            self._failed(call, permit, timed_out=True)
+            raise self._too_slow(call, silent=left > self._limits.silence) from None
+        except ModelUnavailable as error:
+            self._failed(call, permit, retry_after=error.retry_after)
+            raise
+        except ModelRefused:
+            self._succeeded(call)  # it said no to this request, so it is there
+            raise
+        if isinstance(piece, Completion):
+            self._succeeded(call)
+        return piece
+
+    def _succeeded(self, call: _Call) -> None:
+        if call.guard.circuit.succeeded():
+            self._emit("llm.circuit_closed", model=call.model)
+
+    def _failed(
+        self, call: _Call, permit: Permit, *, timed_out: bool = False, retry_after: float | None = None
+    ) -> None:
+        now = self._clock.monotonic()
+        if call.guard.circuit.failed(permit, now, timed_out=timed_out, retry_after=retry_after):
+            self._emit("llm.circuit_opened", model=call.model)
+
+    def _too_slow(self, call: _Call, *, silent: bool) -> ModelUnavailable:
+        if silent:
+            what, seconds, variable = "was silent for", self._limits.silence, "SOUL_MODEL_SILENCE"
+        else:
+            what, seconds, variable = "took longer than", self._limits.total, "SOUL_MODEL_TIMEOUT"
+        return ModelUnavailable(
+            f"{call.model} {what} {seconds:g} seconds", hint=f"choose a quicker model or raise {variable}"
+        )
+
+    def _babbled(self, call: _Call, limit: int) -> Completion:
+        self._emit("llm.cut_off", model=call.model, step=call.prompt.step, bytes=limit)
+        self._succeeded(call)
+        return Completion(call.model, tokens_out=limit // 4, stop="length")
+
+    def _worth_retrying(self, call: _Call, error: BaseException) -> bool:
+        up = call.guard.circuit.state(self._clock.monotonic()) is State.CLOSED
+        return isinstance(error, ModelUnavailable) and up
+
+    def _out_of_tries(self, call: _Call, state: RetryCallState) -> bool:
+        """Whether to give up; asked after the pause was chosen, and spends the budget when the answer is no."""
+        now = self._clock.monotonic()
+        too_late = now + state.upcoming_sleep >= call.deadline
+        return state.attempt_number >= ATTEMPTS or too_late or not call.guard.budget.take(now)
+
+    def _tell_retry(self, call: _Call, state: RetryCallState) -> None:
+        self._emit("llm.retried", model=call.model, step=call.prompt.step, after_s=round(state.upcoming_sleep, 3))
+
+
+def _pause(state: RetryCallState) -> float:
+    """Seconds until the next try: the provider's own wish, else full jitter."""
+    error = state.outcome.exception() if state.outcome else None
+    wish = error.retry_after if isinstance(error, ModelUnavailable) else None
+    return _JITTER(state) if wish is None else wish
+
+
+def _cut(text: str, size: int) -> str:
+    """At most so many bytes of a text, whole characters only."""
+    raw = text.encode()
+    return text if len(raw) <= size else raw[:size].decode(errors="ignore")
+
+
+async def _pull(pieces: AsyncIterator[str | Completion], model: str) -> str | Completion:
+    """The next piece. Raises ModelUnavailable when there is none although no Completion came."""
+    piece = await anext(pieces, None)
+    if piece is None:
+        raise ModelUnavailable(f"{model} broke off in the middle of its answer", hint="try again")
+    return piece
+
+
+async def _close(pieces: AsyncIterator[str | Completion]) -> None:
+    """Cut a stream that may still be running."""
+    if isinstance(pieces, AsyncGenerator):
+        await pieces.aclose()

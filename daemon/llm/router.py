@@ -1,0 +1,96 @@
+"""Which model answers for which role, and which adapter speaks to it (design, ruling 1)."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from daemon.config import Settings
+from daemon.llm.anthropic_messages import AnthropicMessages
+from daemon.llm.chat_completions import ChatCompletions
+from daemon.llm.endpoint import endpoint_for
+from daemon.llm.model_id import ModelId, Vendor, parse_model_id
+from daemon.llm.placeholder import Placeholder
+from daemon.llm.provider import Provider
+from daemon.llm.resilience import Limits, ResilientLLM
+from daemon.ports import Clock, Completion, Emit, ModelRole, Prompt
+
+
+def build_llm(settings: Settings, clock: Clock, emit: Emit, *, pace: float = 0.0) -> ResilientLLM:
+    """The configured models behind one narrow door; `pace` slows the placeholder, in seconds per word.
+
+    Call its `aclose` at the end. Raises ConfigError as `choose_models` does.
+    """
+    limits = Limits(total=settings.model_timeout, silence=settings.model_silence)
+    return ResilientLLM(Router(settings, clock, pace=pace), clock, limits, emit)
+
+
+def choose_models(settings: Settings) -> tuple[str, str]:
+    """The ids for (persona, thinking): what the settings name, else what the keys at hand allow, else the placeholder.
+
+    A thinking model that isn't named is the persona's, unless both are chosen here. Raises ConfigError that names the
+    variable when a model's key is missing.
+    """
+    persona, thinking = settings.persona_model.strip(), settings.thinking_model.strip()
+    if not persona:
+        persona, cheaper = _by_keys(settings)
+        thinking = thinking or cheaper
+    thinking = thinking or persona
+    for model in (persona, thinking):
+        endpoint_for(settings, parse_model_id(model))
+    return persona, thinking
+
+
+def _by_keys(settings: Settings) -> tuple[str, str]:
+    if settings.anthropic_api_key:
+        return "anthropic/claude-sonnet-5-5", "anthropic/claude-haiku-5-5"
+    if settings.openai_api_key:
+        return "openai/gpt-5.6-terra", "openai/gpt-5.6-terra"
+    if settings.openrouter_api_key:
+        return "qwen/qwen3-30b-a3b-instruct-2507", "qwen/qwen3-30b-a3b-instruct-2507"
+    if settings.groq_api_key:
+        return "groq/moonshotai/kimi-k2-instruct-0905", "groq/moonshotai/kimi-k2-instruct-0905"
+    return "placeholder/echo", "placeholder/echo"
+
+
+class Router:
+    """An `LLM` that passes each prompt to its role's model; adapters are made when they are first needed."""
+
+    def __init__(self, settings: Settings, clock: Clock, *, pace: float = 0.0) -> None:
+        persona, thinking = choose_models(settings)
+        self._models = {
+            ModelRole.PERSONA: parse_model_id(persona),
+            ModelRole.THINKING: parse_model_id(thinking),
+        }
+        self._settings = settings
+        self._clock = clock
+        self._pace = pace
+        self._providers: dict[Vendor, Provider] = {}
+
+    def model_for(self, role: ModelRole) -> str:
+        """See `LLM.model_for`."""
+        return self._models[role].full
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
+        """See `LLM.stream` and, for what may be empty, `Provider.stream`."""
+        model = self._models[prompt.role]
+        async with aclosing(self._provider_for(model).stream(model, prompt)) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    async def aclose(self) -> None:
+        """Let go of every connection."""
+        for provider in self._providers.values():
+            await provider.aclose()
+
+    def _provider_for(self, model: ModelId) -> Provider:
+        if model.vendor not in self._providers:
+            self._providers[model.vendor] = self._new_provider(model)
+        return self._providers[model.vendor]
+
+    def _new_provider(self, model: ModelId) -> Provider:
+        match model.vendor:
+            case Vendor.PLACEHOLDER:
+                return Placeholder(self._clock, pace=self._pace)
+            case Vendor.ANTHROPIC:
+                return AnthropicMessages(endpoint_for(self._settings, model))
+            case _:
+                return ChatCompletions(endpoint_for(self._settings, model))
