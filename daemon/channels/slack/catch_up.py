@@ -1,0 +1,152 @@
+"""What was said while nobody listened, read from history and handed to the same intake as live events (P5)."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.history import as_ts, messages, moment, rooms
+from daemon.channels.slack.pacing import Window
+from daemon.channels.slack.reading import Reader, channel_type, place_of
+from daemon.config import Settings
+from daemon.errors import ChannelRefused, NotDelivered, StoreError
+from daemon.perception import Place
+from daemon.ports import Acceptance, Clock, Emit, Intake, Source
+
+_CALLS_A_MINUTE: Final = 40
+_PAGES: Final = 5
+_TRIES: Final = 3
+_PAUSE: Final = 5.0
+_STORE_PAUSE: Final = 30.0
+_OVERLAP: Final = 60.0  # seconds read twice, for clocks that disagree a little; the intake drops what it has
+_RETRIES_SPENT: Final = 600.0  # after this long Slack delivers nothing again, so what is older was heard
+_CONFIRM_EVERY: Final = 60.0
+
+
+class CatchUp:
+    """Reads every room and open thread from the mark of what was surely heard, bounded in hours, rooms and calls."""
+
+    def __init__(  # noqa: PLR0917  # one of each part it joins
+        self, client: SlackClient, reader: Reader, intake: Intake, settings: Settings, clock: Clock, emit: Emit
+    ) -> None:
+        self._client = client
+        self._reader = reader
+        self._intake = intake
+        self._settings = settings
+        self._clock = clock
+        self._emit = emit
+        self._window = Window(clock, _CALLS_A_MINUTE)
+        self._confirmed_at = -_CONFIRM_EVERY
+
+    async def run(self) -> None:
+        """Read what was missed until now; tries again while the store or Slack fails."""
+        while True:
+            try:
+                if await self._read_all():
+                    return
+            except StoreError as error:
+                self._emit("slack.catch_up_failed", reason=error.message)
+            except ChannelRefused as error:
+                self._emit("slack.beyond_reach", where="everything", reason=error.code)
+                return
+            await self._clock.sleep(_STORE_PAUSE)
+
+    async def confirm(self) -> None:
+        """Move the mark, at most once a minute, to a time from which nothing can still be on its way."""
+        now = self._clock.monotonic()
+        if now - self._confirmed_at < _CONFIRM_EVERY:
+            return
+        self._confirmed_at = now
+        try:
+            await self._mark(self._clock.now_ms() / 1000 - _RETRIES_SPENT)
+        except StoreError as error:
+            self._emit("slack.confirm_failed", reason=error.message)
+
+    async def _mark(self, seconds: float) -> None:
+        await self._intake.confirm_heard(self._reader.soul, self._reader.identity.team, as_ts(seconds))
+
+    async def _read_all(self) -> bool:
+        """One whole pass; False when Slack could not be read just now."""
+        began = self._clock.now_ms() / 1000
+        mark = await self._intake.heard_until(self._reader.soul, self._reader.identity.team)
+        furthest = began - self._settings.backfill_hours * 3600
+        since = max(moment(mark) - _OVERLAP, furthest) if mark else furthest
+        found, complete = 0, True
+        for channel, thread in await self._places_to_read(since):
+            heard = await self._read_one(channel, thread, since, answered_before=mark is None)
+            found, complete = found + (heard or 0), complete and heard is not None
+        if complete:
+            await self._mark(began - _OVERLAP)
+        self._emit("slack.caught_up", found=found, complete=complete, since=as_ts(since))
+        return complete
+
+    async def _places_to_read(self, since: float) -> list[tuple[str, str]]:
+        """Timelines and threads, most likely first, cut to the configured number; what is cut off is told."""
+        reader, most = self._reader, self._settings.backfill_conversations
+        workspace = reader.identity.team
+        threads = await self._intake.open_threads(reader.soul, workspace, int(since * 1000), most)
+        known = await self._intake.known_channels(reader.soul, workspace, most)
+        listed = {str(room.get("id")): place_of(room) for room in await self._rooms()}
+        reader.rooms.update(listed)
+        direct = [channel for channel, place in listed.items() if place is Place.DM]
+        timelines = list(dict.fromkeys((*(channel for channel in known if channel in listed), *direct, *listed)))
+        places = [(thread.channel, thread.thread) for thread in threads if thread.channel in listed and thread.thread]
+        places += [(channel, "") for channel in timelines]
+        for channel, thread in places[most:]:
+            self._emit("slack.beyond_reach", where=channel, thread=thread, reason="too many conversations")
+        return places[:most]
+
+    async def _rooms(self) -> list[dict[str, Any]]:
+        while True:
+            try:
+                return await rooms(self._client, most=_PAGES, window=self._window)
+            except NotDelivered as error:
+                await self._clock.sleep(max(error.retry_after, _PAUSE))
+
+    async def _read_one(self, channel: str, thread: str, since: float, *, answered_before: bool) -> int | None:
+        """Hand one room's messages over; the number that were new, or None when it could not be read."""
+        for _ in range(_TRIES):
+            try:
+                said, whole = await messages(
+                    self._client, channel, thread, most=_PAGES, window=self._window, oldest=as_ts(since)
+                )
+            except NotDelivered as error:
+                await self._clock.sleep(max(error.retry_after, _PAUSE))
+                continue
+            except ChannelRefused as error:
+                self._emit("slack.beyond_reach", where=channel, thread=thread, reason=error.code)
+                return 0
+            if not whole:
+                self._emit("slack.beyond_reach", where=channel, thread=thread, reason="too many messages")
+            new = 0
+            for message in said:
+                if not (answered_before and self._answered(message)):
+                    new += await self._hand_over(channel, message, since)
+            return new
+        return None
+
+    def _answered(self, message: Mapping[str, Any]) -> bool:
+        """Whether we already replied under a message, in a life that this store does not remember."""
+        repliers = message.get("reply_users")
+        return isinstance(repliers, list) and self._reader.identity.user in repliers
+
+    async def _hand_over(self, channel: str, message: Mapping[str, Any], since: float) -> int:
+        """Offer one message, and its edit if it had one; 1 when it was new."""
+        if moment(message.get("ts")) < since:
+            return 0  # a thread's root comes with every page of its replies
+        place = self._reader.rooms.get(channel, Place.PRIVATE_CHANNEL)
+        event = {**message, "type": "message", "channel": channel, "channel_type": channel_type(place)}
+        event_id = f"backfill-{channel}-{message.get('ts')}"
+        arrival = self._reader.event({"event": event, "event_id": event_id}, Source.BACKFILL)
+        if arrival is None:
+            return 0
+        acceptance = await self._intake.accept(arrival)
+        edited = message.get("edited")
+        if acceptance is Acceptance.DUPLICATE and isinstance(edited, dict):
+            await self._hand_over_edit(event, f"{event_id}-{edited.get('ts')}")
+        return int(acceptance is Acceptance.ACCEPTED)
+
+    async def _hand_over_edit(self, event: Mapping[str, Any], event_id: str) -> None:
+        change = {"type": "message", "subtype": "message_changed", "channel": event["channel"], "message": event}
+        revision = self._reader.event({"event": change, "event_id": event_id}, Source.BACKFILL)
+        if revision is not None:
+            await self._intake.accept(revision)

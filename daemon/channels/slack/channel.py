@@ -1,0 +1,125 @@
+"""Slack as one `Channel`: the parts of this package joined, around one client and one identity."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final
+
+from daemon.channels.slack.catch_up import CatchUp
+from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.connection import Connection
+from daemon.channels.slack.delivery import Delivery
+from daemon.channels.slack.drafts import Drafts
+from daemon.channels.slack.gate import SlackGate
+from daemon.channels.slack.identity import Identity
+from daemon.channels.slack.listener import Listener, bolt_app
+from daemon.channels.slack.markup import inert
+from daemon.channels.slack.overhearing import Overhearing
+from daemon.channels.slack.people import Directory
+from daemon.channels.slack.preflight import check_tokens, establish
+from daemon.channels.slack.reading import Reader, reader_for
+from daemon.channels.slack.speech import SlackSpeech, Where
+from daemon.channels.slack.splitting import split
+from daemon.channels.slack.status import StatusLine
+from daemon.channels.slack.supervisor import Supervisor
+from daemon.config import Settings
+from daemon.perception import Perception, Place
+from daemon.ports import Admission, Clock, DraftLog, Emit, Found, Intake, Overheard, Post, Speech
+
+_STORING: Final = 3.0  # seconds that arrivals under way get at the end
+
+
+class SlackChannel:
+    """Implements `Channel` for one workspace and one soul."""
+
+    name = "slack"
+
+    def __init__(self, settings: Settings, clock: Clock, emit: Emit) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._emit = emit
+        self._client = SlackClient(settings, clock, emit)
+        self._reader: Reader | None = None
+        self._supervisor: Supervisor | None = None
+        self._drafts = Drafts(clock)
+        self._gate = SlackGate(Directory(self._client, clock), settings, clock, self._identity)
+        self._delivery = Delivery(self._client, self._drafts, self._is_own, emit)
+        self._status = StatusLine(self._client, clock, emit)
+        self._overhearing = Overhearing(self._client, self._gate, emit)
+
+    async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
+        """See `Channel.listen`; what is being stored when it is cancelled is stored to the end."""
+        identity = await establish(self._client, self._settings, self._clock, self._emit)
+        settings = self._settings
+        self._reader = reader = reader_for(settings.name, identity, settings.allow_bots, settings.members)
+        listener = Listener(reader, intake, self._emit)
+        app = bolt_app(listener, reader, self._client, self._emit)
+        catch_up = CatchUp(self._client, reader, intake, settings, self._clock, self._emit)
+        _, app_token = check_tokens(settings)
+        connections = tuple(
+            Connection(number, app, self._client, app_token, self._clock, self._emit)
+            for number in range(settings.slack_sockets)
+        )
+        self._supervisor = Supervisor(connections, catch_up.run, catch_up.confirm, self._clock, self._emit)
+        try:
+            await self._supervisor.run(ready)
+        finally:
+            self._supervisor = None
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_STORING):
+                    await listener.idle()
+
+    async def close(self) -> None:
+        """Close the HTTP session, after the last delivery."""
+        await self._client.close()
+
+    def healthy(self) -> bool:
+        """See `Channel.healthy`."""
+        return self._supervisor is not None and self._supervisor.healthy()
+
+    async def admit(self, perception: Perception) -> Admission:
+        """See `Gate.admit`."""
+        return await self._gate.admit(perception)
+
+    def thinking(self, perception: Perception) -> AbstractAsyncContextManager[None]:
+        """See `Channel.thinking`."""
+        return self._status.shown(perception.conversation.channel, self.reply_to(perception))
+
+    def speak(self, perception: Perception, drafts: DraftLog) -> Speech:
+        """See `Channel.speak`."""
+        conversation = perception.conversation
+        named = perception.place is not Place.DM
+        where = Where(
+            conversation.channel,
+            self.reply_to(perception),
+            recipient_team=conversation.workspace if named else "",
+            recipient=perception.source if named else "",
+        )
+        return SlackSpeech(self._client, where, drafts, self._drafts, self._clock, self._emit)
+
+    def split(self, reply: str) -> tuple[str, ...]:
+        """See `Channel.split`; parts within what a markdown block takes."""
+        return split(inert(reply))
+
+    def reply_to(self, perception: Perception) -> str:
+        """See `Channel.reply_to`; never empty, since every message of a DM can root a thread (Slack: agent view)."""
+        return perception.conversation.thread or perception.ts
+
+    async def deliver(self, post: Post) -> str:
+        """See `Channel.deliver`."""
+        return await self._delivery.deliver(post)
+
+    async def find(self, post: Post) -> Found | None:
+        """See `Channel.find`."""
+        return await self._delivery.find(post)
+
+    async def overheard(self, perception: Perception, limit: int) -> tuple[Overheard, ...]:
+        """See `Channel.overheard`; empty also when Slack can't be read just now."""
+        return await self._overhearing.before(perception, self._reader, limit) if self._reader else ()
+
+    def _identity(self) -> Identity | None:
+        return self._reader.identity if self._reader else None
+
+    def _is_own(self) -> Callable[[dict[str, Any]], bool] | None:
+        return self._reader.is_own if self._reader else None

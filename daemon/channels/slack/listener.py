@@ -1,0 +1,113 @@
+"""The Bolt app that hands every event to the intake before Slack is told that it arrived (P1).
+
+All the work is one global middleware: it stores the arrival and only then answers 200, which Bolt sends as the
+acknowledgement. If the intake can't store, the middleware raises, Bolt answers 500, nothing is acknowledged and Slack
+delivers again. Listeners would add nothing but a second place; none are registered, so every kind of envelope, message
+subtypes and foreign buttons included, is acknowledged here.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.response import BoltResponse
+
+from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.reading import Reader
+from daemon.ports import Acceptance, Emit, Feedback, Intake, Revision, Utterance, Withdrawal
+
+_ADDRESS_QUERY: Final = re.compile(r"\?\S+")
+_NOTE_LENGTH: Final = 300
+
+
+class Listener:
+    """Reads envelopes and offers them to the intake; counts those on their way, so that a stop can wait for them."""
+
+    def __init__(self, reader: Reader, intake: Intake, emit: Emit) -> None:
+        self._reader = reader
+        self._intake = intake
+        self._emit = emit
+        self._under_way = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    async def hear(self, body: Mapping[str, Any]) -> None:
+        """Store what an envelope's payload brings, if it is for us. Raises StoreError when it could not be stored."""
+        arrival = self._read(body)
+        if arrival is None:
+            return
+        self._under_way += 1
+        self._idle.clear()
+        try:
+            acceptance = await self._intake.accept(arrival)
+        finally:
+            self._under_way -= 1
+            if not self._under_way:
+                self._idle.set()
+        self._emit("slack.heard", kind=type(arrival).__name__, event_id=arrival.event_id, became=acceptance.value)
+        if acceptance is Acceptance.DUPLICATE:
+            self._emit("slack.duplicate", event_id=arrival.event_id)
+
+    async def idle(self) -> None:
+        """Wait until nothing is on its way to the intake."""
+        await self._idle.wait()
+
+    def _read(self, body: Mapping[str, Any]) -> Utterance | Revision | Withdrawal | Feedback | None:
+        if body.get("type") == "block_actions":
+            return self._reader.action(body)
+        return self._reader.event(body)
+
+
+def bolt_app(listener: Listener, reader: Reader, client: SlackClient, emit: Emit) -> AsyncApp:
+    """The stock AsyncApp around one listener; it authorizes events by what the preflight learned, without a call."""
+    identity = reader.identity
+
+    async def authorize() -> AuthorizeResult:
+        return AuthorizeResult(
+            enterprise_id=None,
+            team_id=identity.team,
+            bot_token=client.web.token,
+            bot_id=identity.bot,
+            bot_user_id=identity.user,
+        )
+
+    async def store_then_acknowledge(body: Mapping[str, Any]) -> BoltResponse:
+        await listener.hear(body)
+        return BoltResponse(status=200, body="")
+
+    logger = library_logger(emit)
+    logger.setLevel(logging.ERROR)  # Bolt warns that a token is set twice, whichever way it is built
+    app = AsyncApp(
+        name="soul",
+        logger=logger,
+        client=client.web,
+        authorize=authorize,
+        attaching_conversation_kwargs_enabled=False,
+    )
+    logger.setLevel(logging.WARNING)
+    app.use(store_then_acknowledge)
+    return app
+
+
+def library_logger(emit: Emit) -> logging.Logger:
+    """A logger of our own for Bolt and the SDK: warnings become events, without the tickets that their URLs carry."""
+    logger = logging.Logger("slack", logging.WARNING)  # noqa: LOG001  # one per channel, not one per process
+    logger.addHandler(_Events(emit))
+    return logger
+
+
+class _Events(logging.Handler):
+    """Turns a library's log records into `slack.library` events."""
+
+    def __init__(self, emit: Emit) -> None:
+        super().__init__()
+        self._emit_event = emit
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Tell one record, shortened."""
+        note = _ADDRESS_QUERY.sub("?…", record.getMessage())[:_NOTE_LENGTH]
+        self._emit_event("slack.library", level=record.levelname.lower(), note=note)

@@ -1,0 +1,57 @@
+"""The Slack app this daemon needs, as data: its manifest, and the scopes to compare with those of a live token."""
+
+from typing import Final
+
+REQUIRED_SCOPES: Final[tuple[str, ...]] = (
+    "app_mentions:read",  # hear mentions
+    "assistant:write",  # the agent view and its status line
+    "channels:history",  # follow threads and catch up in public channels
+    "channels:read",  # see whether a channel is shared with others
+    "chat:write",  # answer
+    "groups:history",  # the same four in private channels,
+    "groups:read",
+    "im:history",  # in DMs
+    "im:read",
+    "mpim:history",  # and in group DMs
+    "mpim:read",
+    "users:read",  # know members from guests and strangers
+)
+BOT_EVENTS: Final[tuple[str, ...]] = (
+    "app_mention",
+    "message.channels",
+    "message.groups",
+    "message.im",
+    "message.mpim",
+)
+
+
+def manifest(name: str = "Soul", description: str = "A teammate with a soul.") -> dict[str, object]:
+    """The app manifest (Slack: manifest schema 2); `name` is cut to 35 characters, `description` to 140."""
+    return {
+        "_metadata": {"major_version": 2, "minor_version": 1},
+        "display_information": {"name": name[:35], "description": description[:140]},
+        "features": {
+            "agent_view": {
+                "agent_description": description[:300],
+                "suggested_prompts": [
+                    {"title": "Say hello", "message": "Hello! Who are you?"},
+                    {"title": "Think something through", "message": "Help me think a problem through."},
+                    {"title": "What do you remember?", "message": "What do you remember about me?"},
+                ],
+            },
+            "app_home": {
+                "home_tab_enabled": False,
+                "messages_tab_enabled": True,
+                "messages_tab_read_only_enabled": False,
+            },
+            "bot_user": {"display_name": name[:80], "always_online": True},
+        },
+        "oauth_config": {"scopes": {"bot": list(REQUIRED_SCOPES)}},
+        "settings": {
+            "event_subscriptions": {"bot_events": list(BOT_EVENTS)},
+            "interactivity": {"is_enabled": True},
+            "org_deploy_enabled": False,
+            "socket_mode_enabled": True,
+            "token_rotation_enabled": False,
+        },
+    }

@@ -1,0 +1,83 @@
+"""What people typed, out of Slack's escaped markup: entities undone, links readable, people kept as ids."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+LONGEST: Final = 40_000  # characters; Slack's own cap for one message
+_CUT: Final = " […]"
+
+_ANGLE: Final = re.compile(r"<([^<>\n]{1,3000})>")
+_PERSON: Final = re.compile(r"<@([A-Za-z0-9]{2,24})(?:\|[^<>]*)?>")
+_GROUP: Final = re.compile(r"<!subteam\^[A-Za-z0-9]+(?:\|[^<>]*)?>")
+_UNWANTED: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_SPACES: Final = re.compile(r"[ \t]{2,}")
+_ENTITIES: Final[Mapping[str, str]] = {"&lt;": "<", "&gt;": ">", "&amp;": "&"}
+_ENTITY: Final = re.compile("|".join(_ENTITIES))
+
+
+def clean(text: str) -> str:
+    """Text that can be stored and sent anywhere: no lone surrogates, no control characters, of bounded length."""
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    whole = _UNWANTED.sub("", whole.replace("\r\n", "\n").replace("\r", "\n"))
+    return whole if len(whole) <= LONGEST else whole[: LONGEST - len(_CUT)] + _CUT
+
+
+def label(text: str, limit: int = 80) -> str:
+    """A name as one short line of plain data."""
+    return " ".join(clean(text).split())[:limit].strip()
+
+
+def people_in(raw: str) -> tuple[str, ...]:
+    """Ids of everybody mentioned in raw markup, in order."""
+    return tuple(_PERSON.findall(raw))
+
+
+def for_others(raw: str, own: str) -> bool:
+    """Whether raw markup speaks to other people: it begins by naming one, or mentions some and not `own`."""
+    start = raw.lstrip()
+    first = _PERSON.match(start)
+    if _GROUP.match(start) or (first and first[1] != own):
+        return True
+    people = people_in(raw)
+    return own not in people and bool(people or _GROUP.search(raw))
+
+
+def readable(raw: str, own: str) -> str:
+    """Raw markup as its writer meant it: own mention taken out, `<@U2>` kept, links as `label (url)`."""
+    text = clean(raw)
+    pieces, end = [], 0
+    for token in _ANGLE.finditer(text):
+        pieces.append(_unescape(text[end : token.start()]))
+        pieces.append(_token(token[1], own))
+        end = token.end()
+    pieces.append(_unescape(text[end:]))
+    return clean(_SPACES.sub(" ", "".join(pieces)) if own in people_in(text) else "".join(pieces)).strip()
+
+
+def _token(inner: str, own: str) -> str:
+    """One `<…>` of Slack's markup."""
+    target, _, shown = inner.partition("|")
+    target, shown = _unescape(target), _unescape(shown)
+    if target.startswith("@"):
+        return "" if target[1:] == own else f"<{target}>"
+    if target.startswith("#"):
+        return f"#{shown or target[1:]}"
+    if target.startswith("!"):
+        return _command(target[1:], shown)
+    address = target.removeprefix("mailto:")
+    return (
+        address if not shown or shown in (address, target) or address.endswith(f"//{shown}") else f"{shown} ({address})"
+    )
+
+
+def _command(name: str, shown: str) -> str:
+    """`!here`, `!subteam^S1`, `!date^…`: by what people see of them."""
+    if name.startswith("date^"):
+        return shown or name
+    word = shown or name.partition("^")[0]
+    return word if word.startswith("@") else f"@{word}"
+
+
+def _unescape(text: str) -> str:
+    return _ENTITY.sub(lambda found: _ENTITIES[found[0]], text)
