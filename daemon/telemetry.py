@@ -50,7 +50,7 @@ _SHOWN_FROM = {
 _SEVERITY = {
     **dict.fromkeys(("failed", "crashed", "lost", "died", "uncertain"), Severity.ERROR),
     **dict.fromkeys(("refused", "retried", "stale", "abandoned", "unhealthy", "degraded", "unknown"), Severity.WARNING),
-    **dict.fromkeys(("started", "ready", "stopping", "stopped", "connected", "disconnected"), Severity.NOTICE),
+    **dict.fromkeys(("ready", "stopping", "stopped", "connected", "disconnected"), Severity.NOTICE),
 }
 _MOST_EVENT_NAMES = 1000  # a name made from data must not eat the memory
 _LIBRARIES = ("slack_bolt", "slack_sdk", "aiohttp", "httpx", "httpx2", "httpcore", "anthropic", "openai", "apscheduler")

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from daemon.cli.settings_reference import SECTIONS, settings_reference
 from daemon.config import ServiceEnvironment, Settings, load_settings, unknown_settings
 from daemon.errors import ConfigError
 
+EXAMPLE = Path(__file__).parents[2] / ".env.example"
 BOT = "xoxb-1-canary-bot"
 APP = "xapp-1-canary-app"
 
@@ -214,3 +216,16 @@ def test_a_watchdog_for_another_process_or_without_a_time_is_none(
     for name, value in ({"WATCHDOG_USEC": "60000000"} | variables).items():
         monkeypatch.setenv(name, value)
     assert ServiceEnvironment.read().watchdog_usec is None
+
+
+def test_the_example_is_what_the_settings_say() -> None:
+    again = "from daemon.cli.settings_reference import settings_reference; print(settings_reference(), end='')"
+    assert EXAMPLE.read_text(encoding="utf-8") == settings_reference(), f"write it with: python -c {again!r}"
+    assert SECTIONS.keys() <= Settings.model_fields.keys()
+
+
+def test_the_example_with_every_line_in_force_changes_nothing() -> None:
+    lines = settings_reference().splitlines()
+    _dotenv("\n".join(line[1:] for line in lines if line.startswith("#") and line[1:2].isupper()))
+    assert load_settings() == Settings.model_construct()
+    assert unknown_settings() == ()

@@ -1,0 +1,407 @@
+"""Events become lines: how much is told at which level, and what never is."""
+
+import io
+import json
+import logging
+import os
+import re
+import sys
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from daemon.config import LogLevel
+from daemon.errors import ModelUnavailable, StoreFull
+from daemon.ports import Emit
+from daemon.redaction import REDACTED, Redactor
+from daemon.telemetry import Telemetry
+from tests.fakes import FakeClock
+
+LEVELS: tuple[LogLevel, ...] = ("minimal", "standard", "verbose", "debug")
+CANARIES = (
+    "xoxb-271828-314159-CanaryBotToken",
+    "xapp-1-A0CANARY-161803-canaryapp",
+    "sk-ant-api03-canary-key_AAAA",
+    "6f1ed002-ab55-4de9-9f4b-0c4a6a3c7d11",
+    'c@nary/p+ss w"rd\\ö',
+)
+
+
+class Log:
+    """A Telemetry and what it wrote."""
+
+    def __init__(self, level: LogLevel = "standard", secrets: tuple[str, ...] = CANARIES) -> None:
+        self.stream = io.StringIO()
+        self.tell = Telemetry(level, self.stream, secrets, FakeClock())
+
+    @property
+    def text(self) -> str:
+        return self.stream.getvalue()
+
+    @property
+    def lines(self) -> list[str]:
+        """Lines without their time."""
+        return [line.split(" ", 1)[1] for line in self.text.splitlines()]
+
+
+@pytest.fixture
+def installed() -> Iterator[Callable[[LogLevel], Log]]:
+    """Installs a log for the standard library, and undoes it."""
+    undo: list[Callable[[], None]] = []
+
+    def install(level: LogLevel) -> Log:
+        log = Log(level)
+        undo.append(log.tell.install())
+        return log
+
+    yield install
+    for step in reversed(undo):
+        step()
+
+
+def test_an_event_is_one_line_with_its_time_and_its_fields() -> None:
+    log = Log()
+    emit: Emit = log.tell
+    emit("cycle.committed", conversation="minoan/T1/C1/", ms=12.5, hops=2, late=False, draft_id=None, why="a b")
+    assert log.text == (
+        "2025-06-15T15:06:40.000Z info event=cycle.committed"
+        ' conversation=minoan/T1/C1/ ms=12.5 hops=2 late=False draft_id=None why="a b"\n'
+    )
+
+
+def test_values_are_quoted_so_that_they_can_be_told_apart() -> None:
+    log = Log()
+    log.tell("x.y", a="", b='say "hi"', c="k=v", d="back\\slash", e="ünïcode", **{"odd key=\n": 1})
+    assert log.lines == [
+        r'info event=x.y a="" b="say \"hi\"" c="k=v" d="back\\slash" e=ünïcode odd_key__=1',
+    ]
+
+
+def test_each_level_adds_what_seed_000_says() -> None:
+    def told(level: LogLevel) -> str:
+        log = Log(level)
+        log.tell("step.started", step="reply")
+        log.tell(
+            "step.completed",
+            step="reply",
+            provider="anthropic",
+            tokens_in=10,
+            duration_ms=5,
+            prompt="p" * 300,
+            response="r" * 600,
+            monologue="I fear him",
+        )
+        log.tell("cycle.committed", conversation="c")
+        return "\n".join(log.lines)
+
+    assert told("minimal") == "info event=step.completed step=reply"
+    figures = "info event=step.completed step=reply provider=anthropic tokens_in=10 duration_ms=5"
+    assert told("standard") == f"{figures}\ninfo event=cycle.committed conversation=c"
+    verbose = f"{figures} prompt={'p' * 200}… response={'r' * 500}…"
+    assert told("verbose").splitlines()[1] == verbose
+    assert told("verbose").startswith("info event=step.started")
+    assert f'prompt={"p" * 300} response={"r" * 600} monologue="I fear him"' in told("debug")
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_private_words_are_seen_at_debug_alone(level: LogLevel) -> None:
+    @dataclass(frozen=True)
+    class Perception:
+        content: str = "I love Ana"
+
+    log = Log(level)
+    log.tell("step.completed", monologue="love A", inner_monologue="love B", thought="love C", memory=["love D"])
+    log.tell("inbox.failed", content="love E", message_text="love F", perception=Perception(), rows=[Perception()])
+    log.tell("step.completed", role="thinking", response="love G")
+    log.tell("step.completed", response="<internal_monologue>love H</internal_monologue>")
+    log.tell("step.completed", response='{"inner_speech": "love I"}')
+    log.tell("memory.dumped", dump="love J")
+    log.tell("cycle.failed", error=ValueError("love K"), said={"love": "L"}, odd=object())
+    log.tell("x.failed", message_ts="1.2", text_length=3)
+    assert ("love" in log.text) == (level == "debug")
+    assert "message_ts=1.2 text_length=3" in log.text
+
+
+def test_of_a_tagged_answer_only_the_dialogue_is_an_excerpt() -> None:
+    log = Log("verbose")
+    log.tell("step.completed", response="<internal_monologue>no</internal_monologue><external_dialogue>Yes!")
+    assert log.lines == ["info event=step.completed response=Yes!"]
+
+
+def test_values_that_name_themselves_are_shown_and_long_ones_cut() -> None:
+    class Mood(StrEnum):
+        CALM = "calm"
+
+    class Key:
+        def __str__(self) -> str:
+            return "key"
+
+    log = Log()
+    log.tell("x.y", mood=Mood.CALM, key=Key(), path=Path("/a"), id=uuid.UUID(int=0), many=("a", 1), long="x" * 300)
+    assert log.lines == [
+        f"info event=x.y mood=calm key=key path=/a id={uuid.UUID(int=0)} many=a,1 long={'x' * 200}…",
+    ]
+
+
+def test_an_error_is_told_at_every_level_with_its_chain_and_no_stranger_s_words() -> None:
+    log = Log("minimal")
+    try:
+        try:
+            json.loads("the words of Ana")
+        except ValueError as error:
+            raise ModelUnavailable("the model is away", hint="wait") from error
+    except ModelUnavailable as error:
+        log.tell("cycle.abandoned", error=error)
+    log.tell("disk.checked", error=StoreFull("no room"))
+    log.tell("x.y", error=ExceptionGroup("two", [OSError(28, "No space left"), KeyError("Ana")]))
+    first, second, third = log.lines
+    assert first.startswith('warning event=cycle.abandoned error="ModelUnavailable: the model is away (wait) < JSONDec')
+    assert "decoder.py:" in first
+    assert second == 'warning event=disk.checked error="StoreFull: no room"'
+    assert third == 'warning event=x.y error="ExceptionGroup[OSError: No space left; KeyError]"'
+    assert "Ana" not in log.text
+
+
+def test_the_last_word_of_an_event_says_how_bad_it_is() -> None:
+    log = Log("minimal")
+    log.tell("delivery.failed")
+    log.tell("slack.refused")
+    log.tell("daemon.ready")
+    log.tell("outbox.claimed")
+    assert log.lines == ["error event=delivery.failed", "warning event=slack.refused", "notice event=daemon.ready"]
+
+
+def test_events_are_counted_whether_they_are_shown_or_not_and_never_without_end() -> None:
+    log = Log("minimal")
+    for _ in range(3):
+        log.tell("inbox.accepted")
+    assert log.tell.counts() == {"inbox.accepted": 3}
+    assert log.text == ""
+    for number in range(2000):
+        log.tell(f"made.of.{number}.data")
+    assert len(log.tell.counts()) <= 1001
+    assert sum(log.tell.counts().values()) == 2003
+
+
+# -- never raises ------------------------------------------------------------------------------------------------------
+
+
+class Broken:
+    """Can't be told."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+    __repr__ = __str__
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_what_can_t_be_told_is_counted_and_nothing_is_raised(level: LogLevel) -> None:
+    log = Log(level)
+    log.tell("x.failed", odd=Broken())
+    log.tell.library(logging.LogRecord("lib", logging.ERROR, "", 1, "%s", (Broken(),), None))
+    assert log.tell.counts()["telemetry.lost"] == 2
+    log.stream.close()
+    log.tell("x.failed")
+    assert log.tell.counts()["telemetry.lost"] == 3
+
+
+def test_a_stream_that_knows_only_ascii_gets_escapes() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True)
+    Telemetry("standard", stream, (), FakeClock())("x.y", a="ö…")
+    assert stream.buffer.seek(0) == 0
+    assert stream.buffer.read().endswith(b"event=x.y a=\\xf6\\u2026\n")
+
+
+# -- the journal -------------------------------------------------------------------------------------------------------
+
+
+def test_lines_for_the_journal_carry_its_priority_instead_of_a_time(tmp_path: Path) -> None:
+    with (tmp_path / "journal").open("w+", encoding="utf-8") as stream:
+        status = os.fstat(stream.fileno())
+        tell = Telemetry("standard", stream, (), FakeClock(), journal_stream=f"{status.st_dev}:{status.st_ino}")
+        tell("x.y", a=1)
+        tell("x.failed")
+        Telemetry("standard", stream, (), FakeClock(), journal_stream=f"{status.st_dev}:1")("x.y", a=2)
+        stream.seek(0)
+        assert stream.read().splitlines() == [
+            "<6>event=x.y a=1",
+            "<3>event=x.failed",
+            "2025-06-15T15:06:40.000Z info event=x.y a=2",
+        ]
+
+
+# -- the standard library's logging ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("level", "shown"), [("standard", ["warning"]), ("debug", ["info", "warning"])])
+def test_libraries_are_heard_but_never_their_frames(
+    installed: Callable[[LogLevel], Log], level: LogLevel, shown: list[str]
+) -> None:
+    log = installed(level)
+    for name in ("slack_bolt.AsyncApp", "slack_sdk.socket_mode.aiohttp", "aiohttp.access", "anthropic", "soul:Bolt"):
+        before = len(log.lines)
+        logger = logging.getLogger(name)
+        old = logger.level
+        logger.setLevel(logging.DEBUG)  # as a library does when a variable of its own asks for it
+        for call in (logger.debug, logger.info, logger.warning):
+            call("frame of %s", "Ana")
+        logger.setLevel(old)
+        assert [line.split()[0] for line in log.lines[before:]] == shown
+    assert "logger=slack_bolt.AsyncApp" in log.text
+
+
+def test_below_debug_a_library_s_remark_ends_with_its_first_line(installed: Callable[[LogLevel], Log]) -> None:
+    log = installed("verbose")
+    logging.getLogger("asyncio").error("Task exception was never retrieved\nfuture: <Task ValueError('Ana')>")
+    logging.getLogger("other").error("%d apples", "many")
+    try:
+        int("Ana")
+    except ValueError:
+        logging.getLogger("other").exception("")
+    assert log.lines[0] == 'error event=library logger=asyncio said="Task exception was never retrieved"'
+    assert log.lines[1] == 'error event=library logger=other said="%d apples"'
+    assert re.fullmatch(r'error event=library logger=other said="" error="ValueError at test_\w+.py:\d+"', log.lines[2])
+    assert log.tell.counts()["library.error"] == 3
+
+
+def test_installing_can_be_undone() -> None:
+    root, hook = logging.getLogger(), sys.excepthook
+    before = (root.level, root.handlers[:])
+    undo = Log().tell.install()
+    assert (root.level, root.handlers) != before
+    undo()
+    assert (root.level, root.handlers) == before
+    assert sys.excepthook is hook
+
+
+def test_uncaught_exceptions_are_told_here_and_not_as_bare_tracebacks(
+    installed: Callable[[LogLevel], Log], capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = installed("standard")
+    error = ValueError(CANARIES[0])
+    sys.excepthook(ValueError, error, None)
+    thread = threading.Thread(target=[].pop)
+    thread.start()
+    thread.join()
+    assert log.lines[0] == "error event=daemon.crashed error=ValueError"
+    assert log.lines[1].startswith('error event=thread.crashed error="IndexError at ')
+    assert capsys.readouterr().err == ""
+    sys.excepthook(KeyboardInterrupt, KeyboardInterrupt(), None)
+    assert "KeyboardInterrupt" in capsys.readouterr().err
+
+
+def test_what_fails_in_a_finalizer_is_told_too(installed: Callable[[LogLevel], Log]) -> None:
+    class Doomed:
+        def __del__(self) -> None:
+            raise OSError(5, "broken")
+
+    log = installed("standard")
+    doomed = Doomed()
+    del doomed
+    assert log.lines[0].startswith('error event=finalizer.crashed error="OSError: broken at ')
+
+
+# -- secrets -----------------------------------------------------------------------------------------------------------
+
+
+def _disguises(secret: str) -> tuple[str, ...]:
+    half = len(secret) // 2
+    broken = f"{secret[:half]}\n    {secret[half:]}"
+    return (
+        secret,
+        secret.upper(),
+        " ".join(secret),
+        broken,
+        repr(broken),
+        repr([{"header": repr({"authorization": f"Bearer {secret}"})}]),
+        json.dumps(json.dumps({"token": secret})),
+        quote(secret, safe=""),
+        quote_plus(quote(secret, safe="")),
+        f"https://u:{quote(secret)}@host/?token={quote(secret, safe='')}&x=1",
+        secret[:18],
+    )
+
+
+def _leaks(text: str) -> list[str]:
+    bare = re.sub(r"[^a-z0-9]", "", text.lower())
+    pieces = {re.sub(r"[^a-z0-9]", "", secret.lower())[-9:] for secret in CANARIES[:4]}
+    return [piece for piece in pieces if piece in bare] + re.findall(r"(?i)c@?nary/", text)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("secret", CANARIES)
+def test_no_secret_is_in_any_line_at_any_level(
+    installed: Callable[[LogLevel], Log], level: LogLevel, secret: str
+) -> None:
+    log = installed(level)
+    for disguise in _disguises(secret):
+        log.tell("x.failed", reason=disguise, prompt=disguise, many=(disguise, {"k": disguise}))
+        log.tell("x.failed", reason="x" * 190 + disguise)
+        log.tell(f"x.{disguise}.failed")
+        try:
+            try:
+                uuid.UUID(disguise, version=9)
+            except ValueError as error:
+                error.add_note(disguise)
+                raise ModelUnavailable(f"refused: {disguise}", hint=disguise) from error
+        except ModelUnavailable as error:
+            log.tell("x.failed", error=error)
+            logging.getLogger("slack_sdk").exception("headers %r", {"authorization": disguise})
+    assert log.text.count(REDACTED) > 10
+    assert _leaks(log.text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "xoxp-1234567890-abcdef",
+        "xoxe.xoxb-1-abcdefgh",
+        "sk-proj-abcdefghijklmnop",
+        "sk-ant-api03-abcdefghijklmnop",
+        "gsk_abcdefghijklmnop",
+        "wss://wss-primary.slack.com/link/?ticket=0f7c2a9e-1c1b&app_id=1",
+        "https://hooks.slack.com/services/T1/B1/abcdef",
+        "Authorization: Bearer 0f7c2a9e1c1b",
+    ],
+)
+def test_what_looks_like_a_key_is_cut_out_though_nobody_told_us(text: str) -> None:
+    assert REDACTED in Redactor(())(text)
+    assert "abcdef" not in Redactor(())(text)
+    assert "0f7c2a9e" not in Redactor(())(text)
+
+
+def test_ordinary_words_stay() -> None:
+    text = "a task-based risk-averse approach, ticket=none, the bearer of news, 10% of it"
+    assert Redactor(("abc", "", "  "))(text.replace("ticket=none, ", "")) == text.replace("ticket=none, ", "")
+
+
+# -- hostile text ------------------------------------------------------------------------------------------------------
+
+
+@given(
+    event=st.text(),
+    value=st.text(),
+    level=st.sampled_from(LEVELS),
+    key=st.text(min_size=1),
+)
+@example(
+    event="x\n<0>event=fake", value="\x1b[31mred\x1b[0m\r\n\u202e\u2028\x85\U000e0041\ud800", level="debug", key="a\nb"
+)
+def test_nothing_but_printable_characters_reaches_the_stream(event: str, value: str, level: LogLevel, key: str) -> None:
+    log = Log(level)
+    log.tell(event, **{key: value})
+    log.tell("x.failed", reason=value, many=[value], error=ValueError(value), bad=StoreFull(value))
+    log.tell.library(logging.LogRecord(value, logging.ERROR, "", 1, value, None, None))
+    assert all(line.isprintable() for line in log.text.removesuffix("\n").split("\n"))
+    assert log.text.count("event=x.failed") >= 1
+    assert log.text.count("\n") <= 3
+    assert log.tell.counts().get("telemetry.lost", 0) == 0
