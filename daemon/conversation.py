@@ -1,10 +1,10 @@
 """Handles one claimed conversation to a visible end: the gate, the cycle under its deadline and lease, the apology."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from daemon.concurrency import alongside
 from daemon.cycle import Cycle, House, new_trace, run_cycle
 from daemon.errors import ConfigError, DaemonError, LostLease, NotDelivered, StoreBusy, StoreError
 from daemon.memory.commits import STALE, Superseded
@@ -72,7 +72,7 @@ class ConversationHandler:
                 return await self._apologise(cycle, "I stumbled over this message several times")
             async with (
                 asyncio.timeout(self._patience.deadline),
-                self._lease_kept(claim),
+                alongside(self._keep_lease(claim)),
                 house.channel.thinking(cycle.newest),
             ):
                 return await run_cycle(cycle)
@@ -167,32 +167,14 @@ class ConversationHandler:
                 await self._house.conversations.release(claim, reason=lost.message)
             return None
 
-    @asynccontextmanager
-    async def _lease_kept(self, claim: Claim) -> AsyncIterator[None]:
-        """Renew the claim while the body runs; the body is cut short with LostLease when somebody else has taken it."""
-
-        async def renew() -> None:
-            while True:
-                await self._house.clock.sleep(self._patience.lease / 3)
-                try:
-                    await self._house.conversations.renew(claim)
-                except StoreBusy as busy:  # the fence holds even if the lease runs out
-                    self._house.emit("cycle.lease_not_renewed", reason=busy.message)
-
-        failure: Exception | None = None
-        try:
-            async with asyncio.TaskGroup() as group:
-                renewing = group.create_task(renew())
-                try:
-                    yield
-                except Exception as error:  # noqa: BLE001 - raised again below, outside the group that would wrap it
-                    failure = error
-                finally:
-                    renewing.cancel()
-        except* LostLease as lost:
-            failure = lost.exceptions[0] if isinstance(lost.exceptions[0], LostLease) else failure
-        if failure is not None:
-            raise failure
+    async def _keep_lease(self, claim: Claim) -> None:
+        """Renew the claim again and again. Raises LostLease when somebody else has taken it."""
+        while True:
+            await self._house.clock.sleep(self._patience.lease / 3)
+            try:
+                await self._house.conversations.renew(claim)
+            except StoreBusy as busy:  # the fence holds even if the lease runs out
+                self._house.emit("cycle.lease_not_renewed", reason=busy.message)
 
 
 def _what_happened(error: Exception) -> str:

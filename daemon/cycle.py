@@ -135,7 +135,10 @@ def _speech(cycle: Cycle) -> Speech | None:
     async def opened(ts: str) -> None:
         await conversations.draft_opened(claim, ts)
 
-    return cycle.house.channel.speak(newest, DraftLog(opening, opened))
+    async def refused() -> None:
+        await conversations.draft_refused(claim)
+
+    return cycle.house.channel.speak(newest, DraftLog(opening, opened, refused))
 
 
 def _effect(cycle: Cycle, motor: Motor, parts: tuple[str, ...], transcript: Transcript) -> CycleEffect:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
+from daemon.concurrency import alongside
 from daemon.conversation import ConversationHandler
 from daemon.courier import Courier
 from daemon.errors import StoreError
@@ -29,13 +30,13 @@ class Bell:
 
     async def wait(self, clock: Clock, seconds: float) -> None:
         """Until the bell rings, at most `seconds`."""
-        async with asyncio.TaskGroup() as group:
-            timer = group.create_task(clock.sleep(seconds))
-            ringing = group.create_task(self._event.wait())
-            await asyncio.wait((timer, ringing), return_when=asyncio.FIRST_COMPLETED)
-            timer.cancel()
-            ringing.cancel()
+        async with alongside(self._ring_after(clock, seconds)):
+            await self._event.wait()
         self._event.clear()
+
+    async def _ring_after(self, clock: Clock, seconds: float) -> None:
+        await clock.sleep(seconds)
+        self._event.set()
 
 
 class Dispatcher:
@@ -70,10 +71,11 @@ class Dispatcher:
 
     async def run(self) -> None:
         """Work until cancelled. Failures of single pieces of work are told and don't end it."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._serve(self._bell, self._claim_conversation, self._store.conversations.next_due_ms))
-            group.create_task(self._serve(self._post_bell, self._claim_post, self._store.outbox.next_due_ms))
-            group.create_task(self._serve(self._job_bell, self._claim_job, self._store.jobs.next_due_ms))
+        async with alongside(
+            self._serve(self._bell, self._claim_conversation, self._store.conversations.next_due_ms),
+            self._serve(self._post_bell, self._claim_post, self._store.outbox.next_due_ms),
+        ):
+            await self._serve(self._job_bell, self._claim_job, self._store.jobs.next_due_ms)
 
     async def drain(self, seconds: float) -> bool:
         """Claim nothing more and wait for what is under way; True when all of it ended in time."""

@@ -1,4 +1,4 @@
-"""What reaches the soul and where: perceptions, conversations, and who may ever hear what was learned (design, section 5)."""
+"""What reaches the soul and where: perceptions, conversations, and who may ever hear what was learned."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -40,8 +40,8 @@ class Audience:
 class ConversationKey:
     """Who and where; the unit of serial execution.
 
-    `thread` is empty for the timeline of a DM, which is one conversation for ever; a Slack thread (its root's ts) is one
-    conversation for ever. `str()` gives the id used in memory.db, `parse` reads it back.
+    `thread` is empty for the timeline of a DM, which is one conversation for ever; a Slack thread (its root's ts) is
+    one conversation for ever. `str()` gives the id used in memory.db, `parse` reads it back.
     """
 
     soul: str
@@ -73,8 +73,8 @@ class Place(StrEnum):
 class Perception:
     """One envelope for whatever the soul is to notice.
 
-    `id` is the inbox key (soul, workspace, channel and ts), the same however often a platform repeats itself. `ts` is the
-    platform's own timestamp and orders perceptions within a conversation; `source` is the platform id of whoever caused
+    `id` is the inbox key (soul, workspace, channel and ts), the same however often a platform repeats itself. `ts` is
+    the platform's own timestamp and orders perceptions within a conversation; `source` is the platform id of whoever caused
     it and `name` what they call themselves (data, never a right). `late` marks what was found after a gap.
     """
 

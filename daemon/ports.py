@@ -48,7 +48,7 @@ class Speaker(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SystemPart:
-    """A piece of the system prompt; `stable` parts come first, don't change between turns and are marked for caching."""
+    """A piece of the system prompt; `stable` parts come first, never change between turns and are marked for caching."""
 
     text: str
     stable: bool = False
@@ -195,8 +195,8 @@ class Intake(Protocol):
     async def heard_until(self, soul: str, workspace: str) -> str | None:
         """The ts up to which the platform was surely heard without a gap, or None before the first connection.
 
-        Catch-up reads every channel from here. It is one mark for the whole workspace and moves only by `confirm_heard`,
-        never by a live message: a message that arrives after a gap says nothing about those lost in it.
+        Catch-up reads every channel from here. It is one mark for the whole workspace and moves only by
+        `confirm_heard`, never by a live message: a message that arrives after a gap says nothing about those lost in it.
         """
 
     async def confirm_heard(self, soul: str, workspace: str, ts: str) -> None:
@@ -216,7 +216,7 @@ class Intake(Protocol):
 class Admission:
     """The authorizer's answer: may this person be heard here, what are they called, and if not, why.
 
-    `reason` is a short code for the inbox row; `say` is a courteous sentence for the person, empty when silence is right.
+    `reason` is a short code for the inbox row; `say` a courteous sentence for the person, empty where silence is right.
     """
 
     admitted: bool
@@ -260,7 +260,7 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a look-up in the platform's history found: the message's id, and whether it is the whole post or only a draft."""
+    """What a look-up in the platform's history found: the message's id, and whether it is whole or only a draft."""
 
     ts: str
     finished: bool
@@ -278,10 +278,15 @@ class Speech(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DraftLog:
-    """How a Speech tells the store about its draft: `opening` is awaited before the first visible byte, `opened` after."""
+    """How a Speech tells the store about its draft.
+
+    `opening` is awaited before the first visible byte; then either `opened` with the platform's id, or `refused` when
+    the draft surely does not exist. Neither comes when the platform's answer was lost.
+    """
 
     opening: Callable[[], Awaitable[None]]
     opened: Callable[[str], Awaitable[None]]
+    refused: Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)

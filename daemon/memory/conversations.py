@@ -173,6 +173,15 @@ class Conversations:
 
         await self._database.write(unit)
 
+    async def draft_refused(self, claim: Claim) -> None:
+        """Note that the draft surely does not exist. Raises LostLease."""
+
+        async def unit(transaction: Transaction) -> None:
+            await require_claim(transaction, claim)
+            await transaction.run("DELETE FROM outbox WHERE id = :id AND state = 'drafting'", id=claim.key(0))
+
+        await self._database.write(unit)
+
 
 async def require_claim(transaction: Transaction, claim: Claim) -> None:
     """Raises LostLease when somebody else has claimed the conversation since."""

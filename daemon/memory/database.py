@@ -9,13 +9,14 @@ import asyncio
 import random
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
 
 import aiosqlite
 
+from daemon.concurrency import alongside
 from daemon.errors import SchemaMismatch, StoreBusy
 from daemon.memory import migrate, sqlite
 from daemon.ports import Clock
@@ -189,22 +190,12 @@ async def open_database(path: Path, clock: Clock, *, create: bool = True) -> Asy
         await asyncio.to_thread(migrate.migrate, path)
     else:
         migrate.require_current(await asyncio.to_thread(migrate.version_of, path))
-    connections: list[aiosqlite.Connection] = []
-    failure: BaseException | None = None
-    try:
+    async with AsyncExitStack() as stack:
+        connections = []
         for _ in range(1 + _READERS):
-            connections.append(await aiosqlite.Connection(lambda: sqlite.connect(path), 64))  # noqa: PERF401 - each is closed below even if the next fails
+            connection = await aiosqlite.Connection(lambda: sqlite.connect(path), 64)
+            stack.push_async_callback(connection.close)
+            connections.append(connection)
         database = Database(path, clock, connections[0], connections[1:])
-        async with asyncio.TaskGroup() as group:
-            writer = group.create_task(database.run_writer())
-            try:
-                yield database
-            except BaseException as error:  # noqa: BLE001 - raised again below, outside the group that would wrap it
-                failure = error
-            finally:
-                writer.cancel()
-        if failure is not None:
-            raise failure
-    finally:
-        for connection in connections:
-            await connection.close()
+        async with alongside(database.run_writer()):
+            yield database

@@ -1,0 +1,280 @@
+"""The composition root and the daemon's life: the only module that knows every concrete class."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+
+from pydantic import SecretStr
+
+import daemon
+from daemon.clock import SystemClock
+from daemon.cognition import Mind
+from daemon.concurrency import alongside
+from daemon.config import ServiceEnvironment, Settings
+from daemon.conversation import ConversationHandler, Patience
+from daemon.courier import Courier
+from daemon.cycle import SUMMARIZE, House, new_trace
+from daemon.dispatcher import Bell, Dispatcher
+from daemon.errors import DaemonError, StoreError
+from daemon.llm.prices import cost_usd
+from daemon.llm.router import build_llm, choose_models
+from daemon.memory.jobs import Job
+from daemon.memory.store import Store, open_store
+from daemon.ports import LLM, Channel, Clock, Emit, LLMCall
+from daemon.processes import PROCESSES
+from daemon.service import ServiceManager, Watchdog
+from daemon.soul import SoulKeeper, find_souls_directory
+from daemon.soul_engine import build_prompt, fresh_nonce
+from daemon.subprocesses.summarizes_the_conversation import summarizes_the_conversation
+from daemon.telemetry import Telemetry
+
+_BEAT = 10.0  # seconds between two signs of life in memory.db
+_PLACEHOLDER_PACE = 0.03  # seconds per word, so that people see the placeholder's replies stream
+_START_PATIENCE = 60.0  # seconds asked of the service manager at a time
+_TOLD_EXITS = (signal.SIGTERM, signal.SIGINT)
+
+
+@dataclass(frozen=True, slots=True)
+class Daemon:
+    """A daemon put together and ready to work on one channel."""
+
+    settings: Settings
+    clock: Clock
+    emit: Emit
+    channel: Channel
+    store: Store
+    dispatcher: Dispatcher
+
+
+@asynccontextmanager
+async def telemetry_of(settings: Settings) -> AsyncIterator[Telemetry]:
+    """Log lines on stderr at the level asked for; the standard library's logging goes the same way meanwhile."""
+    environment = ServiceEnvironment.read()
+    telemetry = Telemetry(
+        settings.effective_log_level, sys.stderr, settings.secrets, SystemClock(), environment.journal_stream
+    )
+    undo = telemetry.install()
+    try:
+        yield telemetry
+    finally:
+        undo()
+
+
+@asynccontextmanager
+async def assemble(
+    settings: Settings, channel: Channel, clock: Clock, emit: Emit, *, workspace: str, llm: LLM
+) -> AsyncIterator[Daemon]:
+    """Open memory.db and join all parts around a channel. Raises SoulError or StoreError."""
+    souls = SoulKeeper(find_souls_directory(settings.souls_dir, settings.home, settings.name), settings.name, emit)
+    bell = Bell()
+    async with open_store(
+        settings.database_path,
+        clock,
+        emit,
+        soul=settings.name,
+        workspace=workspace,
+        kind=channel.name,
+        version=daemon.__version__,
+        lease=settings.lease,
+        on_accepted=bell.ring,
+    ) as store:
+        house = House(
+            llm=llm,
+            channel=channel,
+            clock=clock,
+            emit=emit,
+            soul=souls.current,
+            processes=PROCESSES,
+            cost=cost_usd,
+            conversations=store.conversations,
+            commits=store.commits,
+            turns=store.turns,
+        )
+        patience = Patience(deadline=settings.deadline, lease=settings.lease, stale_after=settings.stale_after)
+        courier = Courier(
+            store.outbox,
+            channel,
+            clock,
+            emit,
+            in_doubt=settings.in_doubt,
+            stale_after=settings.stale_after,
+            lease=settings.lease,
+        )
+        dispatcher = Dispatcher(
+            store,
+            ConversationHandler(house, patience),
+            courier,
+            lambda job: _do_job(house, store, job),
+            clock=clock,
+            emit=emit,
+            max_cycles=settings.max_cycles,
+            bell=bell,
+        )
+        await store.presence.release_the_dead(settings.in_doubt)
+        yield Daemon(settings, clock, emit, channel, store, dispatcher)
+
+
+async def _do_job(house: House, store: Store, job: Job) -> None:
+    """Run the subprocess that a job names; its failure is kept with the job and tried again later."""
+    soul, calls = house.soul(), list[LLMCall]()
+    mind = Mind(
+        llm=house.llm,
+        render=lambda known, step: build_prompt(known, step, budgets=soul.budgets, nonce=fresh_nonce()),
+        clock=house.clock,
+        record=calls.append,
+        cost=house.cost,
+        trace_id=new_trace(),
+    )
+    assert job.kind == SUMMARIZE  # the schema knows no other kind yet
+    try:
+        await summarizes_the_conversation(mind, store.turns, soul, job.conversation)
+    except DaemonError as error:
+        house.emit("job.failed", kind=job.kind, attempts=job.attempts, reason=error.message)
+        await store.jobs.fail(job, error.message, tuple(calls))
+        return
+    await store.jobs.finish(job, tuple(calls))
+    house.emit("job.done", kind=job.kind, calls=len(calls))
+
+
+async def run_daemon(settings: Settings, announce: Callable[[str], None]) -> None:
+    """Run until the first SIGTERM or SIGINT has drained the work, or a second one has cut it short.
+
+    Without Slack tokens it starts the embedded workspace and joins that. `announce` takes the few lines meant for a
+    person at the terminal. Raises DaemonError: ConfigError for wrong tokens or models, SoulError, StoreError.
+    """
+    clock, environment = SystemClock(), ServiceEnvironment.read()
+    service = ServiceManager(environment.notify_socket)
+    async with AsyncExitStack() as stack:
+        telemetry = await stack.enter_async_context(telemetry_of(settings))
+        telemetry("daemon.starting", version=daemon.__version__, soul=settings.name)
+        local = not (settings.slack_bot_token and settings.slack_app_token)
+        if local:
+            settings = await _join_local_workspace(settings, stack, announce)
+        llm = build_llm(settings, clock, telemetry, pace=_PLACEHOLDER_PACE if local else 0.0)
+        stack.push_async_callback(llm.aclose)
+        announce(_models_in_words(settings))
+        from daemon.channels.slack.channel import SlackChannel
+
+        channel = SlackChannel(settings, clock, telemetry)
+        stack.push_async_callback(channel.close)
+        async with alongside(_ask_for_time(service, clock)):
+            identity = await channel.introduce()
+        built = await stack.enter_async_context(
+            assemble(settings, channel, clock, telemetry, workspace=identity.team, llm=llm)
+        )
+        watchdog = Watchdog(service, environment.watchdog_usec)
+        await _live(built, service, watchdog, announce)
+
+
+async def run_chat(settings: Settings, channel: Channel) -> None:
+    """Talk in the terminal: the same cycle on the same store, until the channel's input ends and all is answered."""
+    clock = SystemClock()
+    async with AsyncExitStack() as stack:
+        telemetry = await stack.enter_async_context(telemetry_of(settings))
+        llm = build_llm(settings, clock, telemetry, pace=_PLACEHOLDER_PACE)
+        stack.push_async_callback(llm.aclose)
+        built = await stack.enter_async_context(
+            assemble(settings, channel, clock, telemetry, workspace=channel.name, llm=llm)
+        )
+        async with alongside(built.dispatcher.run(), _beat(built)):
+            await channel.listen(built.store.inbox, asyncio.Event())
+            await built.dispatcher.drain(settings.drain)
+        await built.store.presence.leave()
+
+
+async def _join_local_workspace(settings: Settings, stack: AsyncExitStack, announce: Callable[[str], None]) -> Settings:
+    from daemon.workspace.server import serve_workspace
+
+    workspace = await stack.enter_async_context(serve_workspace(port=settings.workspace_port))
+    announce(f"No Slack tokens are set, so here is a workspace of your own: {workspace.url}")
+    return settings.model_copy(
+        update={
+            "slack_bot_token": SecretStr(workspace.bot_token),
+            "slack_app_token": SecretStr(workspace.app_token),
+            "slack_api_url": workspace.api_url,
+        }
+    )
+
+
+def _models_in_words(settings: Settings) -> str:
+    persona, thinking = choose_models(settings)
+    if persona.startswith("placeholder/"):
+        return (
+            "No model key is set: a placeholder answers, which only repeats what it hears. "
+            "For a real mind set ANTHROPIC_API_KEY=… in .env and start again."
+        )
+    return f"Speaking with {persona}, thinking with {thinking}."
+
+
+async def _live(built: Daemon, service: ServiceManager, watchdog: Watchdog, announce: Callable[[str], None]) -> None:
+    """The daemon's tasks under one group: any that dies takes all down, and the service manager starts anew."""
+    ready, stop = asyncio.Event(), asyncio.Event()
+    working = (
+        built.dispatcher.run(),
+        _beat(built),
+        watchdog.feed(built.channel.healthy, built.clock),
+        _tell_when_ready(built, ready, service, announce),
+    )
+    with _signals(stop):
+        async with alongside(*working):
+            async with alongside(built.channel.listen(built.store.inbox, ready)):
+                await stop.wait()
+                service.stopping("finishing what is under way")
+                built.emit("daemon.draining", active=built.dispatcher.active)
+            finished = await built.dispatcher.drain(built.settings.drain)
+            built.emit("daemon.drained", finished=finished)
+    await built.store.presence.leave()
+
+
+async def _ask_for_time(service: ServiceManager, clock: Clock) -> None:
+    """While Slack can't be reached, the start takes long but has not failed."""
+    while True:
+        service.status("waiting for Slack")
+        service.extend_timeout(_START_PATIENCE)
+        await clock.sleep(_START_PATIENCE / 2)
+
+
+async def _tell_when_ready(
+    built: Daemon, ready: asyncio.Event, service: ServiceManager, announce: Callable[[str], None]
+) -> None:
+    await ready.wait()
+    service.ready("connected to Slack")
+    built.emit("daemon.ready")
+    announce("Connected. Stop with Ctrl-C.")
+
+
+async def _beat(built: Daemon) -> None:
+    """Keep our row in memory.db fresh, and free at once what daemons held that died without a word."""
+    while True:
+        try:
+            healthy = built.channel.healthy()
+            await built.store.presence.beat(
+                "connected" if healthy else "not connected", {"active": built.dispatcher.active}
+            )
+            await built.store.presence.release_the_dead(built.settings.in_doubt)
+        except StoreError as error:
+            built.emit("store.failed", reason=error.message, hint=error.hint)
+        await built.clock.sleep(_BEAT)
+
+
+@contextmanager
+def _signals(stop: asyncio.Event) -> Iterator[None]:
+    """The first SIGTERM or SIGINT sets `stop`; a second one cuts the drain short."""
+    loop = asyncio.get_running_loop()
+    main = asyncio.current_task()
+
+    def told() -> None:
+        if stop.is_set() and main is not None:
+            main.cancel()
+        stop.set()
+
+    for number in _TOLD_EXITS:
+        loop.add_signal_handler(number, told)
+    try:
+        yield
+    finally:
+        for number in _TOLD_EXITS:
+            loop.remove_signal_handler(number)
