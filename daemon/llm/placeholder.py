@@ -19,6 +19,7 @@ _CHARACTERS_PER_TOKEN = 4
 # What a person said stands between `<said-CODE …>` and the closing tag with the same code.
 _SAID = re.compile(r"<said(?P<code>[\w-]*)[^>]*>(?P<text>.*?)</said(?P=code)\s*>", re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
+_HARMLESS = str.maketrans("<>", "\u2039\u203a")  # what is repeated must not open or close an element
 _WORDS = re.compile(r"\s*\S+\s*")
 
 _ELEMENTS = (
@@ -59,7 +60,7 @@ def answer_to(prompt: Prompt) -> str:
     reply = _reply(heard_in(prompt))
     if "<external_dialogue" not in asked:
         return reply
-    inert = reply.replace("<", "‹").replace(">", "›")
+    inert = reply.translate(_HARMLESS)
     return "\n".join(
         f"<{tag}{attributes}>{content.format(reply=inert)}</{tag}>"
         for tag, attributes, content in _ELEMENTS

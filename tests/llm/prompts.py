@@ -1,0 +1,43 @@
+"""Prompts and readers that the tests of language models share."""
+
+from collections.abc import AsyncIterator, Mapping
+
+from daemon.ports import LLM, Completion, Message, ModelRole, Prompt, Speaker, SystemPart
+
+SCHEMA: Mapping[str, object] = {
+    "type": "object",
+    "properties": {"verb": {"type": "string", "maxLength": 20}, "count": {"type": "integer", "minimum": 1}},
+    "required": ["verb"],
+}
+
+
+def prompt(
+    *said: str,
+    system: tuple[SystemPart, ...] = (SystemPart("You are kind.", stable=True), SystemPart("It is noon.")),
+    schema: Mapping[str, object] | None = None,
+    creativity: float | None = None,
+    role: ModelRole = ModelRole.PERSONA,
+    tokens: int = 512,
+) -> Prompt:
+    """A prompt whose messages are the texts, user and assistant in turn."""
+    speakers = (Speaker.USER, Speaker.ASSISTANT)
+    messages = tuple(Message(speakers[place % 2], text) for place, text in enumerate(said or ("hello",)))
+    return Prompt(role, "test step", system, messages, schema, creativity, tokens)
+
+
+async def answer(llm: LLM, asked: Prompt) -> tuple[str, Completion]:
+    """The whole text and the completion; fails unless there is exactly one completion and it comes last."""
+    items = [item async for item in llm.stream(asked)]
+    texts = [item for item in items[:-1] if isinstance(item, str)]
+    assert len(texts) == len(items) - 1
+    assert isinstance(items[-1], Completion)
+    return "".join(texts), items[-1]
+
+
+async def read_until(pieces: AsyncIterator[str | Completion], text: str) -> None:
+    """Read on until a text has been seen, passing over signs of life."""
+    seen = ""
+    while text not in seen:
+        piece = await anext(pieces)
+        assert isinstance(piece, str)
+        seen += piece
