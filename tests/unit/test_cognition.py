@@ -1,0 +1,384 @@
+"""The Mind: one record for every call, one repair, and thoughts that end well however they are consumed."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+import pytest
+from pydantic import BaseModel
+
+from daemon.cognition import FAULTY_CAP, READ_CAP, Mind, Step, structured
+from daemon.errors import MalformedReply, ModelRefused, ModelUnavailable
+from daemon.ports import Completion, LLMCall, ModelRole, Prompt
+from daemon.soul import Budgets
+from daemon.soul_engine import FAULTY_REPLY, build_prompt
+from daemon.working_memory import Memory, Role, WorkingMemory
+from tests.fakes import FakeClock
+
+Script = list[str | Exception | Completion | asyncio.Event]
+END = Completion("fake/one", tokens_in=10, tokens_cached=4, tokens_out=3)
+MEMORY = WorkingMemory("Kothar").with_memory(Memory(Role.USER, "hello", name="Ada"))
+
+
+@dataclass
+class FakeLLM:
+    """Plays one script per call: text, a wait, an error, an end."""
+
+    scripts: list[Script]
+    clock: FakeClock
+    prompts: list[Prompt] = field(default_factory=list)
+    closed: int = 0
+
+    async def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
+        """Play the next script; a quarter second passes before each item."""
+        self.prompts.append(prompt)
+        try:
+            for item in self.scripts.pop(0):
+                await self.clock.sleep(0.25)
+                if isinstance(item, Exception):
+                    raise item
+                if isinstance(item, asyncio.Event):
+                    await item.wait()
+                else:
+                    yield item
+        finally:
+            self.closed += 1
+
+    def model_for(self, role: ModelRole) -> str:
+        """One model for each role."""
+        return f"fake/{role}"
+
+
+@dataclass
+class Head:
+    """A mind with all that stands round it."""
+
+    llm: FakeLLM
+    mind: Mind
+    calls: list[LLMCall]
+
+
+def head(*scripts: Script) -> Head:
+    clock = FakeClock(auto=True)
+    llm = FakeLLM(list(scripts), clock)
+    calls: list[LLMCall] = []
+    mind = Mind(
+        llm=llm,
+        render=lambda memory, step: build_prompt(memory, step, budgets=Budgets(), nonce="n0nce"),
+        clock=clock,
+        record=calls.append,
+        cost=lambda completion: completion.tokens_out / 1000,
+        trace_id="trace",
+    )
+    return Head(llm, mind, calls)
+
+
+class Shout:
+    """Shows everything, louder, holding back the last character."""
+
+    def __init__(self) -> None:
+        self._last = ""
+
+    def feed(self, piece: str) -> str:
+        """All but the last character."""
+        text, self._last = (self._last + piece)[:-1], (self._last + piece)[-1:]
+        return text.upper()
+
+    def finish(self) -> str:
+        """The last character."""
+        return self._last.upper()
+
+
+def read_echo(reply: str) -> str:
+    if "bad" in reply or not reply:
+        raise MalformedReply("it is bad", reply=reply, hint="say something good")
+    return reply.upper()
+
+
+ECHO = Step(
+    name="echo",
+    command="Echo.",
+    read=read_echo,
+    remember=lambda value: (Memory(Role.ASSISTANT, value), Memory(Role.ASSISTANT, value, region="echoes")),
+    visible=Shout,
+)
+
+
+async def listen(thought: AsyncIterator[str]) -> list[str]:
+    return [piece async for piece in thought]
+
+
+async def test_a_step_gives_its_value_and_what_is_kept_in_mind() -> None:
+    h = head(["he", "llo", END])
+    memory, value = await h.mind.run(MEMORY, ECHO)
+    assert value == "HELLO"
+    assert [m.content for m in memory.region("default")] == ["hello", "HELLO"]
+    assert [m.content for m in memory.region("echoes")] == ["HELLO"]
+    assert len(MEMORY) == 1
+    assert h.llm.closed == 1
+
+
+async def test_a_call_is_recorded_with_all_that_is_known() -> None:
+    h = head(["he", "llo", END])
+    started = h.llm.clock.now_ms()
+    await h.mind.run(MEMORY, ECHO)
+    assert h.calls == [
+        LLMCall(
+            trace_id="trace",
+            role=ModelRole.THINKING,
+            step="echo",
+            model="fake/one",
+            started_ms=started,
+            latency_ms=750,
+            outcome="ok",
+            tokens_in=10,
+            tokens_cached=4,
+            tokens_out=3,
+            first_ms=250,
+            cost_usd=0.003,
+        )
+    ]
+
+
+async def test_what_is_shown_is_what_the_filter_lets_through() -> None:
+    h = head(["he", "llo", END])
+    thought = h.mind.stream(MEMORY, ECHO)
+    assert await listen(thought) == ["H", "ELL", "O"]
+    assert thought.shown == "HELLO"
+    assert (await thought.finished())[1] == "HELLO"
+    assert not thought.void
+    assert len(h.llm.prompts) == 1
+
+
+async def test_a_step_without_a_filter_shows_nothing() -> None:
+    silent = Step(name="s", command="S", read=str.strip, remember=lambda _: ())
+    thought = head([" x ", END]).mind.stream(MEMORY, silent)
+    assert await listen(thought) == []
+    assert await thought.finished() == (MEMORY, "x")
+
+
+async def test_nothing_is_asked_before_somebody_wants_to_know() -> None:
+    h = head(["x", END])
+    thought = h.mind.stream(MEMORY, ECHO)
+    await thought.aclose()
+    assert h.llm.prompts == []
+    assert h.calls == []
+
+
+async def test_finishing_first_leaves_the_text_for_a_later_listener() -> None:
+    thought = head(["he", "llo", END]).mind.stream(MEMORY, ECHO)
+    assert (await thought.finished())[1] == "HELLO"
+    assert await listen(thought) == ["H", "ELL", "O"]
+    assert await listen(thought) == []
+    assert (await thought.finished())[1] == "HELLO"
+
+
+async def test_an_abandoned_listener_does_not_keep_the_thought_from_finishing() -> None:
+    thought = head(["he", "llo", END]).mind.stream(MEMORY, ECHO)
+    async for piece in thought:
+        assert piece == "H"
+        break
+    assert (await thought.finished())[1] == "HELLO"
+
+
+async def test_listening_and_finishing_at_once_lose_nothing() -> None:
+    gate = asyncio.Event()
+    thought = head(["he", gate, "llo", END]).mind.stream(MEMORY, ECHO)
+    async with asyncio.TaskGroup() as group:
+        heard = group.create_task(listen(thought))
+        value = group.create_task(thought.finished())
+        again = group.create_task(thought.finished())
+        await anext(aiter(_turns(5)))
+        gate.set()
+    assert "".join(heard.result()) == "HELLO"
+    assert value.result() == again.result()
+
+
+async def _turns(number: int) -> AsyncIterator[None]:
+    for _ in range(number):
+        await asyncio.sleep(0)
+    yield
+
+
+async def test_a_malformed_answer_is_repaired_once_and_its_author_told_why() -> None:
+    h = head(["bad", END], ["fine", END])
+    memory, value = await h.mind.run(MEMORY, ECHO)
+    assert value == "FINE"
+    assert not memory.region(FAULTY_REPLY)
+    assert [(call.outcome, dict(call.extra)) for call in h.calls] == [("malformed", {}), ("ok", {"repair": True})]
+    repair = h.llm.prompts[1]
+    assert "<note-n0nce>\nbad\n</note-n0nce>" in repair.system[-1].text
+    assert "it is bad" in repair.messages[-1].text
+    assert "say something good" in repair.messages[-1].text
+
+
+async def test_a_long_or_empty_faulty_answer_is_shown_again_in_bounds() -> None:
+    h = head(["bad" * FAULTY_CAP, END], ["fine", END])
+    await h.mind.run(MEMORY, ECHO)
+    assert len(h.llm.prompts[1].system[-1].text) < FAULTY_CAP + 200
+    h = head([END], ["fine", END])
+    await h.mind.run(MEMORY, ECHO)
+    assert "(it was empty)" in h.llm.prompts[1].system[-1].text
+
+
+async def test_a_second_malformed_answer_is_an_error_for_listener_and_finisher() -> None:
+    h = head(["bad", END], ["bad again", END])
+    thought = h.mind.stream(MEMORY, ECHO)
+    with pytest.raises(MalformedReply):
+        await listen(thought)
+    with pytest.raises(MalformedReply) as caught:
+        await thought.finished()
+    assert caught.value.reply == "bad again"
+    assert [call.outcome for call in h.calls] == ["malformed", "malformed"]
+
+
+async def test_text_shown_before_a_repair_is_void_and_the_value_wins() -> None:
+    thought = head(["so bad", END], ["fine", END]).mind.stream(MEMORY, ECHO)
+    assert "".join(await listen(thought)) == thought.shown == "SO BAD"
+    assert (await thought.finished())[1] == "FINE"
+    assert thought.void
+
+
+async def test_a_repair_is_shown_when_nothing_was_shown_before() -> None:
+    thought = head([END], ["fi", "ne", END]).mind.stream(MEMORY, ECHO)
+    assert "".join(await listen(thought)) == "FINE"
+    assert not thought.void
+
+
+@pytest.mark.parametrize(
+    ("failure", "outcome"),
+    [(ModelUnavailable("down"), "unavailable"), (ModelRefused("no"), "refused")],
+)
+async def test_a_failed_call_is_recorded_and_raised_to_all(failure: Exception, outcome: str) -> None:
+    h = head(["he", failure])
+    thought = h.mind.stream(MEMORY, ECHO)
+    with pytest.raises(type(failure)):
+        await listen(thought)
+    with pytest.raises(type(failure)):
+        await thought.finished()
+    (call,) = h.calls
+    assert (call.outcome, call.model, call.cost_usd, call.tokens_in) == (outcome, "fake/thinking", None, 0)
+
+
+async def test_a_refusal_at_the_end_is_a_refusal() -> None:
+    h = head(["I", Completion("fake/one", stop="refusal")])
+    with pytest.raises(ModelRefused, match="fake/one"):
+        await h.mind.run(MEMORY, ECHO)
+    assert h.calls[0].outcome == "refused"
+
+
+async def test_an_answer_that_breaks_off_without_an_end_counts_as_unavailable() -> None:
+    h = head(["fine"])
+    with pytest.raises(ModelUnavailable, match="broke off"):
+        await h.mind.run(MEMORY, ECHO)
+    assert h.calls[0].outcome == "unavailable"
+
+
+async def test_an_answer_cut_off_at_the_limit_is_malformed_unless_the_step_accepts_it() -> None:
+    cut = Completion("fake/one", stop="length")
+    h = head(["fine", cut], ["short", END])
+    assert (await h.mind.run(MEMORY, ECHO))[1] == "SHORT"
+    tolerant = Step(name="t", command="T", read=read_echo, remember=lambda _: (), accepts_cut=True)
+    assert (await head(["fine", cut]).mind.run(MEMORY, tolerant))[1] == "FINE"
+
+
+async def test_an_endless_answer_is_cut_and_counts_as_malformed() -> None:
+    piece = "x" * 10_000
+    h = head([*[piece] * 50, END], ["fine", END])
+    assert (await h.mind.run(MEMORY, ECHO))[1] == "FINE"
+    assert h.calls[0].outcome == "malformed"
+    assert h.llm.closed == 2
+    assert h.llm.clock.slept[: READ_CAP // 10_000 + 1] == [0.25] * 7
+    assert len(h.llm.clock.slept) == 7 + 2
+
+
+async def test_a_cancelled_call_is_recorded_and_the_models_stream_closed() -> None:
+    never = asyncio.Event()
+    h = head(["he", never])
+    thought = h.mind.stream(MEMORY, ECHO)
+    assert await anext(aiter(thought)) == "H"
+    finishing = asyncio.ensure_future(thought.finished())
+    await anext(aiter(_turns(5)))
+    finishing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await finishing
+    assert [call.outcome for call in h.calls] == ["cancelled"]
+    assert h.llm.closed == 1
+    with pytest.raises(ModelUnavailable, match="cut off"):
+        await thought.finished()
+    with pytest.raises(ModelUnavailable, match="cut off"):
+        await listen(thought)
+
+
+async def test_closing_a_thought_cuts_the_call() -> None:
+    h = head(["he", "llo", END])
+    thought = h.mind.stream(MEMORY, ECHO)
+    assert await anext(aiter(thought)) == "H"
+    await thought.aclose()
+    assert [call.outcome for call in h.calls] == ["cancelled"]
+    assert h.llm.closed == 1
+    with pytest.raises(ModelUnavailable):
+        await thought.finished()
+
+
+class Tagless:
+    """An LLM whose stream is a bare iterator, without a way to be closed."""
+
+    def __init__(self) -> None:
+        self._items: list[str | Completion] = ["fine", END]
+
+    def __aiter__(self) -> AsyncIterator[str | Completion]:
+        return self
+
+    async def __anext__(self) -> str | Completion:
+        """The next item."""
+        if not self._items:
+            raise StopAsyncIteration
+        return self._items.pop(0)
+
+    def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
+        """Itself."""
+        return self
+
+    def model_for(self, role: ModelRole) -> str:
+        """No matter."""
+        return "fake/bare"
+
+
+async def test_a_stream_that_cannot_be_closed_is_read_all_the_same() -> None:
+    mind = Mind(
+        Tagless(),
+        lambda memory, step: build_prompt(memory, step, budgets=Budgets(), nonce="n"),
+        FakeClock(auto=True),
+        lambda call: None,
+        lambda completion: None,
+        "trace",
+    )
+    assert (await mind.run(MEMORY, ECHO))[1] == "FINE"
+
+
+class Verdict(BaseModel):
+    """A form to be filled in."""
+
+    true: bool
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ['{"true": true}', '```json\n{"true": true}\n```', 'Let me see. {"true": true} That is all.', ' \n{"true":true}'],
+)
+def test_a_form_is_read_whatever_stands_around_it(reply: str) -> None:
+    schema, read = structured(Verdict)
+    assert schema["required"] == ["true"]
+    assert read(reply).true is True
+
+
+@pytest.mark.parametrize(
+    "reply", ["", "yes", "{}", "}{", '{"true": "perhaps"}', '{"true": true', '{"true": 1} {"a": 2}']
+)
+def test_a_form_filled_in_wrongly_is_malformed_and_says_how_to_do_it(reply: str) -> None:
+    _, read = structured(Verdict)
+    with pytest.raises(MalformedReply) as caught:
+        read(reply)
+    assert "JSON" in caught.value.hint
+    assert caught.value.reply == reply

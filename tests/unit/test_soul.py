@@ -1,0 +1,208 @@
+"""Souls: what makes one valid, how faults are told, and that a broken edit never takes the good one away."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from daemon.errors import SoulError
+from daemon.soul import SIZE_CAP, Budgets, Soul, SoulKeeper, find_souls_directory, load_soul
+from daemon.working_memory import estimate_tokens
+
+MANIFEST = 'name = "ea"\ndisplay_name = "Ea"\n'
+
+
+class Events:
+    """Remembers what was told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, dict[str, object]]] = []
+
+    def __call__(self, event: str, /, **fields: object) -> None:
+        """Keep an event."""
+        self.told.append((event, fields))
+
+    @property
+    def names(self) -> list[str]:
+        """The events' names in order."""
+        return [name for name, _ in self.told]
+
+
+def write(root: Path, manifest: str = MANIFEST, personality: str = "You are Ea.") -> Path:
+    folder = root / "ea"
+    folder.mkdir(exist_ok=True)
+    (folder / "soul.toml").write_text(manifest, encoding="utf-8")
+    (folder / "soul.md").write_text(personality, encoding="utf-8")
+    return root
+
+
+def fault(root: Path, name: str = "ea") -> SoulError:
+    with pytest.raises(SoulError) as caught:
+        load_soul(root, name)
+    assert caught.value.hint
+    return caught.value
+
+
+@pytest.mark.parametrize("name", ["minoan", "plain"])
+def test_the_shipped_souls_are_valid_and_short(name: str, tmp_path: Path) -> None:
+    soul = load_soul(find_souls_directory(None, tmp_path, name), name)
+    assert soul.name == name
+    assert estimate_tokens(soul.personality) <= 1100
+
+
+def test_a_small_soul_gets_sensible_defaults(tmp_path: Path) -> None:
+    soul = load_soul(write(tmp_path), "ea")
+    assert (soul.display_name, soul.personality, soul.pipeline) == ("Ea", "You are Ea.", "unified")
+    assert soul.budgets == Budgets()
+    assert soul.budgets.of("person") == 300
+    assert soul.budgets.of("playbook") == soul.budgets.other
+    assert soul.verbs.speech[0] == "said"
+    assert soul.creativity_of("brainstorm", 0.9) == 0.9
+
+
+def test_everything_can_be_set(tmp_path: Path) -> None:
+    manifest = (
+        MANIFEST
+        + 'description = "d"\npipeline = "split"\nemotional_states = ["calm"]\nicon = "https://example.org/e.png"\n'
+        + '[models]\npersona = "groq/x"\n[budgets]\nthread = 9\n[creativity]\nrespond = 1\n[verbs]\nspeech = ["sang"]\n'
+    )
+    soul = load_soul(write(tmp_path, manifest), "ea")
+    assert (soul.pipeline, soul.models.persona, soul.models.thinking) == ("split", "groq/x", "")
+    assert (soul.budgets.thread, soul.verbs.speech, soul.emotional_states) == (9, ("sang",), ("calm",))
+    assert soul.creativity_of("respond", None) == 1.0
+
+
+def test_a_soul_cannot_be_changed(tmp_path: Path) -> None:
+    soul = load_soul(write(tmp_path), "ea")
+    with pytest.raises(ValueError, match="frozen"):
+        soul.personality = "You are evil."  # type: ignore[misc]  # the point of the test
+    assert isinstance(hash(soul), int)
+    assert isinstance(soul, Soul)
+
+
+def test_every_fault_is_told_at_once_with_its_place(tmp_path: Path) -> None:
+    manifest = (
+        'name = "enki"\ndisplay_name = "Ea"\npipeline = "both"\ncolour = "red"\n'
+        'personality = "x"\n[budgets]\n# a comment\nthread = "much"\n[creativity]\nrespond = 2\n'
+    )
+    message = fault(write(tmp_path, manifest, "  \n")).message
+    for part in (
+        "soul.toml:1 name: must be 'ea'",
+        "soul.toml:3 pipeline:",
+        "soul.toml:4 colour:",
+        "soul.toml:5 personality: belongs into soul.md",
+        "soul.toml:8 budgets.thread:",
+        "soul.toml:9 creativity:",
+        "soul.md: is empty",
+    ):
+        assert part in message
+
+
+def test_a_missing_field_is_told_without_a_line(tmp_path: Path) -> None:
+    assert "soul.toml display_name: Field required" in fault(write(tmp_path, 'name = "ea"\n')).message
+    broken = MANIFEST + "[verbs]\nspeech = []\n"
+    assert "soul.toml:4 verbs.speech:" in fault(write(tmp_path, broken)).message
+    assert "creativity" in fault(write(tmp_path, MANIFEST + "creativity = 3\n")).message
+
+
+def test_broken_toml_is_told_with_its_line(tmp_path: Path) -> None:
+    assert "line 3" in fault(write(tmp_path, MANIFEST + "pipeline = \n")).message
+
+
+def test_a_personality_beyond_its_budget_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, personality="word " * 2000)
+    assert "of 1200 that budgets.personality in soul.toml allows" in fault(tmp_path).message
+    write(tmp_path, MANIFEST + "[budgets]\npersonality = 3000\n", "word " * 2000)
+    assert load_soul(tmp_path, "ea").personality.startswith("word")
+
+
+@pytest.mark.parametrize("name", ["", "..", "../ea", "Ea", "/etc", "a/b", "a" * 65])
+def test_a_name_that_could_lead_elsewhere_is_refused(name: str, tmp_path: Path) -> None:
+    assert "can't be a soul's name" in fault(write(tmp_path), name).message
+
+
+def test_a_link_out_of_the_directory_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("You are Ea.")
+    souls = tmp_path / "souls"
+    souls.mkdir()
+    write(souls)
+    (souls / "ea" / "soul.md").unlink()
+    (souls / "ea" / "soul.md").symlink_to(tmp_path / "secret")
+    assert "leads out of" in fault(souls).message
+
+
+def test_a_link_within_the_directory_is_followed(tmp_path: Path) -> None:
+    write(tmp_path)
+    (tmp_path / "ea" / "soul.md").rename(tmp_path / "shared.md")
+    (tmp_path / "ea" / "soul.md").symlink_to(tmp_path / "shared.md")
+    assert load_soul(tmp_path, "ea").personality == "You are Ea."
+
+
+def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path: Path) -> None:
+    write(tmp_path)
+    file = tmp_path / "ea" / "soul.md"
+    file.unlink()
+    assert "can't be read" in fault(tmp_path).message
+    os.mkfifo(file)
+    assert "not a regular file" in fault(tmp_path).message
+    file.unlink()
+    file.mkdir()
+    assert "not a regular file" in fault(tmp_path).message
+
+
+def test_a_huge_or_foreign_file_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, personality="x" * (SIZE_CAP + 1))
+    assert "more than 256 KiB" in fault(tmp_path).message
+    (tmp_path / "ea" / "soul.md").write_bytes(b"one\ntwo \xff\n")
+    assert "soul.md:2 is not UTF-8" in fault(tmp_path).message
+
+
+def touch(root: Path, moment: int) -> None:
+    """Give both files a new time, however coarse the file system's clock."""
+    for file in (root / "ea").iterdir():
+        os.utime(file, ns=(moment, moment))
+
+
+def test_an_edit_is_taken_over_once(tmp_path: Path) -> None:
+    events = Events()
+    keeper = SoulKeeper(write(tmp_path), "ea", events)
+    first = keeper.current()
+    assert keeper.current() is first
+    touch(write(tmp_path, personality="You are Ea, older."), 10**18)
+    assert keeper.current().personality == "You are Ea, older."
+    keeper.current()
+    assert events.names == ["soul.reloaded"]
+
+
+def test_a_broken_edit_keeps_the_last_good_soul_and_is_told_once(tmp_path: Path) -> None:
+    events = Events()
+    keeper = SoulKeeper(write(tmp_path), "ea", events)
+    touch(write(tmp_path, MANIFEST + "pipeline = 3\n"), 10**18)
+    assert keeper.current().personality == "You are Ea."
+    touch(tmp_path, 2 * 10**18)
+    keeper.current()
+    assert events.names == ["soul.broken"]
+    assert "soul.toml:3 pipeline" in str(events.told[0][1]["reason"])
+    (tmp_path / "ea" / "soul.md").unlink()
+    assert keeper.current().personality == "You are Ea."
+    touch(write(tmp_path, personality="Mended."), 3 * 10**18)
+    assert keeper.current().personality == "Mended."
+    assert events.names == ["soul.broken", "soul.broken", "soul.reloaded"]
+
+
+def test_a_keeper_needs_a_good_soul_to_begin_with(tmp_path: Path) -> None:
+    with pytest.raises(SoulError):
+        SoulKeeper(tmp_path, "ea", Events())
+
+
+def test_souls_are_looked_for_where_told_then_beside_the_data_then_as_shipped(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    (home / "souls").mkdir(parents=True)
+    shipped = find_souls_directory(None, home, "plain")
+    assert (shipped / "plain" / "soul.md").is_file()
+    write(home / "souls")
+    assert find_souls_directory(None, home, "ea") == home / "souls"
+    assert find_souls_directory(home / "souls", tmp_path, "ea") == home / "souls"
+    with pytest.raises(SoulError, match="no soul 'plain'") as caught:
+        find_souls_directory(home / "souls", home, "plain")
+    assert "SOUL_SOULS_DIR" in caught.value.hint

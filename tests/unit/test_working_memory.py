@@ -1,0 +1,189 @@
+"""Working memory: list operations, regions and their order, and that nothing ever changes in place."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import FrozenInstanceError, replace
+from typing import cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daemon.working_memory import Memory, Role, WorkingMemory, estimate_tokens
+
+regions = st.sampled_from([None, "a", "b", "c", "d"])
+contents = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+memories = st.builds(
+    Memory,
+    role=st.sampled_from(Role),
+    content=contents,
+    region=regions,
+    name=st.none() | contents,
+    metadata=st.dictionaries(contents, contents, max_size=2),
+)
+orders = st.lists(st.sampled_from(["a", "b", "c", "default"]), unique=True).map(tuple)
+working_memories = st.builds(
+    WorkingMemory, soul_name=contents, memories=st.lists(memories, max_size=8).map(tuple), regional_order=orders
+)
+
+OPERATIONS: Mapping[str, Callable[[WorkingMemory, Memory], WorkingMemory]] = {
+    "slice": lambda wm, m: wm.slice(1, -1),
+    "splice": lambda wm, m: wm.splice(1, 1, m),
+    "filter": lambda wm, m: wm.filter(lambda one: one.role is Role.USER),
+    "map": lambda wm, m: wm.map(lambda one: replace(one, content="x")),
+    "concat": lambda wm, m: wm.concat([m]),
+    "prepend": lambda wm, m: wm.prepend([m]),
+    "replace": lambda wm, m: wm.replace([m]),
+    "with_memory": lambda wm, m: wm.with_memory(m),
+    "with_monologue": lambda wm, m: wm.with_monologue("hm"),
+    "with_region": lambda wm, m: wm.with_region("b", m),
+    "with_regional_order": lambda wm, m: wm.with_regional_order("c"),
+    "order_regions": lambda wm, m: wm.order_regions("b", "a"),
+    "without_regions": lambda wm, m: wm.without_regions("a", "default"),
+    "only_regions": lambda wm, m: wm.only_regions("a"),
+}
+
+
+def said(content: str, region: str | None = None) -> Memory:
+    return Memory(Role.USER, content, region)
+
+
+def mind(*memories: Memory, order: tuple[str, ...] = ()) -> WorkingMemory:
+    return WorkingMemory("Kothar", memories, order)
+
+
+def shown(memory: WorkingMemory) -> str:
+    return " ".join(one.content for one in memory)
+
+
+@pytest.mark.parametrize("name", sorted(OPERATIONS))
+@given(memory=working_memories, extra=memories)
+def test_no_operation_changes_the_value_it_works_on(name: str, memory: WorkingMemory, extra: Memory) -> None:
+    before = memory.to_json()
+    after = OPERATIONS[name](memory, extra)
+    assert memory.to_json() == before
+    assert after.soul_name == memory.soul_name
+    if name != "with_regional_order":
+        assert after.regional_order == memory.regional_order
+
+
+def test_fields_and_metadata_cannot_be_written() -> None:
+    source = {"k": "v"}
+    memory = Memory(Role.USER, "hi", metadata=source)
+    source["k"] = "changed"
+    assert memory.metadata == {"k": "v"}
+    with pytest.raises(TypeError):
+        cast("dict[str, str]", memory.metadata)["k"] = "w"
+    with pytest.raises(FrozenInstanceError):
+        memory.content = "other"  # type: ignore[misc]  # the point of the test
+    with pytest.raises(FrozenInstanceError):
+        mind().memories = ()  # type: ignore[misc]  # the point of the test
+    assert len({memory, replace(memory)}) == 1
+
+
+@given(memory=working_memories)
+def test_json_brings_back_the_same_value(memory: WorkingMemory) -> None:
+    assert WorkingMemory.from_json(memory.to_json()) == memory
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"soul_name": "k", "memories": [{"role": "god"}]}'])
+def test_json_of_anything_else_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="not a working memory"):
+        WorkingMemory.from_json(text)
+
+
+def test_list_operations_follow_lists() -> None:
+    a, b, c = said("a"), said("b"), said("c")
+    memory = mind(a, b, c)
+    assert len(memory) == 3
+    assert list(memory) == [a, b, c]
+    assert memory.at(-1) is c
+    with pytest.raises(IndexError):
+        memory.at(3)
+    assert shown(memory.slice(1)) == "b c"
+    assert shown(memory.slice(-2, -1)) == "b"
+    assert shown(memory.splice(1, 1, said("x"), said("y"))) == "a x y c"
+    assert shown(memory.splice(-1, 5)) == "a b"
+    assert shown(memory.splice(9, -1, said("z"))) == "a b c z"
+    assert shown(memory.concat(mind(said("d")))) == "a b c d"
+    assert shown(memory.prepend([said("d")])) == "d a b c"
+    assert memory.find(lambda one: one.content > "a") is b
+    assert memory.find(lambda one: one.content > "c") is None
+    assert memory.some(lambda one: one.content == "c")
+    assert not memory.some(lambda one: one.content == "d")
+
+
+async def test_an_async_map_keeps_the_order() -> None:
+    async def louder(memory: Memory) -> Memory:
+        return replace(memory, content=memory.content.upper())
+
+    assert shown(await mind(said("a"), said("b")).amap(louder)) == "A B"
+
+
+def test_a_new_region_goes_behind_regions_and_before_memories_without_one() -> None:
+    memory = mind(said("p", "personality"), said("hello")).with_region("person", said("ada"))
+    assert shown(memory) == "p ada hello"
+    assert memory.region("person")[0].region == "person"
+    assert shown(mind().with_region("person", said("ada"))) == "ada"
+
+
+def test_a_region_is_replaced_in_its_place() -> None:
+    memory = mind(said("a", "r"), said("b", "s"), said("c", "r"), said("d"))
+    assert shown(memory.with_region("r", said("x"), said("y"))) == "x y b d"
+    assert shown(memory.with_region("r")) == "b d"
+
+
+def test_a_memory_of_a_region_joins_it_at_the_end() -> None:
+    memory = mind(said("a", "r"), said("b", "s"), said("c"))
+    assert shown(memory.with_memory(said("x", "r"))) == "a x b c"
+    assert shown(memory.with_memory(said("x"))) == "a b c x"
+
+
+def test_a_regional_order_moves_nothing_until_a_region_is_written_and_then_stays() -> None:
+    memory = mind(said("a", "r"), said("b", "s"), said("c"), said("d", "t")).with_regional_order("s", "default", "r")
+    assert shown(memory) == "a b c d"
+    assert shown(memory.order_regions()) == "b c a d"
+    written = memory.with_region("s", said("x"))
+    assert shown(written) == "x c a d"
+    assert shown(written.slice(0).with_region("u", said("y"))) == "x c a y d"
+    assert shown(memory.order_regions("t")) == "d a b c"
+
+
+def test_default_names_the_memories_without_a_region() -> None:
+    memory = mind(said("a", "r"), said("b"))
+    assert memory.region("default") == (said("b"),)
+    assert shown(memory.only_regions("default")) == "b"
+    assert shown(memory.without_regions("default")) == "a"
+    for name in ("default", ""):
+        with pytest.raises(ValueError, match="region"):
+            said("x", name)
+        with pytest.raises(ValueError, match="region"):
+            memory.with_region(name)
+
+
+@given(memory=working_memories, extra=memories)
+def test_writing_a_region_keeps_every_other_memory_and_the_order(memory: WorkingMemory, extra: Memory) -> None:
+    after = memory.with_region("b", extra)
+    assert [m for m in after if m.region == "b"] == [replace(extra, region="b")]
+    for region in ("a", "c", "d", "default"):
+        assert after.region(region) == memory.region(region)
+    rank = {name: place for place, name in enumerate(memory.regional_order)}
+    ranks = [rank.get(m.region or "default", len(rank)) for m in after]
+    assert ranks == sorted(ranks)
+
+
+def test_a_monologue_is_a_thought_of_the_souls_own() -> None:
+    thought = mind().with_monologue("hm").at(-1)
+    assert (thought.role, thought.name, thought.metadata["kind"]) == (Role.ASSISTANT, "Kothar", "thought")
+
+
+def test_tokens_are_estimated_upwards_for_scripts_that_need_more() -> None:
+    assert estimate_tokens("") == 0
+    assert estimate_tokens("abcde") == 2
+    assert estimate_tokens("日本語") == 5
+    assert estimate_tokens("é") == 1
+    assert estimate_tokens("🙂") == 3
+
+
+@given(text=st.text(max_size=200), more=st.text(max_size=50))
+def test_more_text_never_takes_fewer_tokens(text: str, more: str) -> None:
+    assert estimate_tokens(text + more) >= estimate_tokens(text) >= len(text.encode("utf-8", "replace")) / 4 - 1
