@@ -53,7 +53,6 @@ def _shape(secret: str) -> str:
 
 
 def _either(char: str) -> str:
-    plain = re.escape(char)
+    plain = "-?" if char == "-" else re.escape(char)  # a UUID is often shown without its hyphens
     encoded = "".join(f"%{byte:02x}" for byte in char.encode("utf-8", "surrogatepass"))
-    forms = {plain, encoded.replace("%", "%(?:25){0,3}")}
-    return f"(?:{'|'.join(sorted(forms))})"
+    return f"(?:{encoded.replace('%', '%(?:25){0,3}')}|{plain})"
