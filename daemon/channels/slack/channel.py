@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from daemon.channels.slack.catch_up import CatchUp
 from daemon.channels.slack.client import SlackClient
-from daemon.channels.slack.connection import Connection
+from daemon.channels.slack.connection import PING_INTERVAL, Connection, Link
 from daemon.channels.slack.delivery import Delivery
 from daemon.channels.slack.drafts import Drafts
 from daemon.channels.slack.gate import SlackGate
@@ -35,7 +35,10 @@ class SlackChannel:
 
     name = "slack"
 
-    def __init__(self, settings: Settings, clock: Clock, emit: Emit) -> None:
+    def __init__(
+        self, settings: Settings, clock: Clock, emit: Emit, *, ping_interval: float = PING_INTERVAL
+    ) -> None:
+        self._ping_interval = ping_interval
         self._settings = settings
         self._clock = clock
         self._emit = emit
@@ -48,17 +51,27 @@ class SlackChannel:
         self._status = StatusLine(self._client, clock, emit)
         self._overhearing = Overhearing(self._client, self._gate, emit)
 
+    async def introduce(self) -> Identity:
+        """Learn who we are in which workspace, waiting while Slack can't be reached. Raises ConfigError for bad tokens."""
+        settings = self._settings
+        identity = await establish(self._client, settings, self._clock, self._emit)
+        self._reader = reader_for(settings.name, identity, settings.allow_bots, settings.members)
+        return identity
+
     async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
         """See `Channel.listen`; what is being stored when it is cancelled is stored to the end."""
-        identity = await establish(self._client, self._settings, self._clock, self._emit)
-        settings = self._settings
-        self._reader = reader = reader_for(settings.name, identity, settings.allow_bots, settings.members)
+        if self._reader is None:
+            await self.introduce()
+        reader, settings = self._reader, self._settings
+        assert reader is not None  # introduced just now
         listener = Listener(reader, intake, self._emit)
         app = bolt_app(listener, reader, self._client, self._emit)
         catch_up = CatchUp(self._client, reader, intake, settings, self._clock, self._emit)
         _, app_token = check_tokens(settings)
         connections = tuple(
-            Connection(number, app, self._client, app_token, self._clock, self._emit)
+            Connection(
+                Link(number, app_token, self._ping_interval), app, self._client, self._clock, self._emit
+            )
             for number in range(settings.slack_sockets)
         )
         self._supervisor = Supervisor(connections, catch_up.run, catch_up.confirm, self._clock, self._emit)
