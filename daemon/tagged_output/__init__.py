@@ -53,7 +53,8 @@ class TaggedOutput:
 
     def __init__(self, *, also: str | None = None) -> None:
         names = KNOWN_TAGS if also is None or also in KNOWN_TAGS else (*KNOWN_TAGS, also)
-        self._tokens = Tokenizer(Vocabulary.of(names, [tag for tag in _REASONING_TAGS if tag != also]), self._take)
+        self._scratch = tuple(tag for tag in _REASONING_TAGS if tag != also)
+        self._tokens = Tokenizer(Vocabulary.of(names, self._scratch), self._take)
         self._frames: list[str] = []
         self._content: list[str] = []
         self._attributes: Mapping[str, str] = {}
@@ -169,7 +170,7 @@ class TaggedOutput:
         """A closing tag that closes nothing: what was taken for an element may have been part of a private one."""
         if name == REPLY_TAG and self._reply_met:
             self._fault("stray", name)
-        elif name not in _REASONING_TAGS or self._elements:
+        elif name not in self._scratch or self._elements:
             self._doubt("stray", name)
 
     def _inside_reply(self, token: Token) -> None:
@@ -219,7 +220,7 @@ class TaggedOutput:
             self._close_element(name)
 
     def _close_element(self, name: str) -> None:
-        self._after_private = self._after_private or name not in _REASONING_TAGS
+        self._after_private = self._after_private or name not in self._scratch
         if name == REPLY_TAG:
             self._fault("duplicate" if name in self._elements else "distrusted", name)
         else:
@@ -228,7 +229,7 @@ class TaggedOutput:
     def _record(self, name: str, element: Element) -> None:
         if name in self._elements:
             self._fault("duplicate", name)
-        elif name not in _REASONING_TAGS:
+        elif name not in self._scratch:
             self._elements[name] = element
 
     # -- what leaves --------------------------------------------------------------------------------------------------

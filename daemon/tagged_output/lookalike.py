@@ -19,7 +19,8 @@ _CONFUSABLE = str.maketrans(
     "\u0251\u0261\u0131\u2113",  # others: agil
     "aeopcyxisdhlkmtbhrqwjeoivptuxkaagil",
 )
-NEAR = 2  # slips of the pen that still leave a name recognisable
+NEAR = 2  # slips of the pen that still leave a name recognisable,
+_LONG = 10  # if it has so many letters
 
 
 def fold(character: str, *, leading: bool) -> str | None:
@@ -49,9 +50,11 @@ def squeeze(name: str) -> str:
 
 
 def reads_as(skeleton: str, names: Iterable[str]) -> bool:
-    """Whether folded text begins with one of the squeezed names or is at most two slips away from one."""
+    """Whether folded text is one of the squeezed names; of a long name also its extension or at most two slips away."""
     return any(
         skeleton.startswith(name) or (abs(len(skeleton) - len(name)) <= NEAR and _within(skeleton, name, NEAR))
+        if len(name) >= _LONG
+        else skeleton == name
         for name in names
     )
 

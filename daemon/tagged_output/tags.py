@@ -100,7 +100,7 @@ class Probe:
             return self._judge()
         self._entity += character
         if not self._opened and _LESS_THAN.fullmatch(self._entity):
-            self._opened, self._phase = True, self._in_name
+            self._opened, self._phase, self._entity = True, self._in_name, ""
         return _Verdict.MAYBE if len(self._entity) <= _LONGEST_ENTITY else self._judge()
 
     def _decoded(self, text: str) -> _Verdict:

@@ -25,6 +25,7 @@ _UNWANTED = re.compile(
     "\U000e0000-\U000e007f]"  # tag characters: text for machines that people can't see
 )
 _LINES = str.maketrans("\u2028\u2029\x85", "\n\n\n")
+_BRACKET = re.compile(r"[\[\]]")
 _PERSON = re.compile(r"<@([A-Z0-9]{2,24})>")
 _PERSON_BEGUN = re.compile(r"<@[A-Z0-9]{0,24}")
 _SCHEME = re.compile(r"<([A-Za-z][A-Za-z0-9+.-]{0,31}):(?!:)")  # `<std::string>` is code
@@ -141,9 +142,7 @@ class InertStream:
         if not allowed_scheme(scheme[1]):
             return (1, f"<{BREAK}", "")
         if link := _LINK.match(window):
-            label = (link[2] or "").replace("[", "(").replace("]", ")").strip()
-            address = link[1].replace("(", "%28").replace(")", "%29")
-            return (link.end(), "", f"[{label}]({address})") if label else _PASS
+            return _PASS if link[2] is None else (link.end(), "", _as_markdown(link[1], link[2]))
         return None if not last and _LINK_BEGUN.fullmatch(window) else (1, f"<{BREAK}", "")
 
     def _at(self, window: str, last: bool) -> _Ruling | None:
@@ -180,11 +179,18 @@ class InertStream:
         return None if not last and _ENCODED_BEGUN.fullmatch(window) else _PASS
 
 
+def _as_markdown(address: str, label: str) -> str:
+    """The markdown for a link of Slack's; brackets that would end its parts early are replaced."""
+    words = label.replace("[", "(").replace("]", ")").strip()
+    return f"[{words}]({address.replace('(', '%28').replace(')', '%29')})" if words else f"<{address}>"
+
+
 def _label_before(text: str) -> str | None:
     """The label that ends where `text` ends, with its bracket and the `!` of an image; None when there is none."""
     depth = 1
-    for index in range(len(text) - 1, -1, -1):
-        depth += {"]": 1, "[": -1}.get(text[index], 0)
+    for bracket in reversed(list(_BRACKET.finditer(text))):
+        depth += 1 if bracket[0] == "]" else -1
         if depth == 0:
-            return text[max(0, index - 1) :] if text[max(0, index - 1)] == "!" else text[index:]
+            at = bracket.start()
+            return text[at - 1 :] if text[at - 1 : at] == "!" else text[at:]
     return None

@@ -53,7 +53,7 @@ def split(markdown: str, limit: int = LIMIT) -> tuple[str, ...]:
 
 
 def pieces(markdown: str, limit: int = LIMIT) -> Iterator[Piece]:
-    """The slices that `split` makes messages of; their texts joined are the markdown again, their repairs are not in it.
+    """The slices that `split` makes messages of; their texts joined, without repairs, are the markdown.
 
     A fence left open is closed at the end of a piece and opened again, with its info string, in the next. A fence that
     the text itself never closes stays so at the very end, where it closes by itself (CommonMark).

@@ -1,0 +1,176 @@
+"""Long replies leave whole: nothing lost, nothing torn, code fences balanced in every message."""
+
+import random
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from daemon.channels.slack.splitting import LIMIT, pieces, split
+
+FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
+BLOCKS = [
+    "A sentence of words. Another one! A third? ",
+    "word " * 40,
+    "\n",
+    "\n\n",
+    "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 12 + "\n",
+    "```python\n" + "print('x')\n" * 15 + "```\n",
+    "~~~~\n```\nnot the end\n```\n~~~~\n",
+    "  ```js title=x\n  a\n\n  b\n  ```\n",
+    "- item one\n- item two\n",
+    FAMILY * 20,
+    "e\u0301" * 50,
+    "\U0001f1e9\U0001f1ea" * 20,
+    "x" * 300,
+    "`code` ",
+    "> quoted ```\n",
+    "# Heading\n\n",
+]
+
+
+def check(text: str, limit: int) -> tuple[str, ...]:
+    """Every invariant of a split; returns the messages."""
+    parts = split(text, limit)
+    assert all(0 < len(part) <= limit for part in parts)
+    assert all(part.strip() for part in parts)
+    assert "".join(piece.text for piece in pieces(text, limit)) == text
+    if parts and text[: limit * 7 // 10].strip():
+        assert parts[0].startswith(text[: min(len(text), int(limit * 0.69))])
+    return parts
+
+
+def fences_close(message: str) -> bool:
+    """Whether a CommonMark parser finds every fence of a message closed."""
+    lines = message.split("\n")
+    for token in MarkdownIt("commonmark").parse(message):
+        if token.type == "fence" and token.map:
+            last = lines[min(token.map[1], len(lines)) - 1]
+            if not re.match(rf"[ >]*{re.escape(token.markup)}", last) or token.map[1] - token.map[0] < 2:
+                return False
+    return True
+
+
+def test_nothing_to_say_makes_no_message() -> None:
+    assert split("") == ()
+    assert split(" \n\t ") == ()
+
+
+def test_a_short_reply_is_one_message_to_the_letter() -> None:
+    for text in ("Hi\n", "```py\nunclosed", "x" * LIMIT):
+        assert split(text) == (text,)
+
+
+def test_a_limit_too_small_is_refused() -> None:
+    with pytest.raises(ValueError, match="too small"):
+        split("x", 999)
+
+
+def test_paragraphs_are_preferred_to_lines_to_sentences_to_words() -> None:
+    words, sentences = "word " * 100, "One two three. " * 30
+    assert split(f"{words}{sentences}\n{words}\n\n{words}{words}", 2000)[0].endswith(f"{words}\n\n")
+    assert split(f"{words}{words}\n{words}{words}", 1100)[0].endswith("word \n")
+    assert split(f"{words}{sentences}{words}", 1000)[0].endswith("three. ")
+    assert split("word " * 400, 1001)[0] == "word " * 200
+    assert split("漢字。" * 500, 1000)[0].endswith("。")
+
+
+def test_a_code_fence_is_closed_and_opened_again_alike() -> None:
+    code = "".join(f"line {number}\n" for number in range(300))
+    parts = split(f"Look:\n\n````python title=x\n{code}````\nDone.", 1000)
+    assert len(parts) > 2
+    assert parts[0].startswith("Look:\n\n````python title=x\nline 0\n")
+    assert all(part.startswith("````python title=x\nline ") for part in parts[1:])
+    assert all(part.endswith("\n````") for part in parts[:-1])
+    assert parts[-1].endswith("````\nDone.")
+    assert "".join(re.findall(r"line \d+\n", "".join(parts))) == code
+
+
+def test_a_line_of_code_longer_than_a_message_is_cut_with_the_fence_repaired() -> None:
+    parts = split("```\n" + "x" * 3000 + "\n```", 1000)
+    assert all(fences_close(part) for part in parts)
+    assert sum(part.count("x") for part in parts) == 3000
+
+
+def test_a_fence_is_not_opened_at_the_very_end_of_a_message() -> None:
+    parts = split("word " * 190 + "\n\n```py\n" + "x = 1\n" * 100 + "```", 1000)
+    assert parts[0].endswith("word \n\n")
+    assert parts[1].startswith("```py\nx = 1")
+
+
+def test_an_indented_fence_mark_inside_code_does_not_end_it() -> None:
+    parts = split('```py\ndef f():\n    """\n    ```\n    """\n' + "    x = 1\n" * 300 + "```\n", 1000)
+    assert all(part.startswith("```py\n") for part in parts)
+    assert all(fences_close(part) for part in parts)
+
+
+def test_table_rows_stay_whole() -> None:
+    row = "| some cell with words. And more | another cell |\n"
+    for part in split(row * 200, 1000):
+        assert len(part) % len(row) == 0
+
+
+CLUSTERS = [
+    FAMILY,
+    "e\u0301\u0302",
+    "\U0001f44d\U0001f3fd",
+    "\U0001f1e9\U0001f1ea",
+    "\u1112\u1161\u11ab",
+    "\u2764\ufe0f",
+]
+
+
+@pytest.mark.parametrize("cluster", [*CLUSTERS, "\U0001f3f4\U000e0067\U000e0062\U000e007f"])
+def test_what_is_seen_as_one_character_is_not_torn(cluster: str) -> None:
+    parts = split("a" + cluster * 2000, 1000)
+    assert "".join(parts) == "a" + cluster * 2000
+    assert all(len(part.removeprefix("a")) % len(cluster) == 0 for part in parts)
+
+
+def test_an_endless_cluster_is_cut_somewhere() -> None:
+    text = "a" + "\u0301" * 5000
+    assert "".join(check(text, 1000)) == text
+
+
+def test_a_message_of_blanks_alone_is_left_out() -> None:
+    assert [part.strip() for part in split("a" + "\n" * 5000 + "b", 1000)] == ["a", "b"]
+
+
+def test_the_first_message_depends_on_the_first_characters_alone() -> None:
+    head = "Some words and more. " * 1000
+    assert split(head[:LIMIT] + "x" * 5)[0] == split(head[:LIMIT] + "\n```\n" * 900)[0]
+    for size in (1, 100, 8000):
+        assert split(head)[0].startswith(head[:size])
+
+
+def test_forty_thousand_characters_of_anything_come_through() -> None:
+    choice = random.Random(11)
+    for _ in range(12):
+        text = "".join(choice.choice(BLOCKS) for _ in range(2000))[:40_000]
+        assert len(check(text, LIMIT)) >= 3
+    for unit in ("```\n", "`", "~~~", "\n", "> ", "| ", "\u200d", "\U0001f1e9", ". ", "```" + "x" * 126 + "\n"):
+        check((unit * 40_000)[:40_000], LIMIT)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(BLOCKS) | st.text(max_size=40), max_size=60).map("".join), st.integers(1000, 3000))
+def test_any_reply_is_whole_and_within_the_limit(text: str, limit: int) -> None:
+    check(text, limit)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from([block for block in BLOCKS if not block.startswith((">", "  "))]), min_size=10, max_size=80
+    ).map("\n".join),
+    st.integers(1000, 2000),
+)
+def test_every_message_has_its_fences_closed(text: str, limit: int) -> None:
+    assert all(fences_close(part) for part in split(text, limit))
+
+
+def test_the_fence_check_sees_an_open_fence() -> None:
+    assert fences_close("a\n```\nb\n```")
+    assert not fences_close("a\n```\nb")

@@ -1,0 +1,303 @@
+"""What the parser of tagged answers lets out, told one malformation at a time."""
+
+import pytest
+
+from daemon.tagged_output import KNOWN_TAGS, REPLY_TAG, TaggedOutput, extract_tag
+from daemon.tagged_output import tags as tags_module
+
+THOUGHT = '<internal_monologue verb="mused">SECRET</internal_monologue>'
+
+
+def parse(text: str, *, pieces: int = 0) -> tuple[str, TaggedOutput]:
+    """Parse whole, or in pieces of so many characters; what was released, and the parser."""
+    output = TaggedOutput()
+    size = pieces or max(len(text), 1)
+    released = "".join(output.feed(text[at : at + size]) for at in range(0, len(text), size))
+    return released + output.finish(), output
+
+
+def test_a_well_formed_answer_gives_reply_verb_and_elements() -> None:
+    released, output = parse(
+        f'<stimulus_verb>asked</stimulus_verb>\n{THOUGHT}\n<external_dialogue verb="explained">\n Hello. \n'
+        "</external_dialogue>\n<user_model_check>true</user_model_check>"
+        '<dossier_update entity="Ada &amp; Co" type="person">notes</dossier_update>'
+    )
+    assert released == output.reply == output.released == "Hello."
+    assert output.complete
+    assert output.reply_verb == "explained"
+    assert output.faults == ()
+    assert output.elements["stimulus_verb"].content == "asked"
+    assert output.elements["internal_monologue"].attributes == {"verb": "mused"}
+    assert output.elements["dossier_update"].attributes == {"entity": "Ada & Co", "type": "person"}
+    assert list(output.elements) == [
+        "stimulus_verb", "internal_monologue", "external_dialogue", "user_model_check", "dossier_update"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        "<external_dialogue verb='said'>",
+        "<external_dialogue verb=said>",
+        "<EXTERNAL_DIALOGUE VERB = 'said'>",
+        '<external_dialogue\n  id="1"\n  verb="said"\n>',
+        '< external_dialogue x="a>b" verb="said" >',
+        "<external_dialogue mood=“warm” verb=“said”>",
+        '<external_dialogue verb="said"mood="warm">',
+        '<external_dialogue verb="said" verb="shouted">',
+    ],
+)
+def test_attributes_may_come_in_any_dress(opening: str) -> None:
+    released, output = parse(f"{THOUGHT}{opening}Hi</External_Dialogue >")
+    assert released == output.reply == "Hi"
+    assert output.reply_verb == "said"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "if a < b and c<d: pass",
+        "<div class='x'><p>text</p></div>",
+        "List<int>, Map<String, List<User>> and std::vector<std::string>",
+        "```xml\n<user><name>Ada</name></user>\n```",
+        "<in>, <ext>, </user>, <soul>, <model> and <dossier> are only words",
+        "x &lt; y &amp;&amp; &copy; &nonsense; &#60;p&#62; &#x41; AT&T &",
+        "<<>><</>> <!-- note --> <![CDATA[x]]> <?xml version='1.0'?>",
+        "my internal_monologue stays mine, and so do user_whispers",
+        "a <\n\n b « c \u203a d",
+        "Vec<Think>, Box<Reasoning>",
+        "👩‍👩‍👧 é é 漢字 \u202b",
+    ],
+)
+def test_a_reply_passes_with_its_own_angle_brackets_unharmed(reply: str) -> None:
+    text = f"{THOUGHT}<external_dialogue>{reply}</external_dialogue>"
+    for pieces in (0, 1, 3):
+        released, output = parse(text, pieces=pieces)
+        assert released == output.reply == reply.strip()
+        assert output.faults == ()
+
+
+def test_a_reply_tag_quoted_in_private_text_is_never_the_reply() -> None:
+    for quoted in (
+        "<external_dialogue>SECRET</external_dialogue>",
+        "<external_dialogue>SECRET",
+        "</external_dialogue>",
+    ):
+        released, output = parse(
+            f"<internal_monologue>a {quoted} b</internal_monologue><external_dialogue>true</external_dialogue>"
+        )
+        assert released == output.reply == "true"
+        assert "SECRET" in quoted or output.faults == ()
+
+
+def test_of_two_replies_only_the_first_leaves() -> None:
+    released, output = parse(
+        "<external_dialogue>one</external_dialogue> <external_dialogue>SECRET</external_dialogue>"
+        "<user_model_check>true</user_model_check><user_model_check>false</user_model_check>"
+    )
+    assert released == output.reply == "one"
+    assert output.elements["user_model_check"].content == "true"
+    assert set(output.faults) == {"duplicate external_dialogue", "duplicate user_model_check"}
+
+
+def test_a_private_element_inside_the_reply_is_dropped() -> None:
+    released, output = parse(
+        "<external_dialogue>Hi <internal_monologue>S <user_whispers>S</user_whispers> S</internal_monologue>there"
+        "</external_dialogue>"
+    )
+    assert released == output.reply == "Hi there"
+    assert output.faults == ("nested internal_monologue",)
+    assert "internal_monologue" not in output.elements
+
+
+@pytest.mark.parametrize(
+    ("reply", "fault"),
+    [
+        ("Hi <internal_monologue>SECRET</external_dialogue>", "mismatched external_dialogue"),
+        ("Hi <internal_monologue>SECRET", "unclosed internal_monologue"),
+        ("Hi <user_whispers/>SECRET</external_dialogue>", "mismatched external_dialogue"),
+        ("Hi </internal_monologue>SECRET</external_dialogue>", "mismatched internal_monologue"),
+        ("Hi <think>SECRET</external_dialogue>", "mismatched external_dialogue"),
+        ("Hi <user_whispers>S <think>S</user_whispers> SECRET</external_dialogue>", "mismatched user_whispers"),
+        ("Hi <internal_\u200bmonologue>SECRET</external_dialogue>", "lookalike tag"),
+        ("Hi <i\u200bnternal_monologue>SECRET</external_dialogue>", "lookalike tag"),
+        ("Hi &lt;internal_monologue&gt;SECRET</external_dialogue>", "lookalike tag"),
+        ("Hi &ltinternal_monologue&gtSECRET</external_dialogue>", "lookalike tag"),
+        ("Hi &amp;lt;internal_monologue&amp;gt;SECRET</external_dialogue>", "lookalike tag"),
+        ("Hi &#x3c;/user&#95;whispers>SECRET</external_dialogue>", "lookalike tag"),
+        ("Hi <&#105;nternal_monologue>SECRET</external_dialogue>", "lookalike tag"),
+        ("Hi \uff1cinternal_monologue\uff1eSECRET</external_dialogue>", "lookalike tag"),
+        ("Hi <\uff49nternal\uff3fmonologue>SECRET</external_dialogue>", "lookalike tag"),
+        ("Hi <int\u0435rnal_monologue>SECRET</external_dialogue>", "lookalike tag"),
+        ("Hi <internal-monologue>SECRET</external_dialogue>", "lookalike tag"),
+        ("Hi <internal monologue>SECRET</external_dialogue>", "lookalike tag"),
+        ("Hi <internal\\_monologue>SECRET</external_dialogue>", "lookalike tag"),
+        ("Hi <internal_monolouge>SECRET</external_dialogue>", "lookalike tag"),
+        ("Hi <internal_monlogue>SECRET</external_dialogue>", "lookalike tag"),
+        ("Hi <internal_monologues>SECRET</external_dialogue>", "lookalike tag"),
+        ("Hi <internal_monologue:x>SECRET</external_dialogue>", "lookalike tag"),
+        ("Hi </external_dialog>SECRET</external_dialogue>", "lookalike tag"),
+        ("Hi <internal_monologue <b>SECRET</external_dialogue>", "lookalike tag"),
+        ("Hi <" + "\u200b" * 400 + "internal_monologue>SECRET</external_dialogue>", "lookalike tag"),
+        ("Hi <internal_monologue " + "x" * 2000 + ">SECRET</external_dialogue>", "lookalike tag"),
+        ("Hi " + "<user_whispers>" * 40 + "SECRET" + "</user_whispers>" * 40 + "</external_dialogue>",
+         "too deep external_dialogue"),
+    ],
+)  # fmt: skip
+def test_nothing_leaves_after_a_tag_that_does_not_belong_in_a_reply(reply: str, fault: str) -> None:
+    for pieces in (0, 1, 7):
+        released, output = parse(f"{THOUGHT}<external_dialogue>{reply}", pieces=pieces)
+        assert released == "Hi"
+        assert output.reply is None
+        assert not output.complete
+        assert fault in output.faults
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("Just plain words SECRET", "missing external_dialogue"),
+        ("", "missing external_dialogue"),
+        ("<external_dialogue> \n </external_dialogue>", "empty external_dialogue"),
+        ("<external_dialogue/>SECRET", "empty external_dialogue"),
+        ("<internal_monologue>SECRET <external_dialogue>S</external_dialogue>", "unclosed internal_monologue"),
+        ("<internal_monologue>S</note><external_dialogue>S</external_dialogue>", "unclosed internal_monologue"),
+        ("<internal_monologue>I say </internal_monologue> S <external_dialogue>S</external_dialogue>",
+         "stray text"),
+        ("S </user_whispers> <external_dialogue>S</external_dialogue>", "stray user_whispers"),
+        ("S </external_dialogue> <external_dialogue>S</external_dialogue>", "stray external_dialogue"),
+        ("<user_whispers>S</user_whispers></think><external_dialogue>S</external_dialogue>", "stray think"),
+        ("<internal\u200b_monologue>S <external_dialogue>S</external_dialogue>", "lookalike tag"),
+        ("<!-- <external_dialogue>S</external_dialogue> -->", "hidden comment"),
+        ("<![CDATA[ <external_dialogue>S</external_dialogue>", "hidden comment"),
+        ("<think>S <external_dialogue>S</external_dialogue>", "unclosed think"),
+        ("<external_dialogue", "missing external_dialogue"),
+    ],
+)  # fmt: skip
+def test_an_ambiguous_answer_has_no_reply_and_releases_nothing(text: str, fault: str) -> None:
+    for pieces in (0, 1):
+        released, output = parse(text, pieces=pieces)
+        assert released == ""
+        assert output.reply is None
+        assert output.reply_verb is None
+        assert fault in output.faults
+
+
+def test_a_truncated_reply_is_not_a_reply() -> None:
+    released, output = parse(f"{THOUGHT}<external_dialogue>Hello the")
+    assert released == output.released == "Hello the"
+    assert (output.reply, output.complete) == (None, False)
+    assert output.faults == ("unclosed external_dialogue",)
+    assert parse("<external_dialogue>Hello <inter")[0] == "Hello"
+
+
+def test_a_closing_tag_left_over_after_the_reply_takes_its_trust_away() -> None:
+    text = "<internal_monologue>say </internal_monologue><external_dialogue>x</external_dialogue></internal_monologue>"
+    assert parse(text)[1].reply is None
+    _, output = parse("<external_dialogue>x</external_dialogue></external_dialogue>")
+    assert output.reply == "x"
+    assert output.faults == ("stray external_dialogue",)
+
+
+def test_scratch_work_of_reasoning_models_is_private_and_no_element() -> None:
+    for scratch in ("<think>S <external_dialogue>S</external_dialogue></think> so:", "S </think>"):
+        released, output = parse(f"{scratch}<external_dialogue>Hi</external_dialogue>")
+        assert released == output.reply == "Hi"
+        assert list(output.elements) == ["external_dialogue"]
+
+
+def test_other_elements_survive_a_reply_that_does_not() -> None:
+    _, output = parse(
+        "<internal_monologue>a</internal_monologue> stray <external_dialogue>S</external_dialogue>"
+        "<model_change_note/><user_model_check>true</user_model_check>"
+    )
+    assert output.reply is None
+    assert output.elements["user_model_check"].content == "true"
+    assert output.elements["model_change_note"].content == ""
+    assert "distrusted external_dialogue" in output.faults
+
+
+def test_surrounding_space_is_stripped_while_streaming_too() -> None:
+    text = "<external_dialogue>\n\n  one \n\n two  \n <user_whispers>x</user_whispers>\n</external_dialogue>"
+    for pieces in (0, 1, 2):
+        assert parse(text, pieces=pieces)[0] == "one \n\n two"
+    output = TaggedOutput()
+    assert output.feed("<external_dialogue> Hello ") == "Hello"
+    assert output.feed("\n") == ""
+    assert output.feed("you") == " \nyou"
+
+
+def test_a_run_of_space_is_bounded_alike_for_every_cut() -> None:
+    text = "<external_dialogue>a" + " " * 5000 + "b" + "\n" * 3000 + "</external_dialogue>"
+    expected = "a" + " " * 1024 + "b"
+    for pieces in (0, 1, 700):
+        assert parse(text, pieces=pieces)[0] == expected
+
+
+def test_extract_tag_gives_content_and_verb_or_nothing() -> None:
+    text = f"{THOUGHT}<external_dialogue verb=said>Hi</external_dialogue><mood verb='felt'>calm</mood><user_whispers>x"
+    assert extract_tag(text, "internal_monologue") == ("SECRET", "mused")
+    assert extract_tag(text, REPLY_TAG) == ("Hi", "said")
+    assert extract_tag(text, "mood") == ("calm", "felt")
+    assert extract_tag(text, "user_whispers") == ("", None)
+    assert extract_tag(text, "dossier_check") == ("", None)
+    assert extract_tag("<think>aloud</think>", "think") == ("aloud", None)
+    assert extract_tag("<model>a</model><moody>b</moody><mood>calm</mood>", "mood") == ("calm", None)
+
+
+def test_the_tags_of_the_fixed_pipeline_are_known() -> None:
+    assert len(KNOWN_TAGS) == 13
+    assert REPLY_TAG in KNOWN_TAGS
+
+
+HOSTILE = [
+    *(
+        "<",
+        "<&",
+        "&l",
+        "&amp;",
+        "<in",
+        "< ",
+        "<i\u200b",
+        "&#105;",
+        "<internal_monologue x",
+        "<internal_monologue>",
+        "\n",
+    ),
+    *(
+        "</external_dialogue",
+        "<external_dialogue>a </external_dialogue>",
+        "a" * 50 + "<",
+        "<user_whispers>x</user_whispers>",
+    ),
+]
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+@pytest.mark.parametrize(
+    "prefix", ["", "<external_dialogue>", "<internal_monologue>", "<external_dialogue><user_whispers>"]
+)
+def test_work_grows_with_the_input_and_no_faster(monkeypatch: pytest.MonkeyPatch, prefix: str, hostile: str) -> None:
+    looked = 0
+    take, search = tags_module.Probe.take, tags_module.Tokenizer.feed
+
+    def counting_take(probe: tags_module.Probe, character: str) -> object:
+        nonlocal looked
+        looked += 1
+        return take(probe, character)
+
+    def counting_feed(tokenizer: tags_module.Tokenizer, text: str) -> None:
+        nonlocal looked
+        looked += len(text)
+        search(tokenizer, text)
+
+    monkeypatch.setattr(tags_module.Probe, "take", counting_take)
+    monkeypatch.setattr(tags_module.Tokenizer, "feed", counting_feed)
+    work = []
+    for size in (10_000, 20_000):
+        looked = 0
+        text = (prefix + hostile * (size // len(hostile)))[:size]
+        parse(text)
+        work.append(looked)
+        assert looked <= 8 * size
+    assert work[1] <= 2.2 * work[0] + 2000
