@@ -14,10 +14,12 @@ async def within(clock: Clock, seconds: float, step: Callable[[], Awaitable[T]])
     """The step's result, or what it raises. Raises TimeoutError once a late step was cancelled and has cleaned up."""
     async with asyncio.TaskGroup() as group:
         work = group.create_task(_outcome(step))
-        timer = group.create_task(clock.sleep(seconds))
-        await asyncio.wait((work, timer), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((work,), timeout=0)  # most pieces are there already and need no timer
+        if not work.done():
+            timer = group.create_task(clock.sleep(seconds))
+            await asyncio.wait((work, timer), return_when=asyncio.FIRST_COMPLETED)
+            timer.cancel()
         late = not work.done()
-        timer.cancel()
         work.cancel()
     if late:
         raise TimeoutError

@@ -1,0 +1,133 @@
+"""Which model is chosen, who serves it and what it costs."""
+
+import pytest
+
+from daemon.config import load_settings
+from daemon.errors import ConfigError
+from daemon.llm.endpoint import Endpoint, endpoint_for
+from daemon.llm.model_id import Vendor, parse_model_id
+from daemon.llm.prices import PRICES, cost_usd
+from daemon.llm.router import build_llm, choose_models
+from daemon.ports import Completion, ModelRole
+from tests.fakes import FakeClock
+from tests.llm.conftest import settings_for
+from tests.llm.prompts import answer, prompt
+from tests.llm.providers import VendorServer
+
+
+def quiet(event: str, /, **fields: object) -> None:
+    """An Emit for nobody."""
+
+
+@pytest.mark.parametrize(
+    ("text", "vendor", "name"),
+    [
+        ("anthropic/claude-x", Vendor.ANTHROPIC, "claude-x"),
+        ("openai/gpt-x", Vendor.OPENAI, "gpt-x"),
+        ("groq/maker/model", Vendor.GROQ, "maker/model"),
+        ("ollama/llama:8b", Vendor.OLLAMA, "llama:8b"),
+        ("placeholder/echo", Vendor.PLACEHOLDER, "echo"),
+        ("qwen/qwen3", Vendor.OPENROUTER, "qwen/qwen3"),
+        ("openrouter/auto", Vendor.OPENROUTER, "openrouter/auto"),
+        ("groq/", Vendor.OPENROUTER, "groq/"),
+        ("plain", Vendor.OPENROUTER, "plain"),
+    ],
+)
+def test_the_prefix_says_who_is_asked(text: str, vendor: Vendor, name: str) -> None:
+    model = parse_model_id(f" {text} ")
+    assert (model.full, model.vendor, model.name) == (text, vendor, name)
+
+
+@pytest.mark.parametrize(
+    ("given", "chosen"),
+    [
+        ({}, ("placeholder/echo", "placeholder/echo")),
+        ({"anthropic_api_key": "k"}, ("anthropic/claude-sonnet-5-5", "anthropic/claude-haiku-5-5")),
+        ({"openai_api_key": "k"}, ("openai/gpt-5.6-terra", "openai/gpt-5.6-terra")),
+        ({"openrouter_api_key": "k"}, ("qwen/qwen3-30b-a3b-instruct-2507",) * 2),
+        ({"groq_api_key": "k"}, ("groq/moonshotai/kimi-k2-instruct-0905",) * 2),
+        ({"persona_model": "ollama/a"}, ("ollama/a", "ollama/a")),
+        ({"persona_model": "ollama/a", "thinking_model": "ollama/b"}, ("ollama/a", "ollama/b")),
+        ({"persona_model": "ollama/a", "anthropic_api_key": "k"}, ("ollama/a", "ollama/a")),
+        ({"thinking_model": "ollama/b"}, ("placeholder/echo", "ollama/b")),
+        (
+            {"anthropic_api_key": "k", "openai_api_key": "k"},
+            ("anthropic/claude-sonnet-5-5", "anthropic/claude-haiku-5-5"),
+        ),
+    ],
+)
+def test_models_are_chosen_by_name_and_then_by_key(given: dict[str, object], chosen: tuple[str, str]) -> None:
+    assert choose_models(load_settings(**given)) == chosen
+
+
+@pytest.mark.parametrize(
+    ("field", "model", "variable"),
+    [
+        ("persona_model", "anthropic/x", "ANTHROPIC_API_KEY"),
+        ("persona_model", "openai/x", "OPENAI_API_KEY"),
+        ("persona_model", "groq/x", "GROQ_API_KEY"),
+        ("persona_model", "qwen/x", "OPENROUTER_API_KEY"),
+        ("thinking_model", "groq/x", "GROQ_API_KEY"),
+    ],
+)
+def test_a_missing_key_is_named_before_anything_is_asked(field: str, model: str, variable: str) -> None:
+    with pytest.raises(ConfigError, match=f"{model} needs a key, and {variable}"):
+        build_llm(load_settings(**{field: model}), FakeClock(), quiet)
+
+
+@pytest.mark.parametrize(
+    ("url", "here"),
+    [
+        ("http://localhost:11434/v1", True),
+        ("http://127.8.0.1/", True),
+        ("http://[::1]:8080", True),
+        ("http://model.localhost", True),
+        ("https://api.example.com", False),
+        ("http://10.0.0.1", False),
+        ("nonsense", False),
+    ],
+)
+def test_addresses_on_this_machine_are_recognised(url: str, here: bool) -> None:
+    known = endpoint_for(load_settings(), parse_model_id("ollama/x"))
+    assert Endpoint(known.vendor, url, known.api_key, "", "").on_loopback is here
+
+
+async def test_the_whole_thing_answers_for_both_roles(vendor: VendorServer) -> None:
+    llm = build_llm(settings_for(vendor, thinking_model="placeholder/echo"), FakeClock(), quiet)
+    spoken, completion = await answer(llm, prompt("hello"))
+    assert (spoken, completion.model) == ("one two three", f"{vendor.name}/local-model")
+    thought, completion = await answer(llm, prompt("hello", role=ModelRole.THINKING))
+    assert "hello" in thought
+    assert completion.model == llm.model_for(ModelRole.THINKING) == "placeholder/echo"
+    await llm.aclose()
+
+
+async def test_nothing_was_opened_when_nothing_was_asked() -> None:
+    await build_llm(load_settings(anthropic_api_key="k"), FakeClock(), quiet).aclose()
+
+
+def test_a_call_costs_what_its_tokens_cost() -> None:
+    completion = Completion(
+        "anthropic/claude-sonnet-5-5", tokens_in=1_000_000, tokens_cached=500_000, tokens_out=100_000
+    )
+    assert cost_usd(completion) == pytest.approx(0.5 * 2 + 0.5 * 0.1 + 0.1 * 10)
+
+
+@pytest.mark.parametrize(("tokens", "cost"), [(100_000, 0.01), (100_001, 0.0500005)])
+def test_a_long_prompt_is_dearer_as_a_whole(tokens: int, cost: float) -> None:
+    assert cost_usd(Completion("anthropic/claude-haiku-5-5", tokens_in=tokens)) == pytest.approx(cost)
+
+
+@pytest.mark.parametrize("model", ["placeholder/echo", "ollama/llama", "scripted/test"])
+def test_models_that_run_here_cost_nothing(model: str) -> None:
+    assert cost_usd(Completion(model, 1000, 0, 1000)) == 0.0
+
+
+def test_an_unknown_price_is_unknown() -> None:
+    assert cost_usd(Completion("other/model", 1000, 0, 1000)) is None
+
+
+def test_reading_from_a_cache_is_never_dearer() -> None:
+    for price in PRICES.values():
+        for rates in (price.rates, price.long_rates or price.rates):
+            assert 0 < rates.cached <= rates.fresh < rates.out
