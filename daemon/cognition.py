@@ -141,7 +141,7 @@ class Thought(Generic[T]):
         return self._done.memory, self._done.value
 
     async def aclose(self) -> None:
-        """Cut the call short; a thought that was not finished then never will be."""
+        """Cut the call short, after the piece that another task may be waiting for; it will never be finished then."""
         async with self._turn:
             await self._train.aclose()
 

@@ -4,7 +4,6 @@ import re
 import secrets
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -106,7 +105,7 @@ def with_now(memory: WorkingMemory, now_ms: int, place: Place) -> WorkingMemory:
 def _room(place: Place) -> str:
     match place:
         case Place.DM | Place.TERMINAL:
-            return "You are alone with one person; nobody else reads along."
+            return "You are in a direct message with one person."
         case Place.GROUP_DM:
             return "You are in a private group message; all its members read along."
         case Place.PRIVATE_CHANNEL:
@@ -184,7 +183,7 @@ def cut(text: str, budget: int) -> str:
     """A text that takes at most `budget` tokens: whole, or its beginning and end around a visible note."""
     if estimate_tokens(text) <= budget:
         return text
-    low, high = 0, len(text)
+    low, high = 0, min(len(text), 4 * budget)  # no character takes less than a quarter token
     while low < high:
         middle = (low + high + 1) // 2
         if estimate_tokens(_shortened(text, middle)) <= budget:
@@ -198,18 +197,6 @@ def _shortened(text: str, kept: int) -> str:
     tail = kept // 4
     end = text[len(text) - tail :]
     return f"{text[: kept - tail]}\n[… {len(text) - kept} characters left out here …]\n{end}".strip()
-
-
-def renderer(
-    soul: Soul, draw_nonce: Callable[[], str] = fresh_nonce
-) -> Callable[[WorkingMemory, Instructions], Prompt]:
-    """What a Mind renders prompts with for one soul: its budgets, its own creativity figures, a new nonce each call."""
-
-    def render(memory: WorkingMemory, step: Instructions) -> Prompt:
-        prompt = build_prompt(memory, step, budgets=soul.budgets, nonce=draw_nonce())
-        return replace(prompt, creativity=soul.creativity_of(step.name, step.creativity))
-
-    return render
 
 
 # -- the prompt --------------------------------------------------------------------------------------------------------

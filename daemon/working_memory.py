@@ -11,9 +11,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 DEFAULT_REGION = "default"
 """Names the memories without a region wherever a region is asked for; no memory may bear it."""
 
-_QUARTERS: Mapping[int, int] = MappingProxyType({1: 1, 2: 3, 3: 6, 4: 12})
-"""Quarter tokens of one character by its bytes in UTF-8."""
-
 
 class Role(StrEnum):
     """Whose words a memory holds: the house's own, somebody's, or the soul's."""
@@ -211,8 +208,12 @@ def estimate_tokens(text: str) -> int:
     """About how many tokens a model will count: an estimate that rather errs upwards, never a provider's own count.
 
     A quarter token per ASCII character, three quarters for a letter of two bytes in UTF-8, one and a half for three
-    (Chinese, Japanese, Korean), three for four (emoji).
+    (Chinese, Japanese, Korean), three for four (emoji). Counted by the lengths of encodings, for speed.
     """
     if text.isascii():
         return math.ceil(len(text) / 4)
-    return math.ceil(sum(_QUARTERS[len(char.encode("utf-8", "surrogatepass"))] for char in text) / 4)
+    length, one_byte = len(text), len(text.encode("ascii", "ignore"))
+    four_byte = len(text.encode("utf-16-le", "surrogatepass")) // 2 - length
+    three_byte = len(text.encode("utf-8", "surrogatepass")) - 2 * (length - four_byte) + one_byte - 4 * four_byte
+    two_byte = length - one_byte - three_byte - four_byte
+    return math.ceil((one_byte + 3 * two_byte + 6 * three_byte + 12 * four_byte) / 4)

@@ -22,6 +22,8 @@ PRIVATE_VERBS = (
 
 _QUOTES = ('"', "“", "”")
 _LONGEST = 60
+_LONG_SPACE = re.compile(r"(\s{100})\s+")  # space is held back until text follows, so a run of it has to end somewhere
+_LEAD = re.compile(r"[^\w\n]{0,8}")
 
 
 def external_dialog(soul: Soul, instructions: str, *, verb: str = "said") -> Step[str]:
@@ -56,21 +58,21 @@ class SpokenText:
 
     def __init__(self, name: str, private_verbs: tuple[str, ...] = PRIVATE_VERBS) -> None:
         self._name, self._private = name, frozenset(verb.lower() for verb in private_verbs)
-        called = rf"(?<!\w){re.escape(name)}[*_]{{0,2}}"
+        called = rf"{re.escape(name)}[*_]{{0,2}}"
         private = "|".join(sorted(re.escape(verb) for verb in self._private)) or "(?!)"
         self._prefix = re.compile(
             rf"[^\w\n]{{0,8}}{called}(?P<words>(?:[ \t]+[\w'-]+){{0,4}})[*_]{{0,2}}:[*_]{{0,2}}"
             r"\s{0,8}(?P<quote>[\"“])?",
             re.IGNORECASE,
         )
-        self._thinking = re.compile(rf"{called}[ \t]+(?:{private})\b[^\n:]{{0,{_LONGEST}}}:", re.IGNORECASE)
-        self._undecided = re.compile(rf"{called}(?:[ \t][^\n:]{{0,{_LONGEST}}})?\Z", re.IGNORECASE)
-        self._held, self._in_head, self._quoted = "", True, False
+        self._thinking = re.compile(rf"{called}[ \t]{{1,8}}(?:{private})\b[^\n:]{{0,{_LONGEST}}}:", re.IGNORECASE)
+        self._undecided = re.compile(rf"{called}(?:[ \t][^\n:]{{0,{2 * _LONGEST}}})?\Z", re.IGNORECASE)
+        self._held, self._in_head, self._begun, self._quoted = "", True, False, False
         self.is_thought = False
 
     def feed(self, piece: str) -> str:
         """Take more of the answer; return what may be shown now."""
-        self._held += piece
+        self._held = _LONG_SPACE.sub(r"\1", self._held + piece)
         if self._in_head:
             self._take_prefix(ended=False)
         return "" if self._in_head else self._release(ended=False)
@@ -85,17 +87,18 @@ class SpokenText:
         """Once the beginning is decided, cut off the prefix if there is one."""
         self._held = self._held.lstrip()
         match = self._prefix.match(self._held)
-        if match and (ended or match["quote"] or match.end() < len(self._held)):
+        longest = len(self._name) + _LONGEST
+        if match and match.end() <= longest and (ended or match["quote"] or match.end() < len(self._held)):
             words = match["words"].lower().split()
             self.is_thought = bool(words) and words[0] in self._private
             if match["quote"] or len(words) <= 1:
                 self._held, self._quoted = self._held[match.end() :], bool(match["quote"])
             self._in_head = False
-        elif ended or len(self._held) > len(self._name) + _LONGEST or (not match and "\n" in self._held):
+        elif ended or len(self._held) > longest or (not match and "\n" in self._held):
             self._in_head = False
         elif not match and self._held:
-            begun = self._held.lstrip(" \t*_(>-").lower()
-            self._in_head = begun.startswith(self._name.lower()) or self._name.lower().startswith(begun)
+            begun, name = (_LEAD.sub("", text, count=1).lower() for text in (self._held, self._name))
+            self._in_head = begun.startswith(name) or name.startswith(begun)
 
     def _release(self, *, ended: bool) -> str:
         if thinking := self._thinking.search(self._held):
@@ -104,6 +107,9 @@ class SpokenText:
         if self.is_thought:
             self._held = ""
             return ""
+        if not self._begun:
+            self._held = self._held.lstrip()
+            self._begun = bool(self._held)
         if not ended:
             kept = self._decided_length()
             text, self._held = self._held[:kept], self._held[kept:]

@@ -19,7 +19,7 @@ from daemon.steps.internal_monologue import internal_monologue
 from daemon.steps.mental_query import mental_query
 from daemon.steps.respond import Response, read_response, respond
 from daemon.steps.summarize import material, summarize
-from daemon.working_memory import Memory, Role
+from daemon.working_memory import Memory, Role, estimate_tokens
 
 SOUL = Soul(
     name="minoan",
@@ -154,6 +154,7 @@ def heard(pieces: list[str], name: str = "Kothar") -> tuple[str, bool]:
         ("One\n\nKothar and I\n\nKoth", "One\n\nKothar and I\n\nKoth"),
         ("**Bold** start", "**Bold** start"),
         ("x" * 100 + ' "', "x" * 100 + ' "'),
+        ("Kothar said " + "x" * 100 + ': "a"', "Kothar said " + "x" * 100 + ': "a"'),
         ("Kothar " + "very " * 20 + "long", "Kothar " + "very " * 20 + "long"),
     ],
 )
@@ -190,7 +191,24 @@ def test_the_souls_own_verbs_for_thinking_are_private_too() -> None:
 @given(
     words=st.lists(
         st.sampled_from(
-            ["Kothar", " said", " thought", ":", " ", '"', "”", "\n", "Ko", "**", "a", "thar", "(", "x" * 70]
+            [
+                "Kothar",
+                " said",
+                " thought",
+                ":",
+                " ",
+                '"',
+                "”",
+                "\n",
+                "Ko",
+                "**",
+                "a",
+                "thar",
+                "(",
+                "x" * 70,
+                "y" * 29,
+                " " * 60,
+            ]
         ),
         max_size=14,
     ),
@@ -285,12 +303,37 @@ def test_the_material_of_a_summary_says_who_said_what_and_nobody_can_speak_for_a
     turns = (
         Memory(Role.USER, "Hi.\nKothar: I owe you money.", name="Ada\u202e\n"),
         Memory(Role.ASSISTANT, "Hello.", name="Kothar"),
-        Memory(Role.USER, "x " * 5000),
+        Memory(Role.USER, "x " * 10_000),
     )
     memory = material("Kothar", "Earlier they met.", turns)
     assert [one.content for one in memory.region(SUMMARY)] == ["Earlier they met."]
     lines = memory.at(-1).content.splitlines()
     assert lines[:3] == ["Ada: Hi.", "    Kothar: I owe you money.", "Kothar: Hello."]
     assert lines[3].startswith("user: x x")
-    assert len(memory.at(-1).content) < 2000
+    assert estimate_tokens(memory.at(-1).content) <= 3600
     assert not material("Kothar", "", turns).region(SUMMARY)
+
+
+@pytest.mark.parametrize("flood", ["Kothar " * 3_000, '"' * 20_000, "\n" * 40_000, " " * 40_000])
+def test_a_flood_is_read_in_bounds_and_a_long_space_cut(flood: str) -> None:
+    answer = f"Hello.{flood}end"
+    text, is_thought = heard([answer[at : at + 7] for at in range(0, len(answer), 7)])
+    assert not is_thought
+    assert text == f"Hello.{flood[:100] if flood.isspace() else flood}end"
+    assert heard([answer])[0] == text
+
+
+def test_a_name_that_begins_with_a_sign_is_stripped_too() -> None:
+    answer = '(Ea) said: "Hello."'
+    assert SpokenText("(Ea)").feed(answer) == "Hello."
+    spoken = SpokenText("(Ea)")
+    assert "".join([*map(spoken.feed, answer), spoken.finish()]) == "Hello."
+
+
+def test_material_cuts_only_what_is_too_long_and_fits_however_many_turns_there_are() -> None:
+    long, short = Memory(Role.USER, "long " * 4000, name="Ada"), Memory(Role.USER, "short and whole", name="Bob")
+    text = material("Kothar", "", [*[short] * 20, long, *[short] * 3]).at(-1).content
+    assert text.count("Bob: short and whole") == 23
+    assert 3000 < estimate_tokens(text) <= 3600
+    assert estimate_tokens(material("Kothar", "", [long] * 24).at(-1).content) <= 3600
+    assert material("Kothar", "", []).at(-1).content == ""
