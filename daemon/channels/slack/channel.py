@@ -35,9 +35,7 @@ class SlackChannel:
 
     name = "slack"
 
-    def __init__(
-        self, settings: Settings, clock: Clock, emit: Emit, *, ping_interval: float = PING_INTERVAL
-    ) -> None:
+    def __init__(self, settings: Settings, clock: Clock, emit: Emit, *, ping_interval: float = PING_INTERVAL) -> None:
         self._ping_interval = ping_interval
         self._settings = settings
         self._clock = clock
@@ -69,9 +67,7 @@ class SlackChannel:
         catch_up = CatchUp(self._client, reader, intake, settings, self._clock, self._emit)
         _, app_token = check_tokens(settings)
         connections = tuple(
-            Connection(
-                Link(number, app_token, self._ping_interval), app, self._client, self._clock, self._emit
-            )
+            Connection(Link(number, app_token, self._ping_interval), app, self._client, self._clock, self._emit)
             for number in range(settings.slack_sockets)
         )
         self._supervisor = Supervisor(connections, catch_up.run, catch_up.confirm, self._clock, self._emit)

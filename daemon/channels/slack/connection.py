@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from slack_bolt.adapter.socket_mode.async_internals import run_async_bolt_app, send_async_response
@@ -25,6 +26,15 @@ _STUCK: Final = 60  # ticks without a connection after which it is told
 _TEARDOWN: Final = 5.0
 
 
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Which of the sockets this is, and how it is opened; `ping_interval` in seconds."""
+
+    number: int
+    app_token: str
+    ping_interval: float = PING_INTERVAL
+
+
 class _PatientClient(SocketModeClient):
     """The stock client with our own way of asking for a URL: one call through our door, and never in a storm.
 
@@ -33,8 +43,10 @@ class _PatientClient(SocketModeClient):
     long as the one before.
     """
 
-    def __init__(self, client: SlackClient, app_token: str, clock: Clock, app: AsyncApp) -> None:
-        super().__init__(app_token=app_token, logger=app.logger, web_client=client.web, ping_interval=PING_INTERVAL)
+    def __init__(self, client: SlackClient, link: Link, clock: Clock, app: AsyncApp) -> None:
+        super().__init__(
+            app_token=link.app_token, logger=app.logger, web_client=client.web, ping_interval=link.ping_interval
+        )
         self.proxy = client.web.proxy  # the SDK reads the environment again; one decision is enough
         self._door = client
         self._clock = clock
@@ -56,14 +68,12 @@ class _PatientClient(SocketModeClient):
 class Connection:
     """Keeps one socket open for as long as `keep` runs; `up` is called whenever Slack has said hello on it."""
 
-    def __init__(  # noqa: PLR0917  # one of each part it joins
-        self, number: int, app: AsyncApp, client: SlackClient, app_token: str, clock: Clock, emit: Emit
-    ) -> None:
-        self._number = number
+    def __init__(self, link: Link, app: AsyncApp, client: SlackClient, clock: Clock, emit: Emit) -> None:
+        self._number = link.number
         self._app = app
         self._clock = clock
         self._emit = emit
-        self._client = _PatientClient(client, app_token, clock, app)
+        self._client = _PatientClient(client, link, clock, app)
         self._client.message_listeners.append(self._notice)
         self._client.socket_mode_request_listeners.append(self._handle)
         self._greeted: object = None

@@ -26,7 +26,7 @@ class _Key:
 
 
 class Pacing:
-    """Waiting by experience: none until Slack answers 429, then its Retry-After, then one call a second for a minute."""
+    """Waiting by experience: none until Slack answers 429, then its Retry-After, then a call a second for a minute."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

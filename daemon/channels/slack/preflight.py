@@ -17,7 +17,7 @@ _APP_HINT: Final = (
 
 
 def check_tokens(settings: Settings) -> tuple[str, str]:
-    """The bot token and the app token. Raises ConfigError when one is missing, swapped or, by its looks, of a wrong kind."""
+    """The bot token and the app token. Raises ConfigError when one is missing, swapped or looks like another kind."""
     bot = settings.slack_bot_token.get_secret_value().strip() if settings.slack_bot_token else ""
     app = settings.slack_app_token.get_secret_value().strip() if settings.slack_app_token else ""
     if not bot:

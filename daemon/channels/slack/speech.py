@@ -46,39 +46,41 @@ class SlackSpeech:
         self._shown = ""
         self._ended = False
         self._stack = AsyncExitStack()
-        self._working = False
+        self._group: asyncio.TaskGroup | None = None
+        self._nap: asyncio.Task[None] | None = None
 
     async def say(self, text: str) -> None:
         """Take more of the reply; returns at once."""
         if self._ended:
             return
         self._pending += self._inert.feed(text)
-        if not self._working and self._pending.strip():
-            self._working = True
-            group = await self._stack.enter_async_context(asyncio.TaskGroup())
-            group.create_task(self._work())
+        if self._group is None and self._pending.strip():
+            self._group = await self._stack.enter_async_context(asyncio.TaskGroup())
+            self._group.create_task(self._work(self._group))
 
     async def settle(self) -> None:
         """Send nothing more and wait for a request under way; what is pending is left to the delivery."""
         self._ended = True
+        if self._nap is not None:
+            self._nap.cancel()
         await self._stack.aclose()
 
-    async def _work(self) -> None:
+    async def _work(self, group: asyncio.TaskGroup) -> None:
         try:
-            if ts := await self._open():
-                await self._go_on(ts)
+            if ts := await self._open(group):
+                await self._go_on(ts, group)
         except DaemonError as error:
             self._emit("slack.speech_silent", channel=self._where.channel, reason=error.message)
         finally:
             self._ended = True
 
-    async def _open(self) -> str:
+    async def _open(self, group: asyncio.TaskGroup) -> str:
         """Open the stream once there is enough to show; empty when it isn't begun."""
         since = self._clock.monotonic()
         while len(self._pending) < _OPEN_AT and self._clock.monotonic() - since < _OPEN_AFTER:
             if self._ended:
                 return ""
-            await self._clock.sleep(_TICK)
+            await self._doze(group)
         if self._ended or not self._drafts.may_start():
             return ""
         await self._log.opening()
@@ -92,8 +94,10 @@ class SlackSpeech:
                 recipient_user_id=self._where.recipient or None,
                 markdown_text=text,
             )
-        except ChannelRefused:
-            self._drafts.refused()
+        except (NotDelivered, ChannelRefused) as error:
+            if isinstance(error, ChannelRefused):
+                self._drafts.refused()
+            await self._log.refused()
             raise
         ts = str(answer.get("ts") or "")
         if ts:
@@ -102,19 +106,20 @@ class SlackSpeech:
             await self._log.opened(ts)
         return ts
 
-    async def _go_on(self, ts: str) -> None:
+    async def _go_on(self, ts: str, group: asyncio.TaskGroup) -> None:
         """Append until settled or long enough."""
         flushed = self._clock.monotonic()
-        while len(self._shown) < _MOST:
-            while not self._due(flushed):
-                if self._ended:
-                    return
-                await self._clock.sleep(_TICK)
-            if self._ended:
-                return
-            flushed = self._clock.monotonic()
-            if self._drafts.may_append():
+        while len(self._shown) < _MOST and not self._ended:
+            if self._due(flushed) and self._drafts.may_append():
+                flushed = self._clock.monotonic()
                 await self._append(ts)
+            else:
+                await self._doze(group)
+
+    async def _doze(self, group: asyncio.TaskGroup) -> None:
+        """Wait a moment, or until settled."""
+        self._nap = group.create_task(self._clock.sleep(_TICK))
+        await asyncio.wait((self._nap,))
 
     def _due(self, flushed: float) -> bool:
         waited = self._clock.monotonic() - flushed

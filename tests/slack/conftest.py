@@ -1,0 +1,71 @@
+"""The local workspace and a channel in it."""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import aiohttp
+import pytest
+
+from daemon.channels.slack.channel import SlackChannel
+from daemon.channels.slack.client import SlackClient
+from daemon.clock import SystemClock
+from daemon.config import Settings
+from daemon.ports import Clock
+from daemon.workspace.server import WorkspaceServer, serve_workspace
+from tests.slack.parts import Events, FakeIntake, Hands, settings_for
+
+Open = Callable[..., SlackChannel]
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[WorkspaceServer]:
+    async with serve_workspace() as running:
+        yield running
+
+
+@pytest.fixture
+async def hands(server: WorkspaceServer) -> AsyncIterator[Hands]:
+    async with aiohttp.ClientSession() as http:
+        yield Hands(server, http)
+
+
+@pytest.fixture
+def events() -> Events:
+    return Events()
+
+
+@pytest.fixture
+def intake() -> FakeIntake:
+    return FakeIntake()
+
+
+@pytest.fixture
+def settings(server: WorkspaceServer) -> Settings:
+    return settings_for(server.api_url, bot_token=server.bot_token, app_token=server.app_token, slack_sockets=1)
+
+
+@pytest.fixture
+async def client(settings: Settings, events: Events) -> AsyncIterator[SlackClient]:
+    opened = SlackClient(settings, SystemClock(), events)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def open_channel(settings: Settings, events: Events) -> AsyncIterator[Open]:
+    opened: list[SlackChannel] = []
+
+    def build(clock: Clock | None = None, ping_interval: float = 5.0, **changes: Any) -> SlackChannel:
+        changed = settings.model_copy(update=changes)
+        channel = SlackChannel(changed, clock or SystemClock(), events, ping_interval=ping_interval)
+        opened.append(channel)
+        return channel
+
+    yield build
+    for channel in opened:
+        await channel.close()
+
+
+@pytest.fixture
+def channel(open_channel: Open) -> SlackChannel:
+    return open_channel()

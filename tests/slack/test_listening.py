@@ -1,0 +1,108 @@
+"""The wire: what people do in the workspace arrives once, and is acknowledged only when it is stored."""
+
+import asyncio
+import dataclasses
+
+from daemon.channels.slack.channel import SlackChannel
+from daemon.perception import AudienceKind, Place
+from daemon.ports import Feedback, Revision, Withdrawal
+from tests.slack.parts import Events, FakeIntake, Hands, listening, post
+
+
+async def test_a_direct_message_arrives_once_and_is_addressed(
+    channel: SlackChannel, intake: FakeIntake, hands: Hands
+) -> None:
+    async with listening(channel, intake):
+        ts = await hands.say("Ada", "dm", "Good morning & welcome")
+        (said,) = (await intake.until(1))[:1]
+        assert channel.healthy()
+    assert intake.said() == [said]
+    assert (intake.said()[0].text, intake.said()[0].ts) == ("Good morning & welcome", ts)
+    assert intake.said()[0].addressed
+    assert intake.said()[0].place is Place.DM
+    assert intake.said()[0].conversation.thread == ""
+    assert not channel.healthy()
+
+
+async def test_a_mention_makes_two_events_but_one_utterance(
+    channel: SlackChannel, intake: FakeIntake, hands: Hands, events: Events
+) -> None:
+    async with listening(channel, intake):
+        ts = await hands.say("Ada", "general", "@soul what is up?")
+        await events.until("slack.heard", 2)
+    (said,) = intake.said()
+    assert (said.text, said.conversation.thread, said.audience.kind) == ("what is up?", ts, AudienceKind.WORKSPACE)
+    assert said.addressed
+    assert not said.to_others
+
+
+async def test_a_failing_store_keeps_the_acknowledgement_back_and_slack_delivers_again(
+    channel: SlackChannel, intake: FakeIntake, hands: Hands, events: Events
+) -> None:
+    async with listening(channel, intake):
+        await events.until("slack.caught_up")
+        intake.broken = 1
+        await hands.say("Ada", "dm", "important")
+        await events.until("slack.library")
+        (first,) = (await hands.see("deliveries"))["deliveries"]
+        assert first["acked_at"] is None
+        await hands.do("clock", advance=400.0)
+        await intake.until(1)
+        await events.until("slack.heard")
+    assert [said.text for said in intake.said()] == ["important"]
+
+
+async def test_edits_deletions_and_feedback_arrive_as_what_they_are(
+    channel: SlackChannel, intake: FakeIntake, hands: Hands
+) -> None:
+    async with listening(channel, intake):
+        ts = await hands.say("Ada", "dm", "helo")
+        await intake.until(1)
+        await hands.do("edit", person="Ada", channel="dm", ts=ts, text="hello")
+        await intake.until(2)
+        dm = intake.said()[0].conversation.channel
+        reply = await channel.deliver(post(dm, "Hi.", reply_to=ts))
+        pressed = await hands.do("click", person="Ada", channel="dm", ts=reply, action_id="soul_feedback", value="bad")
+        assert pressed["delivered"]
+        await intake.until(3)
+        gone = await hands.say("Ada", "dm", "never mind")
+        await intake.until(4)
+        await hands.do("delete", person="Ada", channel="dm", ts=gone)
+        await intake.until(5)
+    revision, feedback, withdrawal = intake.arrivals[1], intake.arrivals[2], intake.arrivals[4]
+    assert isinstance(revision, Revision)
+    assert (revision.ts, revision.text) == (ts, "hello")
+    assert isinstance(feedback, Feedback)
+    assert (feedback.ts, feedback.actor, feedback.value) == (reply, "U0ADA", "bad")
+    assert isinstance(withdrawal, Withdrawal)
+    assert withdrawal.ts == gone
+
+
+async def test_events_that_are_not_for_us_are_acknowledged_all_the_same(
+    channel: SlackChannel, intake: FakeIntake, hands: Hands
+) -> None:
+    async with listening(channel, intake):
+        ts = await hands.say("Ada", "general", "lunch?")
+        await hands.do("react", person="Ben", channel="general", ts=ts, name="eyes")
+        await hands.do("command", person="Ada", channel="general", command="/unknown", text="x")
+        await hands.say("Ada", "dm", "done")
+        await intake.until(1)
+        deliveries = (await hands.see("deliveries"))["deliveries"]
+        async with asyncio.timeout(5):
+            while any(one["acked_at"] is None for one in deliveries):
+                deliveries = (await hands.see("deliveries"))["deliveries"]
+    assert [said.text for said in intake.said()] == ["done"]
+    assert len(deliveries) >= 3
+
+
+async def test_our_own_words_never_come_back_to_us(channel: SlackChannel, intake: FakeIntake, hands: Hands) -> None:
+    async with listening(channel, intake):
+        ts = await hands.say("Ada", "dm", "first")
+        await intake.until(1)
+        dm = intake.said()[0].conversation.channel
+        await channel.deliver(post(dm, "An answer.", reply_to=ts))
+        await hands.say("Ada", "dm", "second", thread=ts)
+        await intake.until(2)
+    assert [said.text for said in intake.said()] == ["first", "second"]
+    assert dataclasses.replace(intake.said()[1].conversation, thread="") == intake.said()[0].conversation
+    assert intake.said()[1].thread_root == ts
