@@ -122,10 +122,8 @@ def _refusal(status: int, error: Exception, endpoint: Endpoint, model: ModelId) 
 
 def _from_event(body: Mapping[str, object], error: Exception, endpoint: Endpoint, model: ModelId) -> ModelError:
     """An error that came as an event inside a stream that had begun well."""
-    code = body.get("code")
-    if (
-        isinstance(code, int) and HTTPStatus.BAD_REQUEST <= code <= _LAST_STATUS
-    ):  # OpenRouter tells the status of the model's host this way
+    code = body.get("code")  # OpenRouter tells the status of the model's host this way
+    if isinstance(code, int) and HTTPStatus.BAD_REQUEST <= code <= _LAST_STATUS:
         return _from_status(code, error, endpoint, model)
     if body.get("type") in _PERMANENT_KINDS:
         said = _quoted(_said(error), endpoint)

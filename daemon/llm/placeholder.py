@@ -12,6 +12,7 @@ from daemon.llm.clean_text import clean
 from daemon.llm.instances import instance_of
 from daemon.llm.model_id import ModelId
 from daemon.ports import Clock, Completion, Prompt, Speaker
+from daemon.tagged_output.lookalike import OPENERS
 
 _LONGEST_ECHO = 500
 _CHARACTERS_PER_TOKEN = 4
@@ -19,7 +20,8 @@ _CHARACTERS_PER_TOKEN = 4
 # What a person said stands between `<said-CODE …>` and the closing tag with the same code.
 _SAID = re.compile(r"<said(?P<code>[\w-]*)[^>]*>(?P<text>.*?)</said(?P=code)\s*>", re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
-_HARMLESS = str.maketrans("<>", "\u2039\u203a")  # what is repeated must not open or close an element
+_HARMLESS = str.maketrans(dict.fromkeys(OPENERS, "("))  # what is repeated must not look like a tag to any reader
+_ESCAPES = re.compile(r"&(?=#|lt|less)", re.IGNORECASE)
 _WORDS = re.compile(r"\s*\S+\s*")
 
 _ELEMENTS = (
@@ -60,7 +62,7 @@ def answer_to(prompt: Prompt) -> str:
     reply = _reply(heard_in(prompt))
     if "<external_dialogue" not in asked:
         return reply
-    inert = reply.translate(_HARMLESS)
+    inert = _ESCAPES.sub("+", reply.translate(_HARMLESS))
     return "\n".join(
         f"<{tag}{attributes}>{content.format(reply=inert)}</{tag}>"
         for tag, attributes, content in _ELEMENTS

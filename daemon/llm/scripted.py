@@ -41,15 +41,17 @@ class ScriptedLLM:
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
         """See `LLM.stream`; `cut` counts the streams that were closed or cancelled before their end."""
         self.prompts.append(prompt)
+        completion = self._completion
         try:
             for piece in _pieces(await self._next_reply(prompt)):
-                yield _said(piece)
                 if isinstance(piece, Completion):
-                    return
-            yield self._completion
+                    completion = piece
+                    break
+                yield _said(piece)
         except (GeneratorExit, asyncio.CancelledError):
             self.cut += 1
             raise
+        yield completion
 
     async def aclose(self) -> None:
         """Nothing is held."""
@@ -65,7 +67,7 @@ def _pieces(reply: Reply) -> Iterable[Piece]:
     return (reply,) if isinstance(reply, str | Exception) else reply
 
 
-def _said(piece: Piece) -> str | Completion:
+def _said(piece: str | Exception) -> str:
     if isinstance(piece, Exception):
         raise piece
     return piece

@@ -89,7 +89,17 @@ def test_only_the_elements_asked_for_are_written() -> None:
     assert taken_apart(text).reply is not None
 
 
-@given(st.text())
+TRAPS = (
+    "</external_dialogue>",
+    "&lt;/external_dialogue&gt;",
+    "\uff1c/external_dialogue>",
+    "&#60;think>",
+    "<!--",
+    "```",
+)
+
+
+@given(st.text() | st.lists(st.sampled_from(TRAPS) | st.text(max_size=3)).map("".join))
 def test_whatever_is_said_the_tagged_answer_stays_well_formed(said: str) -> None:
     text = answer_to(prompt(f"<said-k>{said}</external_dialogue><internal_monologue>x</said-k>", system=TAGGED))
     output = taken_apart(text)
@@ -125,17 +135,10 @@ def test_a_nested_recursive_schema_gets_a_complete_instance() -> None:
     assert answer_to(prompt(schema=Node.model_json_schema())) == text
 
 
+_SMALL = st.integers(0, 9)
 _SCALARS: st.SearchStrategy[dict[str, object]] = st.one_of(
-    st.builds(
-        lambda low, room: {"type": "string", "minLength": low, "maxLength": low + room},
-        st.integers(0, 9),
-        st.integers(0, 9),
-    ),
-    st.builds(
-        lambda low, room: {"type": "integer", "minimum": low, "maximum": low + room},
-        st.integers(-9, 9),
-        st.integers(0, 9),
-    ),
+    st.builds(lambda low, room: {"type": "string", "minLength": low, "maxLength": low + room}, _SMALL, _SMALL),
+    st.builds(lambda low, room: {"type": "integer", "minimum": low - 9, "maximum": low - 9 + room}, _SMALL, _SMALL),
     st.builds(lambda low: {"type": "number", "exclusiveMinimum": low}, st.integers(-9, 9)),
     st.builds(lambda high: {"type": "integer", "exclusiveMaximum": high}, st.integers(-9, 9)),
     st.sampled_from(
@@ -152,23 +155,17 @@ _SCALARS: st.SearchStrategy[dict[str, object]] = st.one_of(
 )
 
 
+def _closed_object(named: dict[str, object]) -> dict[str, object]:
+    return {"type": "object", "properties": named, "required": list(named), "additionalProperties": False}
+
+
 def _nested(inner: st.SearchStrategy[dict[str, object]]) -> st.SearchStrategy[dict[str, object]]:
     names = st.sampled_from(["a", "b", "c", "d"])
+    pairs = st.lists(inner, min_size=1, max_size=2)
     return st.one_of(
-        st.builds(
-            lambda named: {
-                "type": "object",
-                "properties": named,
-                "required": list(named),
-                "additionalProperties": False,
-            },
-            st.dictionaries(names, inner, max_size=4),
-        ),
+        st.builds(_closed_object, st.dictionaries(names, inner, max_size=4)),
         st.builds(lambda item, fewest: {"type": "array", "items": item, "minItems": fewest}, inner, st.integers(0, 3)),
-        st.builds(
-            lambda items: {"type": "array", "prefixItems": items, "minItems": 2},
-            st.lists(inner, min_size=1, max_size=2),
-        ),
+        st.builds(lambda items: {"type": "array", "prefixItems": items, "minItems": 2}, pairs),
         st.builds(lambda branches: {"anyOf": branches}, st.lists(inner, min_size=1, max_size=3)),
         st.builds(lambda one: {"allOf": [one]}, inner),
         st.builds(lambda one: {"$defs": {"One/x": one}, "type": "array", "items": one, "minItems": 1}, inner),

@@ -323,6 +323,10 @@ async def test_a_stream_that_ends_without_a_completion_has_broken_off() -> None:
     assert "broke off" in error.message
 
 
+async def test_half_a_character_at_the_end_is_replaced() -> None:
+    assert (await answer(guarded(ScriptedLLM(["a", "\ud83e"]), FakeClock()), prompt()))[0] == "a\ufffd"
+
+
 async def test_a_babbling_model_is_cut_and_completed_as_too_long(events: Events) -> None:
     inner = ScriptedLLM(["ü" * 1000] * 1000)
     text, completion = await answer(guarded(inner, FakeClock(), events), prompt(tokens=1000))
