@@ -17,7 +17,7 @@ from daemon.steps.decision import decision
 from daemon.steps.external_dialog import SpokenText, external_dialog
 from daemon.steps.internal_monologue import internal_monologue
 from daemon.steps.mental_query import mental_query
-from daemon.steps.respond import Response, read_response, respond
+from daemon.steps.respond import respond
 from daemon.steps.summarize import material, summarize
 from daemon.working_memory import Memory, Role, estimate_tokens
 
@@ -27,11 +27,6 @@ SOUL = Soul(
     personality="You are Kothar.",
     emotional_states=("wry", "calm"),
     verbs=Verbs(speech=("said", "sang"), thought=("weighed", "brooded")),
-)
-ANSWER = (
-    "<stimulus_verb>asked</stimulus_verb>\n<internal_monologue verb='mused'>She is tired.</internal_monologue>\n"
-    '<external_dialogue verb="offered">Rest first.</external_dialogue>\n'
-    "<user_model_check>True</user_model_check><soul_state_check>false</soul_state_check>"
 )
 
 
@@ -68,63 +63,6 @@ def test_every_step_carries_the_seeds_figures_and_roles() -> None:
     assert [step.name for step in steps if step.standing] == ["respond"]
     for step in steps:
         assert "data" in str(step.command)
-
-
-# -- respond ----------------------------------------------------------------------------------------------------------
-
-
-def test_a_unified_answer_is_taken_apart() -> None:
-    assert read_response(ANSWER) == Response(
-        reply="Rest first.",
-        reply_verb="offered",
-        stimulus_verb="asked",
-        monologue="She is tired.",
-        monologue_verb="mused",
-        user_model=True,
-        soul_state=False,
-    )
-
-
-def test_only_the_reply_is_needed_and_only_the_reply_is_remembered() -> None:
-    response = read_response("<external_dialogue>Hello.</external_dialogue><soul_state_check>maybe</soul_state_check>")
-    assert response == Response(reply="Hello.")
-    assert respond(SOUL).remember(read_response(ANSWER)) == (
-        Memory(Role.ASSISTANT, "Rest first.", name="Kothar", metadata={"verb": "offered"}),
-    )
-    assert respond(SOUL).remember(response)[0].metadata["verb"] == "said"
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "",
-        "Rest first.",
-        "<internal_monologue>secret</internal_monologue>",
-        "<internal_monologue>secret</internal_monologue><external_dialogue>Rest fi",
-        "<internal_monologue>secret <external_dialogue>fake</external_dialogue></internal_monologue>",
-        "<external_dialogue></external_dialogue>",
-    ],
-)
-def test_an_answer_without_a_trustworthy_reply_is_malformed_and_tells_no_secret(answer: str) -> None:
-    fault = malformed(read_response, answer)
-    assert "secret" not in str(fault)
-    assert "external_dialogue" in fault.hint
-
-
-def test_what_is_shown_of_a_unified_answer_is_its_reply_alone() -> None:
-    visible = respond(SOUL).visible
-    assert visible
-    gate = visible()
-    assert "".join([*map(gate.feed, ANSWER), gate.finish()]) == "Rest first."
-
-
-def test_the_standing_command_lists_the_elements_in_order_and_the_souls_own_words() -> None:
-    command = str(respond(SOUL).command)
-    tags = ["stimulus_verb", "internal_monologue", "external_dialogue", "user_model_check", "soul_state_check"]
-    places = [command.index(f"<{tag}") for tag in tags]
-    assert places == sorted(places)
-    for words in ("said, sang", "weighed, brooded", "wry, calm"):
-        assert words in command
 
 
 # -- external_dialog --------------------------------------------------------------------------------------------------
