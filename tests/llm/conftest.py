@@ -9,6 +9,7 @@ from daemon.config import Settings, load_settings
 from daemon.llm.router import Router
 from daemon.setting_sources import environment_name
 from tests.fakes import FakeClock
+from tests.llm.guarding import Events
 from tests.llm.providers import KEY, AnthropicServer, OpenAIServer, VendorServer
 
 
@@ -60,6 +61,12 @@ async def model(vendor: VendorServer, clock: FakeClock) -> AsyncIterator[Router]
     router = Router(settings_for(vendor), clock)
     yield router
     await router.aclose()
+
+
+@pytest.fixture
+def events() -> Events:
+    """An Emit that remembers."""
+    return Events()
 
 
 def settings_for(vendor: VendorServer, **more: object) -> Settings:

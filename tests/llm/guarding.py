@@ -1,0 +1,56 @@
+"""What the tests of limits, retries and the breaker share."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from daemon.errors import ModelUnavailable
+from daemon.llm.resilience import Limits, ResilientLLM
+from daemon.llm.scripted import Reply, ScriptedLLM
+from daemon.ports import Prompt
+from tests.fakes import FakeClock
+from tests.llm.prompts import answer, prompt
+
+
+class Events:
+    """An Emit that remembers."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def __call__(self, event: str, /, **fields: object) -> None:
+        self.names.append(event)
+
+
+def down(retry_after: float | None = None) -> ModelUnavailable:
+    return ModelUnavailable("overloaded", retry_after=retry_after)
+
+
+def guarded(inner: ScriptedLLM, clock: FakeClock, events: Events | None = None) -> ResilientLLM:
+    return ResilientLLM(inner, clock, Limits(total=120, silence=45), events or Events())
+
+
+async def failing(llm: ResilientLLM) -> ModelUnavailable:
+    with pytest.raises(ModelUnavailable) as caught:
+        await answer(llm, prompt())
+    return caught.value
+
+
+async def turn_until_done(clock: FakeClock, call: asyncio.Future[Any]) -> None:
+    """Let time pass in small steps, with turns for everybody in between."""
+    while not call.done():
+        await clock.advance(0.5)
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+
+def lasting(clock: FakeClock, seconds: float) -> Callable[[Prompt], Awaitable[Reply]]:
+    """A reply that takes its time."""
+
+    async def reply(_: Prompt) -> Reply:
+        await clock.sleep(seconds)
+        return "late"
+
+    return reply

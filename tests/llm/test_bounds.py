@@ -1,0 +1,99 @@
+"""Time and bytes hold against real servers, through all layers."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+
+import pytest
+
+from daemon.errors import ModelError, ModelUnavailable
+from daemon.llm.resilience import Limits, ResilientLLM
+from daemon.llm.router import Router
+from daemon.ports import Completion
+from tests.fakes import FakeClock
+from tests.llm.conftest import settings_for
+from tests.llm.guarding import Events
+from tests.llm.prompts import answer, prompt, read_until
+from tests.llm.providers import Answer, Ending, VendorServer
+
+
+@pytest.fixture
+async def over_the_wire(vendor: VendorServer, clock: FakeClock) -> AsyncIterator[ResilientLLM]:
+    llm = ResilientLLM(Router(settings_for(vendor), clock), clock, Limits(total=120, silence=45), Events())
+    yield llm
+    await llm.aclose()
+
+
+async def test_fifty_megabytes_are_never_read(vendor: VendorServer, over_the_wire: ResilientLLM) -> None:
+    vendor.script.append(Answer(("x" * 50_000,), Ending.ENDLESS))
+    text, completion = await answer(over_the_wire, prompt(tokens=512))
+    assert (len(text), completion.stop) == (4096, "length")
+    await asyncio.wait_for(vendor.hung_up.wait(), 5)
+    assert vendor.sent_bytes < 16 << 20
+
+
+async def test_a_drip_ends_at_the_deadline(vendor: VendorServer, over_the_wire: ResilientLLM, clock: FakeClock) -> None:
+    vendor.script.append(Answer(("a",), Ending.ON_DEMAND))
+    pieces = over_the_wire.stream(prompt())
+    await read_until(pieces, "a")
+    last: str | Completion | ModelError = "a"
+    while not isinstance(last, ModelError):
+        async with asyncio.TaskGroup() as group:
+            piece = group.create_task(_next_or_error(pieces))
+            await clock.sleepers(1)
+            await clock.advance(30)
+            vendor.drops.put_nowait("b")
+        last = piece.result()
+    assert "longer than 120 seconds" in last.message
+    assert "SOUL_MODEL_TIMEOUT" in last.hint
+    await asyncio.wait_for(vendor.hung_up.wait(), 5)
+
+
+async def test_silence_in_the_middle_ends_at_the_limit(
+    vendor: VendorServer, over_the_wire: ResilientLLM, clock: FakeClock
+) -> None:
+    vendor.script.append(Answer(("a",), Ending.SILENT))
+    pieces = over_the_wire.stream(prompt())
+    await read_until(pieces, "a")
+    rest = asyncio.ensure_future(_next_or_error(pieces))
+    await clock.sleepers(1)
+    await clock.advance(45)
+    error = await rest
+    assert isinstance(error, ModelUnavailable)
+    assert "silent for 45 seconds" in error.message
+    await asyncio.wait_for(vendor.hung_up.wait(), 5)
+
+
+async def test_cancelling_hangs_up_through_all_layers(vendor: VendorServer, over_the_wire: ResilientLLM) -> None:
+    gate = asyncio.Event()
+    vendor.script.append(Answer(("a",), Ending.SILENT))
+
+    async def read() -> None:
+        async for _ in over_the_wire.stream(prompt()):
+            gate.set()
+
+    reading = asyncio.ensure_future(read())
+    await gate.wait()
+    reading.cancel()
+    await asyncio.wait_for(vendor.hung_up.wait(), 5)
+    with pytest.raises(asyncio.CancelledError):
+        await reading
+
+
+async def test_an_overloaded_vendor_is_asked_again_when_it_said(
+    vendor: VendorServer, over_the_wire: ResilientLLM, clock: FakeClock
+) -> None:
+    vendor.script.append(Answer(status=529, headers={"retry-after": "11"}))
+    call = asyncio.ensure_future(answer(over_the_wire, prompt()))
+    while 11.0 not in clock.slept:
+        await clock.sleepers(1)
+        await asyncio.sleep(0)
+    assert len(vendor.asked) == 1
+    await clock.advance(11)
+    assert (await call)[0] == "one two three"
+
+
+async def _next_or_error(pieces: AsyncGenerator[str | Completion, None]) -> str | Completion | ModelError:
+    try:
+        return await anext(pieces)
+    except ModelError as error:
+        return error

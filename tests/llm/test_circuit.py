@@ -1,0 +1,131 @@
+"""A vendor that keeps failing is left alone for a while, then probed once."""
+
+import asyncio
+
+import pytest
+
+from daemon.errors import ModelRefused
+from daemon.llm.circuit import FAILURES_TO_OPEN, REST_SECONDS, TIMEOUTS_TO_OPEN
+from daemon.llm.scripted import ScriptedLLM
+from tests.fakes import FakeClock
+from tests.llm.guarding import Events, down, failing, guarded, lasting, turn_until_done
+from tests.llm.prompts import answer, prompt
+
+
+async def test_a_vendor_that_keeps_failing_is_left_alone_and_the_answer_is_immediate(events: Events) -> None:
+    clock = FakeClock(auto=True)
+    inner = ScriptedLLM(default=down())
+    llm = guarded(inner, clock, events)
+    for _ in range(10):
+        await failing(llm)
+    assert len(inner.prompts) == FAILURES_TO_OPEN
+    before = clock.monotonic()
+    error = await failing(llm)
+    assert clock.monotonic() == before
+    assert "tried again in" in error.message
+    assert error.retry_after is not None
+    assert 0 < error.retry_after <= REST_SECONDS
+    assert events.names.count("llm.circuit_opened") == 1
+
+
+async def test_after_a_rest_one_probe_goes_through_and_closes_the_circuit(events: Events) -> None:
+    clock = FakeClock(auto=True)
+    inner = ScriptedLLM(default=down())
+    llm = guarded(inner, clock, events)
+    for _ in range(4):
+        await failing(llm)
+    await clock.advance(REST_SECONDS)
+    inner.default = "well"
+    assert (await answer(llm, prompt()))[0] == "well"
+    assert (await answer(llm, prompt()))[0] == "well"
+    assert events.names[-1] == "llm.circuit_closed"
+
+
+async def test_a_probe_that_fails_opens_the_circuit_for_another_rest() -> None:
+    clock = FakeClock(auto=True)
+    inner = ScriptedLLM(default=down())
+    llm = guarded(inner, clock)
+    for _ in range(4):
+        await failing(llm)
+    await clock.advance(REST_SECONDS)
+    asked = len(inner.prompts)
+    await failing(llm)
+    await failing(llm)
+    assert len(inner.prompts) == asked + 1
+
+
+async def test_only_one_probe_is_under_way_at_a_time() -> None:
+    clock = FakeClock()
+    inner = ScriptedLLM(default=down(0.0))
+    llm = guarded(inner, clock)
+    for _ in range(4):
+        await failing(llm)
+    await clock.advance(REST_SECONDS)
+    inner.default = lasting(clock, 10)
+    asked = len(inner.prompts)
+    async with asyncio.TaskGroup() as group:
+        probe = group.create_task(answer(llm, prompt()))
+        await clock.sleepers(2)
+        assert "right now" in (await failing(llm)).message
+        assert len(inner.prompts) == asked + 1
+        await clock.advance(10)
+    assert probe.result()[0] == "late"
+
+
+async def test_a_cancelled_probe_lets_the_next_call_probe() -> None:
+    clock = FakeClock()
+    inner = ScriptedLLM(default=down(0.0))
+    llm = guarded(inner, clock)
+    for _ in range(4):
+        await failing(llm)
+    await clock.advance(REST_SECONDS)
+    inner.default = lasting(clock, 10)
+    probe = asyncio.ensure_future(answer(llm, prompt()))
+    await clock.sleepers(2)
+    probe.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await probe
+    inner.default = "well"
+    assert (await answer(llm, prompt()))[0] == "well"
+
+
+async def test_a_long_retry_after_prolongs_the_rest() -> None:
+    clock = FakeClock(auto=True)
+    llm = guarded(ScriptedLLM(default=down(118.0)), clock)
+    for _ in range(5):
+        error = await failing(llm)
+    assert error.retry_after == 118.0
+
+
+async def test_refusals_do_not_open_the_circuit() -> None:
+    inner = ScriptedLLM(default=ModelRefused("no"))
+    llm = guarded(inner, FakeClock(auto=True))
+    for _ in range(20):
+        with pytest.raises(ModelRefused):
+            await answer(llm, prompt())
+    assert len(inner.prompts) == 20
+
+
+async def test_success_in_between_starts_the_count_anew() -> None:
+    inner = ScriptedLLM()
+    llm = guarded(inner, FakeClock(auto=True))
+    for _ in range(5):
+        inner.replies.extend([["half", down()]] * (FAILURES_TO_OPEN - 1))
+        for _ in range(FAILURES_TO_OPEN - 1):
+            await failing(llm)
+        inner.replies.append("well")
+        assert (await answer(llm, prompt()))[0] == "well"
+
+
+async def test_three_timeouts_in_a_row_open_the_circuit() -> None:
+    clock = FakeClock()
+    inner = ScriptedLLM(default=lasting(clock, 1000))
+    llm = guarded(inner, clock)
+    calls = 0
+    while calls < 5:
+        call = asyncio.ensure_future(failing(llm))
+        await turn_until_done(clock, call)
+        calls += 1
+        if "in a row" in call.result().message:
+            break
+    assert len(inner.prompts) == TIMEOUTS_TO_OPEN
