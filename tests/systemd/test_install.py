@@ -1,0 +1,145 @@
+"""The installer, run for real below a home and a root of its own."""
+
+import os
+import pty
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.systemd.conftest import REPOSITORY, Checkout
+
+ENV_FILE = """\
+# tokens
+SLACK_BOT_TOKEN="xoxb-1-canary"
+export SLACK_APP_TOKEN=xapp-1-canary\r
+MY_OPENAI_API_KEY=no
+GROQ_API_KEY=
+"""
+
+
+def _files(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): path.read_text()
+        for path in folder.rglob("*")
+        if path.is_file() and not path.is_symlink()
+    }
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_dry_run_tells_everything_and_writes_nothing(checkout: Checkout) -> None:
+    before = _files(checkout.code)
+    done = checkout.install("--dry-run", "--tokens", "-", stdin=ENV_FILE)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"would write: {checkout.unit}" in done.stdout
+    assert f"would write: {checkout.credentials}/slack-bot-token" in done.stdout
+    assert "systemctl --user enable --now soul" in done.stdout
+    assert "canary" not in done.stdout
+    assert list(checkout.home.iterdir()) == []
+    assert _files(checkout.code) == before
+
+
+def test_installing_writes_a_unit_without_gaps_and_tokens_for_their_owner_alone(checkout: Checkout) -> None:
+    before = _files(checkout.code)
+    done = checkout.install("--tokens", "-", stdin=ENV_FILE)
+    assert (done.returncode, done.stderr) == (0, "")
+    unit = checkout.unit.read_text()
+    assert f"ExecStart={checkout.code}/.venv/bin/soul run\n" in unit
+    assert not any(word in unit for word in ("@CODE@", "@DATA@", "@PYTHON@", "@CREDENTIALS@", "canary"))
+    assert _files(checkout.credentials) == {"slack-bot-token": "xoxb-1-canary\n", "slack-app-token": "xapp-1-canary\n"}
+    assert {_mode(path) for path in checkout.credentials.iterdir()} == {0o600}
+    assert (_mode(checkout.credentials), _mode(checkout.data), _mode(checkout.unit)) == (0o700, 0o700, 0o644)
+    assert "canary" not in done.stdout
+    assert "loginctl enable-linger" in done.stdout
+    assert _files(checkout.code) == before
+
+
+def test_installing_again_keeps_tokens_and_takes_changed_ones(checkout: Checkout) -> None:
+    checkout.install("--tokens", "-", stdin=ENV_FILE)
+    unit = checkout.unit.read_text()
+    (checkout.home / "new.env").write_text("SLACK_BOT_TOKEN=xoxb-2\n")
+    assert checkout.install("--tokens", "new.env").returncode == 0
+    assert _files(checkout.credentials) == {"slack-bot-token": "xoxb-2\n", "slack-app-token": "xapp-1-canary\n"}
+    assert checkout.unit.read_text() == unit
+
+
+def test_on_a_terminal_it_asks_for_each_token_without_showing_it(checkout: Checkout) -> None:
+    ours, theirs = pty.openpty()
+    os.write(ours, b"xoxb-3-canary\nxapp-3-canary\n\n\n\n\n")
+    done = subprocess.run(
+        [checkout.code / "scripts/install"],
+        stdin=theirs,
+        env={"HOME": str(checkout.home), "PATH": "/usr/bin:/bin", "PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    os.close(theirs)
+    os.close(ours)
+    assert _files(checkout.credentials) == {"slack-bot-token": "xoxb-3-canary\n", "slack-app-token": "xapp-3-canary\n"}
+    assert "canary" not in done.stdout + done.stderr
+    assert "Not there yet" not in done.stdout
+
+
+def test_without_tokens_it_says_which_are_missing(checkout: Checkout) -> None:
+    done = checkout.install()
+    assert done.returncode == 0
+    assert f"Not there yet, in {checkout.credentials}: slack-bot-token slack-app-token." in done.stdout
+
+
+def test_data_may_live_elsewhere(checkout: Checkout) -> None:
+    assert checkout.install("--data", "elsewhere").returncode == 0
+    assert f"WorkingDirectory={checkout.home}/elsewhere\n" in checkout.unit.read_text()
+    assert (checkout.home / "elsewhere").is_dir()
+
+
+def test_uninstalling_removes_the_unit_and_nothing_else(checkout: Checkout) -> None:
+    checkout.install("--tokens", "-", stdin=ENV_FILE)
+    (checkout.data / "memory.db").write_text("precious")
+    assert checkout.install("--uninstall", "--dry-run").returncode == 0
+    assert checkout.unit.exists()
+    done = checkout.install("--uninstall")
+    assert done.returncode == 0
+    assert str(checkout.data) in done.stdout
+    assert not checkout.unit.exists()
+    assert (checkout.data / "memory.db").read_text() == "precious"
+    assert len(_files(checkout.credentials)) == 2
+    assert checkout.install("--uninstall").returncode == 0
+
+
+def test_the_server_variant_goes_below_etc(checkout: Checkout, tmp_path: Path) -> None:
+    done = checkout.install("--system", "--tokens", "-", stdin=ENV_FILE, destdir=str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    unit = (tmp_path / "etc/systemd/system/soul.service").read_text()
+    assert "\nUser=soul\n" in unit
+    assert "LoadCredential=slack-bot-token:/etc/soul/credentials/slack-bot-token\n" in unit
+    assert _mode(tmp_path / "etc/soul/credentials/slack-bot-token") == 0o600
+    assert list(checkout.home.iterdir()) == []
+
+
+def test_a_path_that_systemd_would_misread_is_refused(checkout: Checkout) -> None:
+    done = checkout.install("--data", "/tmp/two words%h")
+    assert done.returncode == 78
+    assert "/tmp/two words%h" in done.stderr
+    assert not checkout.unit.exists()
+
+
+@pytest.mark.parametrize("argument", ["--frobnicate", "extra"])
+def test_what_it_does_not_know_it_refuses_with_its_usage(checkout: Checkout, argument: str) -> None:
+    done = checkout.install(argument)
+    assert done.returncode == 64
+    assert done.stderr.startswith("Usage: scripts/install")
+
+
+def test_help_is_help(checkout: Checkout) -> None:
+    assert checkout.install("--help").stdout.startswith("Usage: scripts/install")
+
+
+def test_it_runs_from_the_repository() -> None:
+    assert os.access(REPOSITORY / "scripts/install", os.X_OK)

@@ -1,0 +1,95 @@
+"""What systemd itself says of the shipped units: no warning, and little exposed."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from daemon.config import Settings
+from daemon.service import ExitCode
+from daemon.setting_sources import environment_name
+from tests.systemd.conftest import Checkout
+
+BAR = 12  # tenths: 1.2
+
+needs_analyzer = pytest.mark.skipif(
+    shutil.which("systemd-analyze") is None, reason="systemd-analyze is missing: THE UNITS ARE NOT VERIFIED HERE"
+)
+
+
+@pytest.fixture(params=["user", "system"])
+def unit(request: pytest.FixtureRequest, checkout: Checkout, tmp_path: Path) -> Path:
+    """The unit as installed, for one person or for a server."""
+    if request.param == "user":
+        assert checkout.install().returncode == 0
+        return checkout.unit
+    assert checkout.install("--system", destdir=str(tmp_path)).returncode == 0
+    return tmp_path / "etc/systemd/system/soul.service"
+
+
+def _analyze(*arguments: str | Path, runtime: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["systemd-analyze", "--no-pager", *arguments],
+        env={"PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(runtime)},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+
+@needs_analyzer
+def test_systemd_has_nothing_to_say_against_a_unit(unit: Path, tmp_path: Path) -> None:
+    scope = ("--user",) if "/user/" in str(unit) else ()
+    done = _analyze("verify", *scope, unit, runtime=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@needs_analyzer
+def test_the_verifier_does_notice_a_misspelt_line(unit: Path, tmp_path: Path) -> None:
+    unit.write_text(unit.read_text().replace("WatchdogSec=", "WatchdogSecs="))
+    assert "WatchdogSecs" in _analyze("verify", unit, runtime=tmp_path).stderr
+
+
+@needs_analyzer
+def test_a_unit_exposes_little(unit: Path, tmp_path: Path) -> None:
+    """The analyzer takes a unit without User= for one that runs as root, which a person's manager never does."""
+    text = unit.read_text()
+    unit.write_text(text if "\nUser=" in text else text.replace("[Service]\n", "[Service]\nUser=somebody\n"))
+    done = _analyze("security", "--offline=yes", f"--threshold={BAR}", unit, runtime=tmp_path)
+    assert done.returncode == 0, done.stdout
+    found = re.search(r"exposure level for \S+: ([\d.]+)", done.stdout)
+    assert found is not None
+    assert 0 < float(found[1]) * 10 <= BAR
+
+
+@needs_analyzer
+def test_the_gate_closes_when_a_wall_is_missing(unit: Path, tmp_path: Path) -> None:
+    unit.write_text("".join(line for line in unit.read_text().splitlines(True) if not line.startswith("SystemCall")))
+    assert _analyze("security", "--offline=yes", f"--threshold={BAR}", unit, runtime=tmp_path).returncode == 1
+
+
+def test_every_secret_is_an_optional_credential_and_none_is_in_the_environment(unit: Path) -> None:
+    lines = unit.read_text().splitlines()
+    secrets = {
+        environment_name(name, field).lower().replace("_", "-")
+        for name, field in Settings.model_fields.items()
+        if field.annotation == SecretStr | None
+    }
+    loaded = {re.split("[=:]", line)[1]: line for line in lines if line.startswith("LoadCredential=")}
+    defaults = {re.split("[=:]", line)[1]: line for line in lines if line.startswith("SetCredential=")}
+    assert loaded.keys() == defaults.keys() == secrets
+    assert all(line.endswith(":\\n") for line in defaults.values())
+    assert next(line for line in lines if line.startswith("Environment=")).count("=") == 3
+
+
+def test_the_daemon_s_own_promises_stand_in_the_unit(unit: Path) -> None:
+    lines = unit.read_text().splitlines()
+    assert f"RestartPreventExitStatus={ExitCode.CONFIGURATION.value}" in lines
+    for line in ("Type=notify", "NotifyAccess=main", "WatchdogSec=60", "Restart=always", "KillMode=mixed"):
+        assert line in lines
+    stop = next(int(line.partition("=")[2]) for line in lines if line.startswith("TimeoutStopSec="))
+    assert Settings.model_fields["drain"].get_default() < stop
