@@ -14,7 +14,8 @@ def version_of(path: Path) -> int:
     """The schema version of a file, 0 when there is none yet. Raises SchemaMismatch for a foreign file."""
     if not path.exists():
         return 0
-    with closing(sqlite.connect(path, read_only=True)) as connection:
+    # Writable, because the journal of a process that was killed has to be rolled back before anything can be read.
+    with closing(sqlite.connect(path, create=False)) as connection:
         try:
             return sqlite.schema_version(connection)
         except sqlite3.Error as error:

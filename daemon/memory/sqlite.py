@@ -36,13 +36,14 @@ def wal_is_safe(version: Sequence[int] = sqlite3.sqlite_version_info) -> bool:
     return (major, minor, patch) >= _WAL_FIXED or (fixed_branch is not None and patch >= fixed_branch)
 
 
-def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
+def connect(path: Path, *, create: bool = True, read_only: bool = False) -> sqlite3.Connection:
     """Open memory.db with our settings, in autocommit mode: every transaction is begun by hand.
 
     The journal of an existing file is never switched to or from WAL under others; rollback journals are truncated
     rather than deleted, which saves a directory sync. Raises StoreError or SchemaMismatch.
     """
-    uri = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
+    mode = "ro" if read_only else "rwc" if create else "rw"
+    uri = f"{path.absolute().as_uri()}?mode={mode}"
     try:
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=5.0)
     except sqlite3.Error as error:

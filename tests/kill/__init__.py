@@ -1,0 +1,1 @@
+"""Daemons killed at any instant, and the count of what was lost or said twice."""

@@ -1,0 +1,243 @@
+"""The kill loop: people talk, daemons die at any instant, and in the end every event must be answered exactly once.
+
+Run a long one by hand: `python -m tests.kill.loop --kills 300 --events 300`; the last line is the figure.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import signal
+import sqlite3
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from daemon.workspace.deliveries import Retries
+from daemon.workspace.model import Message
+from daemon.workspace.people_acting import PeopleActing
+from daemon.workspace.server import WorkspaceServer, serve_workspace
+
+PEOPLE = ("U0ADA", "U0BEN", "U0CHLOE")
+_PATIENCE = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run came to; `reported` are posts that the daemon itself calls unknown."""
+
+    kills: int
+    events: int
+    lost: int
+    duplicated: int
+    reported: int
+    integrity: str
+
+    def __str__(self) -> str:
+        return (
+            f"kills={self.kills} events={self.events} lost={self.lost} duplicated={self.duplicated} "
+            f"reported={self.reported} integrity={self.integrity}"
+        )
+
+
+class Nursery:
+    """Daemons started by the zygote, killed by us."""
+
+    def __init__(self, process: asyncio.subprocess.Process, home: Path, workspace: WorkspaceServer) -> None:
+        self._process = process
+        self._home = home
+        self._workspace = workspace
+
+    async def spawn(self, *, crash: str = "", passed: str = "", naive: bool = False, pace: float = 0.0) -> int:
+        """Start a daemon on the shared memory.db and return its pid; see `tests.kill.zygote` for the parameters."""
+        order = {
+            "settings": {
+                "slack_bot_token": self._workspace.bot_token,
+                "slack_app_token": self._workspace.app_token,
+                "slack_api_url": self._workspace.api_url,
+                "home": str(self._home),
+                "lease": 2.0,
+                "in_doubt": 0.2,
+            },
+            "log": str(self._home / "daemon.log"),
+            "crash": crash,
+            "passed": passed,
+            "naive": naive,
+            "pace": pace,
+        }
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(order).encode() + b"\n")
+        return int(await self._process.stdout.readline())
+
+
+@asynccontextmanager
+async def nursery(home: Path, workspace: WorkspaceServer) -> AsyncIterator[Nursery]:
+    """A zygote at work."""
+    scrubbed = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(Path(__file__).parents[2])}
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.kill.zygote"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        cwd=home,
+        env=scrubbed,
+    )
+    try:
+        yield Nursery(process, home, workspace)
+    finally:
+        assert process.stdin is not None
+        process.stdin.close()
+        await process.wait()
+
+
+def alive(pid: int) -> bool:
+    """Whether a process is still there."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, 0)
+        return True
+    return False
+
+
+async def until_dead(pid: int) -> None:
+    """Wait for a process that was killed to be gone."""
+    while alive(pid):  # noqa: ASYNC110 - somebody else's child: there is no event to wait for
+        await asyncio.sleep(0.005)
+
+
+def kill(pid: int) -> None:
+    """Without a word of warning."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+class Crowd:
+    """People who talk: in DMs, by mentions, in threads; each message has a marker of its own."""
+
+    def __init__(self, workspace: WorkspaceServer, seed: int) -> None:
+        self._workspace = workspace.workspace
+        self._acting = PeopleActing(self._workspace)
+        self._dice = random.Random(seed)
+        self.said: list[Message] = []
+
+    def speak(self) -> Message:
+        """One person says one thing to the soul."""
+        person = self._acting.person(self._dice.choice(PEOPLE))
+        room = self._acting.readable(person, self._dice.choice(("dm", "general", "general")))
+        text = f"marker{len(self.said):05d} please"
+        if not room.id.startswith("D"):
+            text = f"@soul {text}"
+        earlier = [one for one in self.said if one.channel == room.id]
+        thread = self._dice.choice(earlier) if earlier and self._dice.random() < 0.3 else None
+        message = self._acting.say(person, room, text, thread=(thread.thread_ts or thread.ts) if thread else "")
+        self.said.append(message)
+        if self._dice.random() < 0.2:
+            self._workspace.deliveries.repeat(self._workspace.deliveries.log[-1].event_id)
+        return message
+
+
+def replies(workspace: WorkspaceServer) -> list[Message]:
+    """All that the soul has posted and not deleted."""
+    state = workspace.workspace.state
+    everything = (message for channel in state.channels for message in state.timeline(channel).everything())
+    return [message for message in everything if message.author == state.app.user and message.subtype != "tombstone"]
+
+
+def key_of(message: Message) -> str:
+    """The outbox key in a post's metadata; empty when it carries none."""
+    payload: dict[str, Any] = (message.metadata or {}).get("event_payload", {})
+    return str(payload.get("key", ""))
+
+
+def judge(home: Path, workspace: WorkspaceServer, said: list[Message], kills: int) -> Outcome:
+    """Compare what people said, what memory.db promises and what can be seen in Slack."""
+    visible = Counter(key_of(message) for message in replies(workspace))
+    with closing(sqlite3.connect(home / "memory.db")) as connection:
+        answered_by = {
+            (channel, ts): key
+            for channel, ts, key in connection.execute(
+                "SELECT channel, ts, answered_by FROM inbox WHERE state = 'answered'"
+            )
+        }
+        reported = {key for (key,) in connection.execute("SELECT id FROM outbox WHERE state = 'unknown'")}
+        integrity = str(connection.execute("PRAGMA integrity_check").fetchone()[0])
+    keys = {message.ts: answered_by.get((message.channel, message.ts), "?") for message in said}
+    return Outcome(
+        kills=kills,
+        events=len(said),
+        lost=sum(not visible[key] and key not in reported for key in keys.values()),
+        duplicated=sum(count - 1 for key, count in visible.items() if key) + visible[""],
+        reported=len(reported),
+        integrity=integrity,
+    )
+
+
+async def until_settled(home: Path, workspace: WorkspaceServer, said: list[Message]) -> None:
+    """Wait until nothing waits any more and every message has its reply, or patience ends."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_PATIENCE):
+            while True:
+                await asyncio.sleep(0.1)
+                with suppress(sqlite3.OperationalError):  # the first daemon is still making the tables
+                    if not _waiting(home) and judge(home, workspace, said, 0).lost == 0:
+                        return
+
+
+def _waiting(home: Path) -> int:
+    """Rows that are not at their end yet."""
+    with closing(sqlite3.connect(home / "memory.db")) as connection:
+        found = connection.execute(
+            """
+            SELECT (SELECT count(*) FROM inbox WHERE state IN ('new', 'claimed'))
+                 + (SELECT count(*) FROM outbox WHERE state IN ('drafting', 'pending', 'sending'))
+            """
+        )
+        return int(found.fetchone()[0])
+
+
+async def run(home: Path, *, kills: int, events: int, seed: int, naive: bool = False) -> Outcome:
+    """Kill daemons at random moments while people talk, then let one live and judge."""
+    dice = random.Random(seed)
+    retries = Retries(deadline=0.5, schedule=(0.0, 0.5, 1.0, 2.0))
+    async with serve_workspace(retries=retries) as workspace, nursery(home, workspace) as daemons:
+        crowd = Crowd(workspace, seed)
+        for number in range(kills):
+            pid = await daemons.spawn(naive=naive, pace=dice.choice((0.0, 0.0, 0.01)))
+            due = (number + 1) * events // kills
+            lifetime = dice.uniform(0.05, 0.4)
+            while len(crowd.said) < due:
+                await asyncio.sleep(lifetime * dice.random() / max(1, due - len(crowd.said)))
+                crowd.speak()
+            await asyncio.sleep(lifetime * dice.random())
+            kill(pid)
+            await until_dead(pid)
+        last = await daemons.spawn(naive=naive)
+        await until_settled(home, workspace, crowd.said)
+        outcome = judge(home, workspace, crowd.said, kills)
+        kill(last)
+        await until_dead(last)
+        return replace(outcome, integrity=judge(home, workspace, crowd.said, kills).integrity)
+
+
+def main() -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=300)
+    parser.add_argument("--events", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6))
+    parser.add_argument("--naive", action="store_true", help="the negative control: resend without looking")
+    options = parser.parse_args()
+    home = Path(tempfile.mkdtemp(prefix="kill-loop-"))
+    print(f"seed={options.seed} home={home}")
+    outcome = asyncio.run(run(home, kills=options.kills, events=options.events, seed=options.seed, naive=options.naive))
+    print(outcome)
+    sys.exit(bool(outcome.lost or outcome.duplicated or outcome.integrity != "ok"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""Starts daemons quickly: everything is imported once, each daemon is a fork that begins with nothing open.
+
+Orders come as JSON lines on stdin: `{"settings": {…}, "log": FILE, "crash": "LABEL@before:3", "passed": FILE,
+"naive": false, "pace": 0.004}`; the answer is the child's pid. Children die of a signal, by the test's hand or by their
+own at a named crash point.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import daemon.app
+from daemon.channels.slack.channel import SlackChannel
+from daemon.channels.slack.client import SlackClient
+from daemon.config import Settings, load_settings
+from daemon.llm.router import build_llm
+from daemon.memory.database import Database, Unit
+from daemon.memory.outbox import Outbox
+from daemon.memory.records import Delivery
+
+T = TypeVar("T")
+
+
+class CrashPoint:
+    """Kills this very process at the n-th time it comes by a place: `LABEL@before:N` or `LABEL@after:N`.
+
+    The places that were passed are written to a file, so that a test knows them all.
+    """
+
+    def __init__(self, spec: str, passed: str) -> None:
+        place, _, number = spec.partition(":")
+        self._place = place
+        self._left = int(number or 1)
+        self._passed = Path(passed)
+        self._known: set[str] = set()
+
+    def passes(self, label: str, moment: str) -> None:
+        """Die here, if this is the place and the time."""
+        place = f"{label}@{moment}"
+        if place not in self._known:
+            self._known.add(place)
+            with self._passed.open("a") as file:
+                file.write(f"{place}\n")
+        if place == self._place:
+            self._left -= 1
+            if self._left <= 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+
+def arm(crash: CrashPoint) -> None:
+    """Put a crash point before and after every commit and every request to Slack."""
+    write, answer = Database.write, SlackClient.answer
+
+    async def crashing_write(self: Database, unit: Unit[T], *, within: float = 5.0) -> T:
+        label = unit.__qualname__.partition(".<locals>")[0]
+        crash.passes(label, "before")
+        value = await write(self, unit, within=within)
+        crash.passes(label, "after")
+        return value
+
+    async def crashing_answer(
+        self: SlackClient, method: str, **arguments: object
+    ) -> tuple[dict[str, Any], Mapping[str, str]]:
+        crash.passes(method, "before")
+        value = await answer(self, method, **arguments)
+        crash.passes(method, "after")
+        return value
+
+    Database.write = crashing_write  # type: ignore[method-assign]  # the point of it
+    SlackClient.answer = crashing_answer  # type: ignore[method-assign]  # as above
+
+
+def make_naive() -> None:
+    """The negative control: a post that may have been sent is simply sent again."""
+    claim_next = Outbox.claim_next
+
+    async def careless(self: Outbox, conversation: str | None = None) -> Delivery | None:
+        delivery = await claim_next(self, conversation)
+        if delivery is None:
+            return None
+        return Delivery(delivery.post, delivery.gen, False, delivery.created_ms, delivery.attempts)
+
+    Outbox.claim_next = careless  # type: ignore[method-assign]  # as above
+
+
+async def live(settings: Settings, pace: float) -> None:
+    """A daemon as `soul run` makes it, with the placeholder at a pace of our choosing and a quiet voice."""
+    daemon.app.build_llm = lambda *parts, **_: build_llm(*parts, pace=pace)  # type: ignore[attr-defined]  # as above
+    await daemon.app.run_daemon(settings, lambda _: None)
+
+
+def child(order: dict[str, Any]) -> None:
+    """Never returns."""
+    log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(log, 2)
+    os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+    os.dup2(2, 1)
+    if order["passed"]:
+        arm(CrashPoint(order["crash"], order["passed"]))
+    if order.get("naive"):
+        make_naive()
+    try:
+        asyncio.run(live(load_settings(**order["settings"]), order["pace"]))
+    except BaseException:  # noqa: BLE001 - a fork must not return into the zygote's code
+        traceback.print_exc()
+    os._exit(0)
+
+
+def main() -> None:
+    """Serve orders until stdin ends."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel buries the dead
+    assert SlackChannel is not None  # imported for the children's sake
+    for line in sys.stdin:
+        pid = os.fork()
+        if pid == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            child(json.loads(line))
+        print(pid, flush=True)
+
+
+if __name__ == "__main__":
+    main()
