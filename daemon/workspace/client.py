@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Final, Self, TypeVar
@@ -188,7 +188,7 @@ class WorkspaceClient:
 
         return await self.wait_for(look, timeout)
 
-    async def events(self, person: str = "", after: int | None = None) -> AsyncIterator[tuple[str, Json]]:
+    async def events(self, person: str = "", after: int | None = None) -> AsyncGenerator[tuple[str, Json], None]:
         """Every change a person may see, as (kind, data), beginning with `ready`; without a person, everything."""
         params = {"person": person} if after is None else {"person": person, "after": str(after)}
         async with self._http().get(f"{self.url}/_control/events", params=params) as response:

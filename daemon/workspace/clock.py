@@ -24,11 +24,14 @@ class WorkspaceClock:
         return self._start + self._clock.monotonic() + self._moved
 
     def advance(self, seconds: float) -> None:
-        """Move time forward and ring what has come due meanwhile. Raises ValueError for a step back."""
+        """Move time forward, ringing each timer at its own time on the way. Raises ValueError for a step back."""
         if seconds < 0:
             raise ValueError("a workspace's time only moves forward")
-        self._moved += seconds
-        self._ring()
+        end = self.now() + seconds
+        while self._timers and self._timers[0][0] <= end:
+            self._moved += max(0.0, self._timers[0][0] - self.now())
+            self._ring()
+        self._moved += max(0.0, end - self.now())
         self._changed.set()
 
     def after(self, seconds: float, ring: Callable[[], None]) -> None:

@@ -56,7 +56,7 @@ class Feed:
         self.wake()
 
     async def follow(self, person: str, after: int) -> AsyncIterator[tuple[Change, ...]]:
-        """Yield what a person may see, in order, in batches; an empty batch is only a sign of life.
+        """Yield what a person may see, in order, in batches; empty ones let a reader notice that it is alone.
 
         An empty `person` is the operator, who sees all. A reader that fell too far behind gets a `reset`.
         """
@@ -65,9 +65,7 @@ class Feed:
                 after = self._last
                 yield (Change(after, "reset", {}),)
             news, start, after = self._news, after, self._last
-            batch = tuple(c for n in range(start + 1, after + 1) if self.visible(c := self._changes[n], person))
-            if batch or start == after:
-                yield batch
+            yield tuple(c for n in range(start + 1, after + 1) if self.visible(c := self._changes[n], person))
             if after == self._last and not self._closed:
                 await news.wait()
 

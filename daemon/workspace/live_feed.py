@@ -31,8 +31,10 @@ class LiveFeed:
             try:
                 await response.write(f"event: ready\ndata: {json.dumps({'cursor': after})}\n\n".encode())
                 async for batch in feed.follow(person, after):
+                    if request.transport is None or request.transport.is_closing():
+                        break
                     frames = (f"id: {c.number}\nevent: {c.kind}\ndata: {json.dumps(c.data)}\n\n" for c in batch)
-                    await response.write("".join(frames).encode() or b": still here\n\n")
+                    await response.write("".join(frames).encode())
             finally:
                 self._count(person, -1)
         return response

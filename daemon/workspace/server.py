@@ -52,6 +52,7 @@ SCOPES: Final = frozenset(
 """All that a soul needs, and what reading its surroundings takes besides (Slack: app manifest)."""
 _LARGEST_REQUEST: Final = 64 * 1024 * 1024
 _NUDGE_EVERY: Final = 15.0
+_BACKLOG: Final = 4096  # hundreds of people may speak in the same instant
 
 
 class WorkspaceServer:
@@ -124,7 +125,7 @@ class WorkspaceServer:
         """Bind and serve."""
         self._runner = web.AppRunner(self._application(), access_log=None, shutdown_timeout=2.0)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, HOST, self._port)
+        site = web.TCPSite(self._runner, HOST, self._port, backlog=_BACKLOG)
         try:
             await site.start()
         except OSError as error:
