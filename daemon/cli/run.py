@@ -1,0 +1,18 @@
+"""`soul run`: the daemon itself, until SIGTERM or Ctrl-C."""
+
+import asyncio
+
+import click
+
+
+@click.command("run")
+def command() -> None:
+    """Run the daemon: in Slack, or in a workspace of its own when no Slack tokens are set.
+
+    The first SIGTERM or Ctrl-C finishes what is under way, a second one cuts it short.
+    """
+    from daemon.app import run_daemon
+    from daemon.cli.output import say
+    from daemon.config import load_settings
+
+    asyncio.run(run_daemon(load_settings(), announce=say))

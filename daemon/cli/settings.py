@@ -1,0 +1,47 @@
+"""`soul settings`: every knob, its value in force and what it means."""
+
+import click
+from pydantic import SecretStr
+
+from daemon.cli.output import say, say_json, table
+from daemon.cli.settings_reference import settings_reference
+from daemon.config import Settings, load_settings, unknown_settings
+from daemon.setting_sources import environment_name
+
+
+@click.command("settings")
+@click.option("--reference", is_flag=True, help="Print the whole of .env.example: meanings, bounds and defaults.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: variable -> {value, set, description}.")
+def command(reference: bool, as_json: bool) -> None:
+    """Show every setting and its value; of secrets only whether they are set."""
+    if reference:
+        click.echo(settings_reference(), nl=False)
+        return
+    settings = load_settings()
+    values = {
+        environment_name(name, field): {
+            "value": shown(settings, name),
+            "set": name in settings.model_fields_set,
+            "description": field.description,
+        }
+        for name, field in Settings.model_fields.items()
+    }
+    if as_json:
+        say_json(values)
+        return
+    rows = [(variable, str(told["value"]), "set" if told["set"] else "") for variable, told in values.items()]
+    table(("SETTING", "VALUE", ""), rows)
+    for fault in unknown_settings():
+        say(f"note: {fault}")
+
+
+def shown(settings: Settings, name: str) -> str:
+    """A value as one would type it; a secret as `(secret)`."""
+    value = getattr(settings, name)
+    if isinstance(value, SecretStr):
+        return "(secret)"
+    if isinstance(value, tuple):
+        return ",".join(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value)

@@ -1,0 +1,71 @@
+"""`soul status`: who is alive, what waits, what was spent today."""
+
+from collections.abc import Mapping
+
+import click
+
+from daemon.cli.opening import with_database
+from daemon.cli.output import age, facts, say, say_json
+from daemon.clock import SystemClock
+from daemon.config import load_settings
+from daemon.memory.overview import LiveDaemon, Overview, Spending, library, survey
+
+_DAY_MS = 24 * 3600 * 1000
+
+
+@click.command("status")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; see below for its keys.")
+def command(as_json: bool) -> None:
+    """Show which daemons are alive, what waits and what was spent today (UTC).
+
+    \b
+    JSON: database, now_ms, sqlite, schema, journal,
+    daemons [{soul, workspace, kind, host, pid, version, sqlite, started_ms, seen_ms, state, detail, gone, silent}],
+    inbox, outbox, jobs {state: count}, oldest_inbox_ms, oldest_outbox_ms, oldest_job_ms,
+    spent {calls, failed, tokens_in, tokens_cached, tokens_out, cost_usd, unpriced}.
+    """
+    settings = load_settings()
+    now = SystemClock().now_ms()
+    seen: Overview = with_database(settings, lambda database: survey(database, now, now - now % _DAY_MS))
+    path = settings.database_path.absolute()
+    if as_json:
+        fields = {name: getattr(seen, name) for name in Overview.__dataclass_fields__}
+        say_json({"database": str(path), "now_ms": now, "sqlite": library().version, **fields})
+        return
+    for one in seen.daemons:
+        say(_daemon(one, now))
+    if not any(one.alive for one in seen.daemons):
+        say("No daemon is running; `soul run` starts one.")
+    facts(
+        {
+            "inbox": _queue(seen.inbox, seen.oldest_inbox_ms, now),
+            "outbox": _queue(seen.outbox, seen.oldest_outbox_ms, now),
+            "jobs": _queue(seen.jobs, seen.oldest_job_ms, now),
+            "today": _spending(seen.spent),
+            "store": f"{path} (schema {seen.schema}, journal {seen.journal}, SQLite {library().version})",
+        }
+    )
+
+
+def _daemon(one: LiveDaemon, now: int) -> str:
+    state = "gone without a word" if one.gone else "silent" if one.silent else one.state
+    detail = "".join(f", {name} {value}" for name, value in one.detail.items())
+    times = f"seen {age(now, one.seen_ms)} ago, up {age(now, one.started_ms)}"
+    process = f"{one.kind} {one.version}, process {one.pid} on {one.host}"
+    return f"{one.soul} in {one.workspace}: {state}, {times}{detail} ({process})"
+
+
+def _queue(counts: Mapping[str, int], oldest_ms: int | None, now: int) -> str:
+    told = ", ".join(f"{count} {state}" for state, count in counts.items()) or "empty"
+    return told + (f"; the oldest waits {age(now, oldest_ms)}" if oldest_ms is not None else "")
+
+
+def _spending(spent: Spending) -> str:
+    if not spent.calls:
+        return "no model calls"
+    cost = f"${spent.cost_usd:.4f}" + (f" and {spent.unpriced} calls of unknown price" if spent.unpriced else "")
+    failed = f" ({spent.failed} failed)" if spent.failed else ""
+    return (
+        f"{spent.calls} model calls{failed}, {spent.tokens_in} tokens in ({spent.tokens_cached} cached), "
+        f"{spent.tokens_out} out, {cost}"
+    )
