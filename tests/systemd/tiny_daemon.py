@@ -1,0 +1,73 @@
+"""Stands in for `soul run` under a real service manager: the daemon's own notification, without the rest of it."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from daemon.service import ExitCode, ServiceManager, Watchdog
+
+DATA = Path(os.environ["SOUL_HOME"])
+
+
+class Clock:
+    """Real waiting."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await asyncio.sleep(seconds)
+
+
+def tell(**facts: object) -> None:
+    """Append a line to the log in the data folder."""
+    with (DATA / "log").open("a", encoding="utf-8") as log:
+        log.write(json.dumps(facts) + "\n")
+
+
+def writable(folder: str) -> bool:
+    """Whether a file can be made in a folder."""
+    try:
+        (Path(folder) / f"soul-probe-{os.getpid()}").touch()
+    except OSError:
+        return False
+    return True
+
+
+def surroundings() -> dict[str, object]:
+    """What the process sees of the machine."""
+    credentials = Path(os.environ["CREDENTIALS_DIRECTORY"])
+    runtime = Path(os.environ["XDG_RUNTIME_DIR"])
+    return {
+        "uid": os.getuid(),
+        "credentials": {path.name: path.read_text() for path in credentials.iterdir()},
+        "writable": [folder for folder in ("/", "/etc", "/usr", "/var") if writable(folder)],
+        "homes": [str(path) for home in ("/home", "/root") for path in Path(home).iterdir()],
+        "manager_reachable": (runtime / "systemd/private").exists() or (runtime / "bus").exists(),
+    }
+
+
+async def main() -> ExitCode:
+    """Ready, beating while well, until SIGTERM."""
+    if (DATA / "misconfigured").exists():
+        return ExitCode.CONFIGURATION
+    manager = ServiceManager(os.environ["NOTIFY_SOCKET"])
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    tell(**surroundings())
+    manager.ready("connected")
+    feeding = asyncio.ensure_future(
+        Watchdog(manager, int(os.environ["WATCHDOG_USEC"])).feed(lambda: not (DATA / "sick").exists(), Clock())
+    )
+    await stop.wait()
+    manager.stopping("draining")
+    feeding.cancel()
+    tell(stopped=True)
+    return ExitCode.OK
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))
