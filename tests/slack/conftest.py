@@ -55,7 +55,7 @@ async def client(settings: Settings, events: Events) -> AsyncIterator[SlackClien
 async def open_channel(settings: Settings, events: Events) -> AsyncIterator[Open]:
     opened: list[SlackChannel] = []
 
-    def build(clock: Clock | None = None, ping_interval: float = 5.0, **changes: Any) -> SlackChannel:
+    def build(clock: Clock | None = None, ping_interval: float = 5.0, **changes: Any) -> SlackChannel:  # noqa: ANN401  # any setting
         changed = settings.model_copy(update=changes)
         channel = SlackChannel(changed, clock or SystemClock(), events, ping_interval=ping_interval)
         opened.append(channel)

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -153,6 +153,17 @@ class Hands:
         """Calls of a Web API method."""
         return list((await self.see("calls", method=method))["calls"])
 
+    async def sockets(self) -> list[Any]:
+        """The open sockets."""
+        return list((await self.see("sockets"))["sockets"])
+
+    async def until(self, look: Callable[[], Awaitable[list[Any]]], number: int) -> list[Any]:
+        """Look again and again until there are so many."""
+        async with asyncio.timeout(20):
+            while len(found := await look()) < number:
+                pass
+        return found
+
     async def replies(self, channel: str, thread: str) -> list[dict[str, Any]]:
         """What stands in a thread below its root."""
         found = (await self.see("messages", channel=channel, thread=thread))["messages"]
@@ -163,7 +174,7 @@ class Hands:
         await self.do("fault", method=method, **fault)
 
 
-def settings_for(url: str, **more: Any) -> Settings:
+def settings_for(url: str, **more: Any) -> Settings:  # noqa: ANN401  # any setting
     """Settings that point at a workspace."""
     return Settings(
         _env_file=None,
@@ -189,7 +200,12 @@ def perception(
     return Perception(f"{team}/{channel}/{ts}", key, Modality.WORDS, "hello", source, audience, place, ts, 0)
 
 
-def post(channel: str = "C1", body: str = "Hello *there*.", reply_to: str = "", **more: Any) -> Post:
+def post(
+    channel: str = "C1",
+    body: str = "Hello *there*.",
+    reply_to: str = "",
+    **more: Any,  # noqa: ANN401  # any field
+) -> Post:
     """A post of one part."""
     return Post(
         key=more.pop("key", "k1"),

@@ -1,5 +1,7 @@
 """One post, one message: new ones, finished drafts, refused blocks, lost answers, and looking them up again."""
 
+import asyncio
+
 import pytest
 
 from daemon.channels.slack.channel import SlackChannel
@@ -15,6 +17,7 @@ class Log:
 
     def __init__(self) -> None:
         self.steps: list[str] = []
+        self.settled = asyncio.Event()
 
     async def opening(self) -> None:
         """Before the first visible byte."""
@@ -23,6 +26,7 @@ class Log:
     async def opened(self, ts: str) -> None:
         """After."""
         self.steps.append(ts)
+        self.settled.set()
 
     async def refused(self) -> None:
         """Surely none."""
@@ -40,8 +44,7 @@ async def draft(channel: SlackChannel, thread: str, text: str, room: str = "D0AD
     speech = channel.speak(perception(channel=room, ts=thread, place=Place.DM), log.log)
     await speech.say(text)
     await speech.say("")
-    while len(log.steps) < 2:
-        await channel._clock.sleep(0.01)
+    await log.settled.wait()
     await speech.settle()
     return log.steps[1]
 

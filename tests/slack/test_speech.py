@@ -7,7 +7,6 @@ import pytest
 from daemon.channels.slack.client import SlackClient
 from daemon.channels.slack.drafts import Drafts
 from daemon.channels.slack.speech import SlackSpeech, Where
-from daemon.clock import SystemClock
 from daemon.errors import StoreBusy
 from daemon.perception import Place
 from daemon.ports import DraftLog
@@ -173,8 +172,7 @@ async def test_outside_dms_the_recipient_is_named(open_channel: Open, hands: Han
     asked = perception(channel="C0GENERAL", thread=root, ts=root, source="U0ADA", place=Place.PUBLIC_CHANNEL, team=team)
     speech = channel.speak(asked, log.log)
     await speech.say("q" * 100)
-    while len(log.steps) < 2:
-        await SystemClock().sleep(0.01)
+    await log.settled.wait()
     await speech.settle()
     (start,) = await hands.calls("chat.startStream")
     assert start["answer"]["ok"]

@@ -50,18 +50,12 @@ class SlackChannel:
         self._overhearing = Overhearing(self._client, self._gate, emit)
 
     async def introduce(self) -> Identity:
-        """Learn who we are in which workspace, waiting while Slack can't be reached. Raises ConfigError for bad tokens."""
-        settings = self._settings
-        identity = await establish(self._client, settings, self._clock, self._emit)
-        self._reader = reader_for(settings.name, identity, settings.allow_bots, settings.members)
-        return identity
+        """Learn who we are in which workspace; waits while Slack can't be reached. Raises ConfigError on bad tokens."""
+        return (await self._introduced()).identity
 
     async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
         """See `Channel.listen`; what is being stored when it is cancelled is stored to the end."""
-        if self._reader is None:
-            await self.introduce()
-        reader, settings = self._reader, self._settings
-        assert reader is not None  # introduced just now
+        reader, settings = await self._introduced(), self._settings
         listener = Listener(reader, intake, self._emit)
         app = bolt_app(listener, reader, self._client, self._emit)
         catch_up = CatchUp(self._client, reader, intake, settings, self._clock, self._emit)
@@ -126,6 +120,13 @@ class SlackChannel:
     async def overheard(self, perception: Perception, limit: int) -> tuple[Overheard, ...]:
         """See `Channel.overheard`; empty also when Slack can't be read just now."""
         return await self._overhearing.before(perception, self._reader, limit) if self._reader else ()
+
+    async def _introduced(self) -> Reader:
+        if self._reader is None:
+            settings = self._settings
+            identity = await establish(self._client, settings, self._clock, self._emit)
+            self._reader = reader_for(settings.name, identity, settings.allow_bots, settings.members)
+        return self._reader
 
     def _identity(self) -> Identity | None:
         return self._reader.identity if self._reader else None

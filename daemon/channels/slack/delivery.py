@@ -46,7 +46,7 @@ class Delivery:
             return await self._post(post)
 
     async def find(self, post: Post) -> Found | None:
-        """See `Channel.find`; a draft is a message of ours without a key: the known one or, if `drafting`, the newest."""
+        """See `Channel.find`; a draft is a message of ours without a key: the known or, if `drafting`, the newest."""
         is_own = self._own()
         if is_own is None:
             raise DeliveryUncertain("who we are in Slack is not known yet")

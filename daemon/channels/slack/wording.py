@@ -7,11 +7,10 @@ from typing import Final
 LONGEST: Final = 40_000  # characters; Slack's own cap for one message
 _CUT: Final = " […]"
 
-_ANGLE: Final = re.compile(r"<([^<>\n]{1,3000})>")
+_ANGLE: Final = re.compile(r"<([^<>\s][^<>\n]{0,3000})>")
 _PERSON: Final = re.compile(r"<@([A-Za-z0-9]{2,24})(?:\|[^<>]*)?>")
 _GROUP: Final = re.compile(r"<!subteam\^[A-Za-z0-9]+(?:\|[^<>]*)?>")
 _UNWANTED: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_SPACES: Final = re.compile(r"[ \t]{2,}")
 _ENTITIES: Final[Mapping[str, str]] = {"&lt;": "<", "&gt;": ">", "&amp;": "&"}
 _ENTITY: Final = re.compile("|".join(_ENTITIES))
 
@@ -45,22 +44,28 @@ def for_others(raw: str, own: str) -> bool:
 
 def readable(raw: str, own: str) -> str:
     """Raw markup as its writer meant it: own mention taken out, `<@U2>` kept, links as `label (url)`."""
-    text = clean(raw)
+    text = _without(clean(raw), own)
     pieces, end = [], 0
     for token in _ANGLE.finditer(text):
         pieces.append(_unescape(text[end : token.start()]))
-        pieces.append(_token(token[1], own))
+        pieces.append(_token(token[1]))
         end = token.end()
     pieces.append(_unescape(text[end:]))
-    return clean(_SPACES.sub(" ", "".join(pieces)) if own in people_in(text) else "".join(pieces)).strip()
+    return clean("".join(pieces)).strip()
 
 
-def _token(inner: str, own: str) -> str:
+def _without(text: str, own: str) -> str:
+    """Take our own mention out, with the space or the comma that it leaves over."""
+    mention = rf"<@{re.escape(own)}(?:\|[^<>]*)?>"
+    return re.sub(rf"[ \t]?{mention}", "", re.sub(rf"\A\s*{mention}[\s,:]*", "", text))
+
+
+def _token(inner: str) -> str:
     """One `<…>` of Slack's markup."""
     target, _, shown = inner.partition("|")
     target, shown = _unescape(target), _unescape(shown)
     if target.startswith("@"):
-        return "" if target[1:] == own else f"<{target}>"
+        return f"<{target}>"
     if target.startswith("#"):
         return f"#{shown or target[1:]}"
     if target.startswith("!"):

@@ -1,0 +1,224 @@
+"""The one door to the Web API: each way a call can end, told apart; and the tokens tried before anything else."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp import web
+
+from daemon.channels.slack.client import SlackClient, is_loopback
+from daemon.channels.slack.preflight import check_tokens, establish
+from daemon.clock import SystemClock
+from daemon.config import Settings
+from daemon.errors import ChannelError, ChannelRefused, ConfigError, DeliveryUncertain, NotDelivered
+from tests.fakes import FakeClock
+from tests.slack.parts import Events, Hands, settings_for
+
+
+class Server:
+    """A real HTTP server that answers every method with one thing, whatever it is."""
+
+    def __init__(self) -> None:
+        self.answer: web.Response | None = None
+        self.asked: list[str] = []
+        self.url = ""
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Answer, or drop the connection when there is nothing to answer."""
+        self.asked.append(request.match_info["method"])
+        if self.answer is None:
+            assert request.transport is not None
+            request.transport.abort()
+            return web.Response()
+        return web.Response(status=self.answer.status, headers=self.answer.headers, body=self.answer.body)
+
+
+@pytest.fixture
+async def odd() -> AsyncIterator[Server]:
+    server = Server()
+    application = web.Application()
+    application.router.add_route("*", "/api/{method}", server.handle)
+    runner = web.AppRunner(application)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    server.url = f"http://127.0.0.1:{runner.addresses[0][1]}/api/"
+    yield server
+    await runner.cleanup()
+
+
+@pytest.fixture
+async def door(odd: Server, events: Events) -> AsyncIterator[SlackClient]:
+    client = SlackClient(settings_for(odd.url), FakeClock(), events)
+    yield client
+    await client.close()
+
+
+def answer(status: int = 200, text: str = "", content_type: str = "application/json", **headers: str) -> web.Response:
+    """Something to answer with."""
+    return web.Response(status=status, text=text, content_type=content_type, headers=headers)
+
+
+@pytest.mark.parametrize(
+    ("given", "write", "read"),
+    [
+        (None, DeliveryUncertain, NotDelivered),
+        (answer(500, '{"ok": false}'), DeliveryUncertain, NotDelivered),
+        (answer(503, '{"ok": false, "error": "anything"}'), DeliveryUncertain, NotDelivered),
+        (answer(502, "<html>Bad gateway</html>", "text/html"), DeliveryUncertain, NotDelivered),
+        (answer(502, "bad", "text/plain"), DeliveryUncertain, NotDelivered),
+        (answer(200, "ok", "text/plain"), DeliveryUncertain, NotDelivered),
+        (answer(200, "{"), DeliveryUncertain, NotDelivered),
+        (answer(200, "[1]"), DeliveryUncertain, NotDelivered),
+        (answer(200, "null"), DeliveryUncertain, NotDelivered),
+        (answer(200, '{"ok": false, "error": "internal_error"}'), DeliveryUncertain, NotDelivered),
+        (answer(200, '{"ok": false, "error": "fatal_error"}'), DeliveryUncertain, NotDelivered),
+        (answer(200, '{"ok": false}'), DeliveryUncertain, NotDelivered),
+        (answer(429, "{}"), NotDelivered, NotDelivered),
+        (answer(200, '{"ok": false, "error": "ratelimited"}'), NotDelivered, NotDelivered),
+        (answer(200, '{"ok": false, "error": "is_archived"}'), ChannelRefused, ChannelRefused),
+    ],
+)
+async def test_every_way_a_call_can_end_is_told_apart(
+    door: SlackClient, odd: Server, given: web.Response | None, write: type[ChannelError], read: type[ChannelError]
+) -> None:
+    odd.answer = given
+    with pytest.raises(write):
+        await door.call("chat.postMessage", channel="C1", text="x")
+    assert odd.asked == ["chat.postMessage"], "a write is sent once"
+    with pytest.raises(read):
+        await door.call("users.info", user="U1")
+
+
+async def test_a_good_answer_comes_with_its_headers(door: SlackClient, odd: Server) -> None:
+    odd.answer = answer(200, '{"ok": true, "ts": "1.2"}', **{"X-OAuth-Scopes": "chat:write, users:read"})
+    assert await door.call("chat.postMessage", channel="C1") == {"ok": True, "ts": "1.2"}
+    assert (await door.answer("auth.test"))[1]["x-oauth-scopes"] == "chat:write, users:read"
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"), [("7", 7.0), ("soon", 10.0), ("nan", 10.0), ("-3", 0.0), ("9e9", 3600.0)]
+)
+async def test_retry_after_is_taken_with_care(door: SlackClient, odd: Server, header: str, seconds: float) -> None:
+    odd.answer = answer(429, "{}", **{"Retry-After": header})
+    with pytest.raises(NotDelivered) as held:
+        await door.call("chat.postMessage", channel="C1")
+    assert held.value.retry_after == seconds
+
+
+async def test_after_a_429_a_channel_is_paced_for_a_minute_and_others_are_not(odd: Server, events: Events) -> None:
+    clock = FakeClock(auto=True)
+    client = SlackClient(settings_for(odd.url), clock, events)
+    odd.answer = answer(429, "{}", **{"Retry-After": "2"})
+    with pytest.raises(NotDelivered):
+        await client.call("chat.postMessage", channel="C1")
+    odd.answer = answer(200, '{"ok": true}')
+    with pytest.raises(NotDelivered):
+        await client.call("chat.postMessage", channel="C1")
+    await clock.sleep(2)
+    began = clock.monotonic()
+    for _ in range(3):
+        await client.call("chat.postMessage", channel="C1")
+    await client.call("chat.postMessage", channel="C2")
+    assert clock.monotonic() - began == 2.0
+    await clock.sleep(60)
+    began = clock.monotonic()
+    for _ in range(3):
+        await client.call("chat.postMessage", channel="C1")
+    assert clock.monotonic() == began
+    await client.close()
+
+
+async def test_nobody_listening_is_surely_not_sent(events: Events) -> None:
+    client = SlackClient(settings_for("http://127.0.0.1:1/api/"), FakeClock(), events)
+    with pytest.raises(NotDelivered):
+        await client.call("chat.postMessage", channel="C1")
+    await client.close()
+    await client.close()
+
+
+async def test_a_proxy_of_the_environment_is_not_used_on_loopback(
+    odd: Server, events: Events, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    client = SlackClient(settings_for(odd.url), FakeClock(), events)
+    odd.answer = answer(200, '{"ok": true}')
+    assert await client.call("auth.test") == {"ok": True}
+    await client.close()
+    away = SlackClient(settings_for("https://slack.com/api/"), FakeClock(), events)
+    assert away.web.proxy == "http://127.0.0.1:1"
+    await away.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "here"),
+    [("http://localhost:1/", True), ("http://[::1]:2/", True), ("https://slack.com/api/", False), ("/x", False)],
+)
+def test_loopback_is_known_by_its_address(url: str, here: bool) -> None:
+    assert is_loopback(url) is here
+
+
+@pytest.mark.parametrize(
+    ("bot", "app", "word"),
+    [
+        (None, "xapp-1", "SLACK_BOT_TOKEN is not set"),
+        ("xoxb-1", None, "SLACK_APP_TOKEN is not set"),
+        ("xapp-1", "xoxb-1", "swapped"),
+        ("xoxp-1", "xapp-1", "not a bot token"),
+        ("xoxb-1", "xoxb-2", "not an app-level token"),
+    ],
+)
+def test_tokens_are_judged_by_their_looks_first(bot: str | None, app: str | None, word: str) -> None:
+    with pytest.raises(ConfigError, match=word):
+        check_tokens(settings_for("http://127.0.0.1:1/", bot_token=bot, app_token=app))
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "word"),
+    [
+        ("auth.test", {"ok": False, "error": "account_inactive"}, "SLACK_BOT_TOKEN: account_inactive"),
+        ("auth.test", {"ok": True, "team_id": "T1", "user_id": "U1"}, "bot user"),
+        ("apps.connections.open", {"ok": False, "error": "missing_scope"}, "connections:write"),
+        ("apps.connections.open", {"ok": False, "error": "invalid_auth"}, "SLACK_APP_TOKEN: invalid_auth"),
+    ],
+)
+async def test_a_token_that_slack_refuses_is_a_config_error(  # noqa: PLR0917  # parameters and fixtures
+    client: SlackClient,
+    settings: Settings,
+    events: Events,
+    hands: Hands,
+    method: str,
+    body: dict[str, object],
+    word: str,
+) -> None:
+    await hands.fail(method, body=body)
+    with pytest.raises(ConfigError, match=word):
+        await establish(client, settings, SystemClock(), events)
+
+
+async def test_an_unreachable_slack_is_waited_for_and_told(
+    client: SlackClient, settings: Settings, events: Events, hands: Hands
+) -> None:
+    await hands.fail("auth.test", times=6, status=503)
+    clock = FakeClock(auto=True)
+    identity = await establish(client, settings, clock, events)
+    assert clock.slept == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0]
+    assert len(events.named("slack.unreachable")) == 6
+    assert (identity.team, identity.user) == ("T0LOCAL", hands.server.bot_user.id)
+    assert "chat:write" in identity.scopes
+
+
+async def test_the_app_id_is_read_from_the_app_token(odd: Server, events: Events) -> None:
+    odd.answer = answer(200, '{"ok": true, "team_id": "T1", "user_id": "U1", "bot_id": "B1", "url": "x"}')
+    settings = settings_for(odd.url, app_token="xapp-1-A123-456-abc")
+    client = SlackClient(settings, FakeClock(), events)
+    identity = await establish(client, settings, FakeClock(), events)
+    assert (identity.app, identity.scopes) == ("A123", frozenset())
+    await client.close()
+
+
+async def test_a_slow_answer_does_not_stop_others(client: SlackClient, hands: Hands) -> None:
+    await hands.fail("users.info", delay=0.3)
+    async with asyncio.TaskGroup() as group:
+        slow = group.create_task(client.call("users.info", user="U0ADA"))
+        await client.call("auth.test")
+        assert not slow.done()

@@ -1,0 +1,92 @@
+"""Windows, pauses and memories: bounded in calls, seconds and size."""
+
+import asyncio
+
+import pytest
+
+from daemon.channels.slack.drafts import Drafts
+from daemon.channels.slack.manifest import BOT_EVENTS, REQUIRED_SCOPES, manifest
+from daemon.channels.slack.pacing import Pacing, Window
+from daemon.channels.slack.remembered import Remembered
+from daemon.workspace.server import SCOPES
+from tests.fakes import FakeClock
+
+
+async def test_a_window_lets_so_many_through_in_any_minute() -> None:
+    clock = FakeClock(auto=True)
+    window = Window(clock, 3)
+    assert [window.take() for _ in range(4)] == [True, True, True, False]
+    await clock.sleep(20)
+    assert window.wait_needed() == 40
+    await window.turn()
+    assert clock.monotonic() == 60
+
+
+async def test_pauses_are_kept_for_the_latest_thousand_channels_only() -> None:
+    pacing = Pacing(FakeClock())
+    for number in range(1_001):
+        pacing.throttled("chat.postMessage", f"C{number}", 30)
+    assert pacing.held("chat.postMessage", "C0") == 0
+    assert pacing.held("chat.postMessage", "C1000") == 30
+
+
+async def test_drafts_are_forgotten_oldest_first() -> None:
+    drafts = Drafts(FakeClock())
+    for number in range(501):
+        drafts.remember("C1", f"{number}.0", "x")
+    assert (drafts.text("C1", "0.0"), drafts.text("C1", "500.0")) == (None, "x")
+
+
+async def test_an_answer_is_asked_for_once_at_a_time_and_kept_for_a_while() -> None:
+    asked: list[str] = []
+    clock, answered = FakeClock(), asyncio.Event()
+
+    async def ask(key: str) -> str:
+        asked.append(key)
+        await answered.wait()
+        return key.upper()
+
+    known = Remembered(ask, clock, ttl=10, size=2)
+    async with asyncio.TaskGroup() as group:
+        gets = [group.create_task(known.get("a")) for _ in range(3)]
+        await asyncio.sleep(0)
+        answered.set()
+    assert ([get.result() for get in gets], asked) == (["A", "A", "A"], ["a"])
+    await known.get("b")
+    await known.get("c")
+    await known.get("a")
+    assert asked == ["a", "b", "c", "a"]
+    await clock.advance(11)
+    await known.get("a")
+    assert asked[-2:] == ["a", "a"]
+
+
+async def test_a_failure_is_not_an_answer() -> None:
+    fails = [True]
+
+    async def ask(key: str) -> str:
+        if fails.pop():
+            fails.append(False)
+            raise ValueError(key)
+        return key
+
+    known = Remembered(ask, FakeClock())
+    with pytest.raises(ValueError, match="a"):
+        await known.get("a")
+    assert await known.get("a") == "a"
+
+
+def test_the_manifest_asks_for_the_agent_view_socket_mode_and_no_more_than_is_used() -> None:
+    app = manifest("x" * 50, "y" * 400)
+    assert app["display_information"] == {"name": "x" * 35, "description": "y" * 140}
+    features, settings = app["features"], app["settings"]
+    assert isinstance(features, dict)
+    assert isinstance(settings, dict)
+    assert "agent_view" in features
+    assert "assistant_view" not in features
+    assert len(features["agent_view"]["suggested_prompts"]) <= 4
+    assert len(features["agent_view"]["agent_description"]) == 300
+    assert settings["socket_mode_enabled"] is True
+    assert settings["event_subscriptions"] == {"bot_events": list(BOT_EVENTS)}
+    assert app["oauth_config"] == {"scopes": {"bot": list(REQUIRED_SCOPES)}}
+    assert set(REQUIRED_SCOPES) <= SCOPES

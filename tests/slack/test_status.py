@@ -1,0 +1,91 @@
+"""The status line: shown only when it takes a moment, kept alive, and gone on every way out."""
+
+import asyncio
+
+import pytest
+
+from daemon.channels.slack.channel import SlackChannel
+from daemon.errors import ModelUnavailable
+from daemon.perception import Place
+from tests.fakes import FakeClock
+from tests.slack.conftest import Open
+from tests.slack.parts import Events, Hands, perception
+
+
+async def shown(hands: Hands, number: int) -> list[str]:
+    """What was set, once it was set so often."""
+    calls = await hands.until(lambda: hands.calls("assistant.threads.setStatus"), number)
+    return [call["args"]["status"] for call in calls]
+
+
+async def test_an_instant_reply_costs_no_call(open_channel: Open, hands: Hands) -> None:
+    root = await hands.say("Ada", "dm", "hi")
+    channel = open_channel(FakeClock())
+    async with channel.thinking(perception(channel="D0ADA", ts=root, place=Place.DM)):
+        pass
+    assert await hands.calls("assistant.threads.setStatus") == []
+
+
+async def test_it_is_refreshed_before_slack_lets_it_vanish_and_cleared_in_the_end(
+    open_channel: Open, hands: Hands
+) -> None:
+    root, clock = await hands.say("Ada", "dm", "hi"), FakeClock()
+    channel = open_channel(clock)
+    async with channel.thinking(perception(channel="D0ADA", ts=root, place=Place.DM)):
+        await clock.sleepers()
+        await clock.advance(0.2)
+        await shown(hands, 1)
+        await clock.sleepers()
+        await clock.advance(90)
+        await shown(hands, 2)
+    assert await shown(hands, 3) == ["is thinking…", "is thinking…", ""]
+
+
+@pytest.mark.parametrize("ending", [ModelUnavailable("gone"), asyncio.CancelledError()])
+async def test_it_is_cleared_on_errors_and_cancellation_which_come_out_unchanged(
+    open_channel: Open, hands: Hands, ending: BaseException
+) -> None:
+    root, clock = await hands.say("Ada", "dm", "hi"), FakeClock()
+    channel: SlackChannel = open_channel(clock)
+
+    async def think() -> None:
+        async with channel.thinking(perception(channel="D0ADA", ts=root, place=Place.DM)):
+            await clock.sleepers()
+            await clock.advance(0.2)
+            await shown(hands, 1)
+            raise ending
+
+    with pytest.raises(type(ending)):
+        await think()
+    assert (await shown(hands, 2))[-1] == ""
+
+
+async def test_a_task_that_is_cut_off_takes_its_status_with_it(open_channel: Open, hands: Hands) -> None:
+    root, clock = await hands.say("Ada", "dm", "hi"), FakeClock()
+    channel, inside = open_channel(clock), asyncio.Event()
+
+    async def think() -> None:
+        async with channel.thinking(perception(channel="D0ADA", ts=root, place=Place.DM)):
+            inside.set()
+            await asyncio.Event().wait()
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(think())
+        await inside.wait()
+        await clock.sleepers()
+        await clock.advance(0.2)
+        await shown(hands, 1)
+        task.cancel()
+    assert task.cancelled()
+    assert (await shown(hands, 2))[-1] == ""
+
+
+async def test_a_status_that_slack_refuses_disturbs_nobody(open_channel: Open, hands: Hands, events: Events) -> None:
+    root, clock = await hands.say("Ada", "dm", "hi"), FakeClock()
+    channel = open_channel(clock)
+    await hands.fail("assistant.threads.setStatus", times=2, body={"ok": False, "error": "missing_scope"})
+    async with channel.thinking(perception(channel="D0ADA", ts=root, place=Place.DM)):
+        await clock.sleepers()
+        await clock.advance(0.2)
+        await events.until("slack.status_failed")
+    assert len(events.named("slack.status_failed")) == 2
