@@ -43,14 +43,21 @@ _SHOWN_FROM = {
     "step.completed": Detail.MINIMAL,
     "step": Detail.VERBOSE,
     "daemon": Detail.MINIMAL,
+    "slack.duplicate": Detail.VERBOSE,
+    "slack.heard": Detail.VERBOSE,
     "memory": Detail.DEBUG,
     "monologue": Detail.DEBUG,
 }
-# The last word of an event says how bad it is; a warning or worse is logged at every level.
+# How bad an event is; a warning or worse is logged at every level. Its full name decides, else its last word.
 _SEVERITY = {
-    **dict.fromkeys(("failed", "crashed", "lost", "died", "uncertain"), Severity.ERROR),
-    **dict.fromkeys(("refused", "retried", "stale", "abandoned", "unhealthy", "degraded", "unknown"), Severity.WARNING),
+    **dict.fromkeys(("failed", "crashed", "dead", "died", "broken"), Severity.ERROR),
+    **dict.fromkeys(("refused", "retried", "lost", "stale", "expired", "abandoned", "unknown"), Severity.WARNING),
+    **dict.fromkeys(("unreachable", "unhealthy", "stuck", "silent", "doubt", "reach", "opened"), Severity.WARNING),
     **dict.fromkeys(("ready", "stopping", "stopped", "connected", "disconnected"), Severity.NOTICE),
+    **dict.fromkeys(("slack.call_failed", "job.failed", "cycle.lease_not_renewed"), Severity.WARNING),
+    **dict.fromkeys(
+        ("slack.status_failed", "slack.speech_silent"), Severity.INFO
+    ),  # a courtesy, nothing else, fell away
 }
 _MOST_EVENT_NAMES = 1000  # a name made from data must not eat the memory
 _LIBRARIES = ("slack_bolt", "slack_sdk", "aiohttp", "httpx", "httpx2", "httpcore", "anthropic", "openai", "apscheduler")
@@ -186,8 +193,9 @@ def _shown_from(event: str) -> Detail:
 
 
 def _severity(event: str, fields: Mapping[str, object]) -> Severity:
-    """As bad as the event's last word says, and at least a warning when an exception comes with it."""
-    severity = _SEVERITY.get(event.rpartition(".")[2], Severity.INFO)
+    """As bad as the table says, and at least a warning when an exception comes with it."""
+    last = re.split(r"[._]", event)[-1]
+    severity = _SEVERITY.get(event, _SEVERITY.get(last, Severity.INFO))
     failed = any(isinstance(value, BaseException) for value in fields.values())
     return min(severity, Severity.WARNING) if failed else severity
 

@@ -1,4 +1,4 @@
-"""The installed unit under a real manager of an ordinary user: readiness, watchdog, credentials, walls, stop, code 78."""
+"""The installed unit under a real manager of an ordinary user: readiness, watchdog, credentials, walls, exit codes."""
 
 import json
 import os

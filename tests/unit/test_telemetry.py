@@ -170,13 +170,30 @@ def test_an_error_is_told_at_every_level_with_its_chain_and_no_stranger_s_words(
     assert "Ana" not in log.text
 
 
-def test_the_last_word_of_an_event_says_how_bad_it_is() -> None:
+@pytest.mark.parametrize(
+    ("event", "line"),
+    [
+        ("cycle.failed", "error event=cycle.failed"),
+        ("slack.catch_up_failed", "error event=slack.catch_up_failed"),
+        ("slack.call_failed", "warning event=slack.call_failed"),
+        ("outbox.in_doubt", "warning event=outbox.in_doubt"),
+        ("daemon.ready", "notice event=daemon.ready"),
+        ("slack.status_failed", None),
+        ("outbox.sent", None),
+    ],
+)
+def test_what_went_wrong_is_told_at_every_level_and_courtesies_are_not(event: str, line: str | None) -> None:
     log = Log("minimal")
-    log.tell("delivery.failed")
-    log.tell("slack.refused")
-    log.tell("daemon.ready")
-    log.tell("outbox.claimed")
-    assert log.lines == ["error event=delivery.failed", "warning event=slack.refused", "notice event=daemon.ready"]
+    log.tell(event)
+    assert log.lines == ([line] if line else [])
+
+
+def test_each_thing_heard_is_told_from_verbose_on() -> None:
+    expected: dict[LogLevel, list[str]] = {"standard": [], "verbose": ["info event=slack.heard kind=Utterance"]}
+    for level, lines in expected.items():
+        log = Log(level)
+        log.tell("slack.heard", kind="Utterance")
+        assert log.lines == lines
 
 
 def test_events_are_counted_whether_they_are_shown_or_not_and_never_without_end() -> None:
