@@ -71,6 +71,17 @@ async def test_what_was_said_during_an_outage_is_found_once(
     assert events.named("slack.caught_up")[1]["found"] == 4
 
 
+async def test_threads_that_began_meanwhile_are_read_as_well(
+    catching: Catching, intake: FakeIntake, hands: Hands
+) -> None:
+    root = await hands.say("Ben", "general", "among us")
+    await hands.say("Ada", "general", "@soul help us here", thread=root)
+    await hands.say("Ben", "general", "a reply that the store judges", thread=root)
+    await catching.up().run()
+    assert [said.text for said in intake.said()] == ["help us here", "a reply that the store judges"]
+    assert [said.addressed for said in intake.said()] == [True, False]
+
+
 async def test_an_edit_made_meanwhile_is_handed_over_too(catching: Catching, intake: FakeIntake, hands: Hands) -> None:
     ts = await hands.say("Ada", "dm", "helo")
     await catching.up().run()
@@ -142,6 +153,15 @@ async def test_without_the_right_to_list_rooms_everything_is_beyond_reach(
     await hands.fail("users.conversations", body={"ok": False, "error": "missing_scope"})
     await catching.up().run()
     assert events.named("slack.beyond_reach") == [{"where": "everything", "reason": "missing_scope"}]
+
+
+async def test_a_room_with_more_than_a_thousand_messages_is_told(
+    catching: Catching, intake: FakeIntake, hands: Hands, events: Events
+) -> None:
+    more = {"ok": True, "messages": [{"ts": "x"}, 7], "response_metadata": {"next_cursor": "more"}}
+    await hands.fail("conversations.history", times=5, body=more)
+    await catching.up().run()
+    assert events.named("slack.beyond_reach")[0]["reason"] == "too many messages"
 
 
 async def test_at_most_forty_calls_are_made_in_a_minute(catching: Catching, hands: Hands, events: Events) -> None:

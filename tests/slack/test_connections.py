@@ -27,7 +27,7 @@ async def still_hears(hands: Hands, intake: FakeIntake) -> bool:
 async def test_two_sockets_share_the_events(open_channel: Open, intake: FakeIntake, hands: Hands) -> None:
     channel = open_channel(slack_sockets=2)
     async with listening(channel, intake):
-        await hands.until(lambda: hands.sockets(), 2)
+        await hands.until(hands.sockets, 2)
         for number in range(6):
             await hands.say("Ada", "dm", f"message {number}")
         await intake.until(6)

@@ -124,6 +124,32 @@ async def test_nothing_can_be_found_while_our_ids_are_unknown(channel: SlackChan
         await channel.find(post("D0ADA", "x"))
 
 
+async def test_too_much_history_is_uncertain(channel: SlackChannel, hands: Hands) -> None:
+    await channel.introduce()
+    more = {"ok": True, "messages": [], "response_metadata": {"next_cursor": "more"}}
+    await hands.fail("conversations.history", times=10, body=more)
+    with pytest.raises(DeliveryUncertain, match="too much"):
+        await channel.find(post("D0ADA", "x"))
+
+
+async def test_an_answer_that_names_no_message_is_uncertain(channel: SlackChannel, hands: Hands) -> None:
+    await hands.fail("chat.postMessage", body={"ok": True})
+    with pytest.raises(DeliveryUncertain, match="names no message"):
+        await channel.deliver(post("D0ADA", "x"))
+
+
+async def test_other_refusals_of_a_post_are_told(channel: SlackChannel, hands: Hands) -> None:
+    await hands.fail("chat.postMessage", body={"ok": False, "error": "is_archived"})
+    with pytest.raises(ChannelRefused, match="archived"):
+        await channel.deliver(post("D0ADA", "x"))
+
+
+async def test_replies_are_split_inertly_in_order(channel: SlackChannel) -> None:
+    parts = channel.split("<!channel> " + "word " * 5_000)
+    assert len(parts) > 1
+    assert "<!" not in "".join(parts)
+
+
 async def test_an_unreadable_history_is_uncertain(channel: SlackChannel, hands: Hands, intake: FakeIntake) -> None:
     async with listening(channel, intake):
         with pytest.raises(DeliveryUncertain):
@@ -183,7 +209,9 @@ async def test_a_draft_of_an_earlier_life_is_found_and_written_over(
 async def test_a_deleted_draft_is_posted_anew(channel: SlackChannel, hands: Hands) -> None:
     root = await hands.say("Ada", "dm", "hi")
     ts = await draft(channel, root, "w" * 100)
-    hands.server.workspace.withdraw(hands.server.workspace.state.message("D0ADA", ts))  # type: ignore[arg-type]  # it is there
+    standing = hands.server.workspace.state.message("D0ADA", ts)
+    assert standing is not None
+    hands.server.workspace.withdraw(standing)
     anew = await channel.deliver(post("D0ADA", "w" * 100 + "!", reply_to=root, draft=ts))
     (message,) = await hands.replies("D0ADA", root)
     assert anew == message["ts"] != ts

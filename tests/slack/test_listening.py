@@ -5,8 +5,14 @@ import dataclasses
 
 from daemon.channels.slack.channel import SlackChannel
 from daemon.perception import AudienceKind, Place
-from daemon.ports import Feedback, Revision, Withdrawal
+from daemon.ports import Channel, Feedback, Revision, Withdrawal
 from tests.slack.parts import Events, FakeIntake, Hands, listening, post
+
+
+async def test_it_is_a_channel_as_the_port_wants_one(channel: SlackChannel) -> None:
+    port: Channel = channel
+    assert port.name == "slack"
+    assert not port.healthy()
 
 
 async def test_a_direct_message_arrives_once_and_is_addressed(

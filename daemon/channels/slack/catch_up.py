@@ -70,10 +70,16 @@ class CatchUp:
         mark = await self._intake.heard_until(self._reader.soul, self._reader.identity.team)
         furthest = began - self._settings.backfill_hours * 3600
         since = max(moment(mark) - _OVERLAP, furthest) if mark else furthest
-        found, complete = 0, True
-        for channel, thread in await self._places_to_read(since):
-            heard = await self._read_one(channel, thread, since, answered_before=mark is None)
-            found, complete = found + (heard or 0), complete and heard is not None
+        places, found, complete = await self._places_to_read(since), 0, True
+        for channel, thread in places:  # grows by the threads that begin in what is read
+            said = await self._read(channel, thread, since)
+            complete = complete and said is not None
+            for message in said or ():
+                if mark or not self._answered(message):
+                    found += await self._hand_over(channel, message, since)
+            begun = [] if thread else [(channel, ts) for ts in _threads_in(said or [], since)]
+            room = max(self._settings.backfill_conversations - len(places), 0)
+            places += [place for place in begun if place not in places][:room]
         if complete:
             await self._mark(began - _OVERLAP)
         self._emit("slack.caught_up", found=found, complete=complete, since=as_ts(since))
@@ -102,8 +108,8 @@ class CatchUp:
             except NotDelivered as error:
                 await self._clock.sleep(max(error.retry_after, _PAUSE))
 
-    async def _read_one(self, channel: str, thread: str, since: float, *, answered_before: bool) -> int | None:
-        """Hand one room's messages over; the number that were new, or None when it could not be read."""
+    async def _read(self, channel: str, thread: str, since: float) -> list[dict[str, Any]] | None:
+        """One room's messages, oldest first; none where Slack refuses, None when it can't be read just now."""
         for _ in range(_TRIES):
             try:
                 said, whole = await messages(
@@ -114,14 +120,10 @@ class CatchUp:
                 continue
             except ChannelRefused as error:
                 self._emit("slack.beyond_reach", where=channel, thread=thread, reason=error.code)
-                return 0
+                return []
             if not whole:
                 self._emit("slack.beyond_reach", where=channel, thread=thread, reason="too many messages")
-            new = 0
-            for message in said:
-                if not (answered_before and self._answered(message)):
-                    new += await self._hand_over(channel, message, since)
-            return new
+            return said
         return None
 
     def _answered(self, message: Mapping[str, Any]) -> bool:
@@ -150,3 +152,8 @@ class CatchUp:
         revision = self._reader.event({"event": change, "event_id": event_id}, Source.BACKFILL)
         if revision is not None:
             await self._intake.accept(revision)
+
+
+def _threads_in(said: list[dict[str, Any]], since: float) -> list[str]:
+    """Roots of threads in a timeline that were replied to since a time: history shows no replies."""
+    return [str(message["ts"]) for message in said if moment(message.get("latest_reply")) >= since > 0]
