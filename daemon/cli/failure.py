@@ -15,7 +15,7 @@ _INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
 @contextmanager
 def told_plainly(*, tracebacks: bool) -> Iterator[None]:
-    """Tell whatever the body raises in two lines on stderr and exit with its code; Ctrl-C and a closed pipe: no word."""
+    """Tell what the body raises in two lines on stderr and exit with its code; Ctrl-C and a closed pipe say nothing."""
     try:
         yield
     except (click.ClickException, click.Abort, click.exceptions.Exit):

@@ -4,6 +4,10 @@ import asyncio
 
 import click
 
+from daemon.app import run_daemon
+from daemon.cli.output import say
+from daemon.config import load_settings
+
 
 @click.command("run")
 def command() -> None:
@@ -11,8 +15,4 @@ def command() -> None:
 
     The first SIGTERM or Ctrl-C finishes what is under way, a second one cuts it short.
     """
-    from daemon.app import run_daemon
-    from daemon.cli.output import say
-    from daemon.config import load_settings
-
     asyncio.run(run_daemon(load_settings(), announce=say))

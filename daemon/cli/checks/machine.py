@@ -1,0 +1,95 @@
+"""The machine: Python, and the folder that the data lives in."""
+
+import os
+import shutil
+import stat
+import sys
+from pathlib import Path
+from typing import Final
+
+from daemon.cli.checks.finding import Finding, fail, ok, warn
+from daemon.config import Settings
+
+_LEAST_PYTHON: Final = (3, 11)
+_NEEDED: Final = 100 * 2**20  # bytes of free space below which nothing can be promised
+_COMFORTABLE: Final = 2**30
+_MOUNTS: Final = Path("/proc/self/mounts")
+_NOT_ONE_HOST: Final = frozenset(
+    {"9p", "afs", "ceph", "cifs", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "overlay", "smb3", "smbfs", "virtiofs"}
+)
+
+
+def python_version() -> Finding:
+    """The interpreter."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info[:2] < _LEAST_PYTHON:
+        return fail("python", f"Python {version} is too old", "install Python 3.11 or later, and the daemon with it")
+    return ok("python", f"Python {version}")
+
+
+def data_folder(settings: Settings) -> list[Finding]:
+    """The folder exists or can be made, is ours, is nobody else's to write or read, and has room."""
+    home = settings.home.absolute()
+    if not home.exists():
+        above = next(folder for folder in home.parents if folder.exists())
+        if not os.access(above, os.W_OK | os.X_OK):
+            return [fail("data folder", f"{home} is not there and can't be made", f"sudo install -d -m 700 {home}")]
+        return [ok("data folder", f"{home} is not there yet; `soul run` makes it"), free_space(above)]
+    if not home.is_dir():
+        return [fail("data folder", f"{home} is not a folder", "set SOUL_HOME to a folder")]
+    return [_ownership(home), *_privacy(settings), file_system(home), free_space(home)]
+
+
+def _ownership(home: Path) -> Finding:
+    if not os.access(home, os.R_OK | os.W_OK | os.X_OK):
+        return fail("data folder", f"{home} is not writable for us", f"sudo chown {os.getuid()} {home}")
+    found = home.stat()
+    if found.st_uid not in (os.getuid(), 0) and os.getuid() != 0:
+        fix = f"sudo chown {os.getuid()} {home}"
+        return warn("data folder", f"{home} belongs to another user (uid {found.st_uid})", fix)
+    if found.st_mode & stat.S_IWOTH:
+        return warn("data folder", f"anybody may write into {home}", f"chmod o-w {home}")
+    return ok("data folder", str(home))
+
+
+def _privacy(settings: Settings) -> list[Finding]:
+    """memory.db holds people's words: its mode is looked at by path, without opening it."""
+    path = settings.database_path.absolute()
+    if path.exists() and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        return [warn("privacy", f"others on this machine may read {path}", f"chmod 600 {path}*")]
+    return []
+
+
+def file_system(folder: Path, mounts: Path = _MOUNTS) -> Finding:
+    """SQLite's locks hold on one host's own disks alone."""
+    kind = _kind_of(folder.resolve(), mounts)
+    if not kind:
+        return ok("file system", "its kind can't be told here")
+    if kind in _NOT_ONE_HOST or kind.startswith("fuse"):
+        found = f"{folder} lies on {kind}, where a database can lose what was acknowledged"
+        return warn(
+            "file system", found, "set SOUL_HOME to a folder on a local disk (in a container: a mounted volume)"
+        )
+    return ok("file system", kind)
+
+
+def _kind_of(folder: Path, mounts: Path) -> str:
+    """The type of the file system mounted nearest above a folder; empty when the system doesn't tell."""
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    found = [line.split(" ") for line in lines]
+    points = [(fields[1].replace("\\040", " "), fields[2]) for fields in found if len(fields) > 2]  # noqa: PLR2004  # device, point, kind
+    above = [(len(point), order, kind) for order, (point, kind) in enumerate(points) if folder.is_relative_to(point)]
+    return max(above)[2] if above else ""
+
+
+def free_space(folder: Path, needed: int = _NEEDED, comfortable: int = _COMFORTABLE) -> Finding:
+    """Room on the disk, in bytes."""
+    free = shutil.disk_usage(folder).free
+    found = f"{free / 2**30:.1f} GiB free"
+    fix = f"free space on the disk that holds {folder}"
+    if free < needed:
+        return fail("disk", found, fix)
+    return warn("disk", found, fix) if free < comfortable else ok("disk", found)

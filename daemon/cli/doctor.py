@@ -1,0 +1,51 @@
+"""`soul doctor`: everything the daemon needs, looked at once, with the step that mends each fault."""
+
+import click
+
+from daemon.cli.checks.finding import Finding, Verdict, skip
+from daemon.cli.checks.machine import data_folder, python_version
+from daemon.cli.checks.memory import memory
+from daemon.cli.checks.mind import models, settings_in_force, soul
+from daemon.cli.checks.slack import slack
+from daemon.cli.output import say, say_json
+from daemon.clock import SystemClock
+from daemon.redaction import Redactor
+
+_COLOURS = {Verdict.OK: "green", Verdict.WARN: "yellow", Verdict.FAIL: "red", Verdict.SKIP: "bright_black"}
+
+
+@click.command("doctor")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: [{name, verdict, found, fix}].")
+@click.option("--offline", is_flag=True, help="Ask nobody outside this machine.")
+@click.pass_context
+def command(context: click.Context, as_json: bool, offline: bool) -> None:
+    """Check everything the daemon needs, and say how to mend what is wrong.
+
+    Each finding is ok, warn, fail or skip; exit code 1 when anything failed. Nothing is changed.
+    """
+    findings = examine(offline=offline)
+    if as_json:
+        say_json(findings)
+    else:
+        for one in findings:
+            verdict = click.style(one.verdict.ljust(4), fg=_COLOURS[one.verdict])
+            click.echo(f"{verdict}  ", nl=False)
+            say(f"{one.name}: {one.found}")
+            if one.fix:
+                say(f"      → {one.fix}")
+    if any(one.verdict is Verdict.FAIL for one in findings):
+        context.exit(1)
+
+
+def examine(*, offline: bool) -> list[Finding]:
+    """All findings, in the order in which things are needed; secrets never stand in them."""
+    settings, findings = settings_in_force()
+    findings.insert(0, python_version())
+    if settings is None:
+        return [*findings, skip("all else", "can't be looked at before the settings are right")]
+    findings += data_folder(settings)
+    findings += memory(settings, SystemClock())
+    findings += [soul(settings), models(settings)]
+    findings += slack(settings, offline=offline)
+    redact = Redactor(settings.secrets)
+    return [Finding(one.name, one.verdict, redact(one.found), redact(one.fix)) for one in findings]
