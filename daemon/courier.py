@@ -8,6 +8,7 @@ from daemon.memory.records import Delivery
 from daemon.ports import Channel, Clock, Emit, Post
 
 _LONGEST_PAUSE = 60.0
+_MANY = 10  # attempts after which pauses grow no more
 
 
 class Courier:
@@ -41,20 +42,24 @@ class Courier:
 
         Never raises for the channel's failures or for a lost lease.
         """
-        claimed = self._clock.monotonic()
         try:
-            post = await self._looked_up(delivery)
-            if post is None:
-                return True
-            if self._clock.monotonic() - claimed > self._lease / 2:
-                await self._outbox.postpone(delivery, 0, doubtful=False, reason="took too long to look up")
-                return False
-            return await self._send(delivery, post)
+            return await self._attempt(delivery)
         except LostLease as lost:
             self._emit("outbox.lost", key=delivery.post.key, reason=lost.message)
             return False
+
+    async def _attempt(self, delivery: Delivery) -> bool:
+        claimed = self._clock.monotonic()
+        try:
+            post = await self._looked_up(delivery)
         except DeliveryUncertain as doubt:
             return await self._still_in_doubt(delivery, doubt)
+        if post is None:
+            return True
+        if self._clock.monotonic() - claimed > self._lease / 2:
+            await self._outbox.postpone(delivery, 0, doubtful=False, reason="took too long to look up")
+            return False
+        return await self._send(delivery, post)
 
     async def _looked_up(self, delivery: Delivery) -> Post | None:
         """The post as it is to be sent now; None when it was found to be sent already, or is too old."""
@@ -79,7 +84,7 @@ class Courier:
         try:
             ts = await self._channel.deliver(post)
         except NotDelivered as error:
-            pause = error.retry_after or min(_LONGEST_PAUSE, 0.5 * 2**delivery.attempts)
+            pause = error.retry_after or min(_LONGEST_PAUSE, 0.5 * 2 ** min(delivery.attempts, _MANY))
             await self._outbox.postpone(delivery, pause, doubtful=False, reason=error.message)
             self._emit("outbox.postponed", key=post.key, reason=error.message, seconds=pause)
             return False
@@ -98,7 +103,7 @@ class Courier:
     async def _still_in_doubt(self, delivery: Delivery, doubt: DeliveryUncertain) -> bool:
         """The platform's history can't be read: try again, and in the end say that it can't be told."""
         if (self._clock.now_ms() - delivery.created_ms) / 1000 < self._stale_after:
-            pause = max(self._in_doubt, min(_LONGEST_PAUSE, 2.0**delivery.attempts))
+            pause = max(self._in_doubt, min(_LONGEST_PAUSE, 2.0 ** min(delivery.attempts, _MANY)))
             await self._outbox.postpone(delivery, pause, doubtful=True, reason=doubt.message)
             return False
         await self._outbox.give_up(delivery, "unknown", f"may or may not have been sent: {doubt.message}")

@@ -1,8 +1,10 @@
 """Keeps the work moving: claims conversations, posts and jobs as they fall due, many at once, and drains at the end."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TypeVar
 
 from daemon.concurrency import alongside
 from daemon.conversation import ConversationHandler
@@ -12,6 +14,8 @@ from daemon.memory.jobs import Job
 from daemon.memory.records import Claim, Delivery
 from daemon.memory.store import Store
 from daemon.ports import Clock, Emit
+
+T = TypeVar("T")
 
 POLL = 2.0  # seconds after which rows that another process left are looked for
 _SENDERS = 16
@@ -82,7 +86,8 @@ class Dispatcher:
         self._stopping = True
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._idle.wait()
+                while self._active:
+                    await self._idle.wait()
         return self._active == 0
 
     @property
@@ -106,19 +111,18 @@ class Dispatcher:
                     self._emit("store.failed", reason=error.message, hint=error.hint)
                     await self._clock.sleep(_PAUSE_AFTER_FAILURE)
                     continue
-                wait = POLL if due is None else min(POLL, max(0.005, (due - self._clock.now_ms()) / 1000))
-                await bell.wait(self._clock, wait)
+                await bell.wait(self._clock, self._until(due))
+
+    def _until(self, due: int | None) -> float:
+        """Seconds to wait for what falls due at a time; nothing more is due while stopping."""
+        if due is None or self._stopping:
+            return POLL
+        return min(POLL, max(0.005, (due - self._clock.now_ms()) / 1000))
 
     async def _claim_conversation(self, group: asyncio.TaskGroup) -> bool:
-        await self._cycles.acquire()
-        claim = None
-        try:
-            claim = await self._store.conversations.claim_next()
-        finally:
-            if claim is None:
-                self._cycles.release()
+        claim = await self._in_a_slot(self._cycles, self._store.conversations.claim_next)
         if claim is not None:
-            group.create_task(self._counted(self._converse(claim)))
+            self._start(group, partial(self._converse, claim))
         return claim is not None
 
     async def _converse(self, claim: Claim) -> None:
@@ -139,15 +143,9 @@ class Dispatcher:
             self._job_bell.ring()
 
     async def _claim_post(self, group: asyncio.TaskGroup) -> bool:
-        await self._senders.acquire()
-        delivery = None
-        try:
-            delivery = await self._store.outbox.claim_next()
-        finally:
-            if delivery is None:
-                self._senders.release()
+        delivery = await self._in_a_slot(self._senders, self._store.outbox.claim_next)
         if delivery is not None:
-            group.create_task(self._counted(self._send_from_outbox(delivery)))
+            self._start(group, partial(self._send_from_outbox, delivery))
         return delivery is not None
 
     async def _send_from_outbox(self, delivery: Delivery) -> None:
@@ -157,21 +155,57 @@ class Dispatcher:
             self._senders.release()
             self._post_bell.ring()
 
-    async def _claim_job(self, group: asyncio.TaskGroup) -> bool:
-        job = await self._store.jobs.claim_next()
-        if job is not None:
-            await self._counted(self._do_job(job))  # one at a time: replies come first
+    async def _claim_job(self, _: asyncio.TaskGroup) -> bool:
+        with self._under_way():
+            job = await self._store.jobs.claim_next()
+            if job is not None:
+                await self._told(partial(self._do_job, job))  # one at a time: replies come first
         return job is not None
 
-    async def _counted(self, work: Awaitable[None]) -> None:
-        self._active += 1
-        self._idle.clear()
+    async def _in_a_slot(self, slots: asyncio.Semaphore, claim: Callable[[], Awaitable[T | None]]) -> T | None:
+        """Claim once a slot is free; the slot stays taken when there is something to do in it."""
+        await slots.acquire()
+        found = None
         try:
-            await work
-        except StoreError as error:  # told; the lease runs out and the work is claimed again
+            if not self._stopping:  # a drain may have begun while we waited for the slot
+                with self._under_way():
+                    found = await claim()
+        finally:
+            if found is None:
+                slots.release()
+        return found
+
+    def _start(self, group: asyncio.TaskGroup, work: Callable[[], Awaitable[None]]) -> None:
+        self._began()
+        group.create_task(self._to_its_end(work))
+
+    async def _to_its_end(self, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await self._told(work)
+        finally:
+            self._ended()
+
+    async def _told(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do a piece of work; when memory.db fails it is told, the lease runs out and the work is claimed again."""
+        try:
+            await work()
+        except StoreError as error:
             self._emit("store.failed", reason=error.message, hint=error.hint)
             await self._clock.sleep(_PAUSE_AFTER_FAILURE)
+
+    @contextmanager
+    def _under_way(self) -> Iterator[None]:
+        self._began()
+        try:
+            yield
         finally:
-            self._active -= 1
-            if not self._active:
-                self._idle.set()
+            self._ended()
+
+    def _began(self) -> None:
+        self._active += 1
+        self._idle.clear()
+
+    def _ended(self) -> None:
+        self._active -= 1
+        if not self._active:
+            self._idle.set()

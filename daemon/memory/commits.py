@@ -79,6 +79,7 @@ class Commits:
                 VALUES (:id, :conversation, :soul, :workspace, :part, :last, :body, :reply_to, :recipient,
                         :posted_after, :audience, 'pending', :now)
                 ON CONFLICT (id) DO UPDATE SET state = 'pending', body = excluded.body, last = excluded.last
+                  WHERE outbox.state = 'drafting'
                 """,
                 id=claim.key(part),
                 conversation=str(claim.conversation),
@@ -140,7 +141,7 @@ async def _settle_inbox(transaction: Transaction, effect: CycleEffect, now: int)
             """
             UPDATE inbox SET state = 'answered', reason = '', answered_by = :key, settled_ms = :now WHERE id = :id
             """,
-            key=effect.claim.key(0),
+            key=effect.claim.key(0) if effect.parts else None,
             now=now,
             id=one.id,
         )

@@ -18,8 +18,8 @@ class Conversations:
     async def claim_next(self) -> Claim | None:
         """Claim the free conversation whose oldest message waited longest, with all its waiting messages in ts order.
 
-        A claim whose lease ran out is taken over, draft and all; so is a draft whose messages are gone. None: nothing
-        waits.
+        A claim whose lease ran out is taken over, draft and all; so is a draft whose messages are gone. A pause holds
+        for a conversation as a whole, or a newer message would overtake the paused. None: nothing waits.
         """
         now = self._clock.now_ms()
 
@@ -27,12 +27,11 @@ class Conversations:
             row = await transaction.one(
                 """
                 SELECT w.conversation AS id FROM (
-                  SELECT conversation, received_ms AS since FROM inbox
-                  WHERE state IN ('new', 'claimed') AND not_before <= :now
-                  UNION ALL SELECT conversation, created_ms FROM outbox WHERE state = 'drafting'
+                  SELECT conversation, received_ms AS since, not_before FROM inbox WHERE state IN ('new', 'claimed')
+                  UNION ALL SELECT conversation, created_ms, 0 FROM outbox WHERE state = 'drafting'
                 ) w JOIN conversations c ON c.id = w.conversation
                 WHERE c.lease_until <= :now AND c.soul = :soul AND c.workspace = :workspace
-                GROUP BY w.conversation ORDER BY min(w.since) LIMIT 1
+                GROUP BY w.conversation HAVING max(w.not_before) <= :now ORDER BY min(w.since) LIMIT 1
                 """,
                 now=now,
                 soul=self._worker.soul,
@@ -56,10 +55,9 @@ class Conversations:
         heard = await transaction.rows(
             """
             UPDATE inbox SET state = 'claimed', attempts = attempts + 1
-            WHERE conversation = :id AND state IN ('new', 'claimed') AND not_before <= :now RETURNING *
+            WHERE conversation = :id AND state IN ('new', 'claimed') RETURNING *
             """,
             id=conversation,
-            now=now,
         )
         draft = await transaction.one(
             "SELECT id, platform_ts FROM outbox WHERE conversation = :id AND state = 'drafting'", id=conversation
@@ -71,7 +69,7 @@ class Conversations:
             version=row["version"],
             process=row["process"],
             audience=Audience.parse(row["audience"]),
-            heard=tuple(sorted((Heard.from_row(found) for found in heard), key=lambda one: (float(one.ts), one.ts))),
+            heard=tuple(sorted((Heard.from_row(found) for found in heard), key=lambda one: one.said_at)),
             draft=Draft(draft["id"], draft["platform_ts"]) if draft else None,
         )
 
@@ -82,8 +80,10 @@ class Conversations:
             row = await transaction.one(
                 """
                 SELECT min(max(w.not_before, c.lease_until)) AS due FROM (
-                  SELECT conversation, not_before FROM inbox WHERE state IN ('new', 'claimed')
-                  UNION ALL SELECT conversation, 0 FROM outbox WHERE state = 'drafting'
+                  SELECT conversation, max(not_before) AS not_before FROM (
+                    SELECT conversation, not_before FROM inbox WHERE state IN ('new', 'claimed')
+                    UNION ALL SELECT conversation, 0 FROM outbox WHERE state = 'drafting'
+                  ) GROUP BY conversation
                 ) w JOIN conversations c ON c.id = w.conversation WHERE c.soul = :soul AND c.workspace = :workspace
                 """,
                 soul=self._worker.soul,
@@ -115,9 +115,13 @@ class Conversations:
 
         async def unit(transaction: Transaction) -> None:
             row = await transaction.one(
-                "UPDATE conversations SET lease_until = 0, lease_owner = '' WHERE id = :id AND gen = :gen RETURNING id",
+                """
+                UPDATE conversations SET lease_until = 0, lease_owner = ''
+                WHERE id = :id AND gen = :gen AND lease_owner = :owner RETURNING id
+                """,
                 id=str(claim.conversation),
                 gen=claim.gen,
+                owner=claim.owner,
             )
             if row is not None:
                 await transaction.run(
@@ -184,9 +188,9 @@ class Conversations:
 
 
 async def require_claim(transaction: Transaction, claim: Claim) -> None:
-    """Raises LostLease when somebody else has claimed the conversation since."""
-    row = await transaction.one("SELECT gen FROM conversations WHERE id = :id", id=str(claim.conversation))
-    if row is None or row["gen"] != claim.gen:
+    """Raises LostLease when the claim was committed, given back, or taken over by somebody else since."""
+    row = await transaction.one("SELECT gen, lease_owner FROM conversations WHERE id = :id", id=str(claim.conversation))
+    if row is None or (row["gen"], row["lease_owner"]) != (claim.gen, claim.owner):
         raise LostLease(
-            f"{claim.conversation} is being handled by another daemon", hint="nothing to do: it goes on there"
+            f"{claim.conversation} is not ours any more", hint="nothing to do: it is finished, or goes on elsewhere"
         )

@@ -11,13 +11,14 @@ import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
 import aiosqlite
 
 from daemon.concurrency import alongside
-from daemon.errors import SchemaMismatch, StoreBusy
+from daemon.errors import StoreBusy, StoreError
 from daemon.memory import migrate, sqlite
 from daemon.ports import Clock
 
@@ -26,6 +27,14 @@ Unit = Callable[["Transaction"], Awaitable[T]]
 
 BATCH = 64  # units that may share one transaction; keeps the write lock short
 _READERS = 2
+_BUSY_MS = 50  # SQLite's own wait, a floor only: fairness comes from our jittered retry
+_OF_ONE_UNIT = (
+    sqlite3.IntegrityError,
+    sqlite3.ProgrammingError,
+    sqlite3.DataError,
+    sqlite3.InterfaceError,
+    sqlite3.NotSupportedError,
+)  # faults of a statement; every other one is of the disk or the file and undoes the whole batch
 
 
 class Transaction:
@@ -35,8 +44,12 @@ class Transaction:
         self._connection = connection
 
     async def rows(self, sql: str, **values: object) -> list[sqlite3.Row]:
-        """Run a statement and fetch all its rows."""
-        return list(await self._connection.execute_fetchall(sql, values))
+        """Run a statement and fetch all its rows. Half a surrogate pair in a text is stored as U+FFFD."""
+        try:
+            return list(await self._connection.execute_fetchall(sql, values))
+        except UnicodeEncodeError:  # JSON can carry one and UTF-8 can't; raised before the statement ran
+            storable = {name: _storable(value) for name, value in values.items()}
+            return list(await self._connection.execute_fetchall(sql, storable))
 
     async def one(self, sql: str, **values: object) -> sqlite3.Row | None:
         """Run a statement and fetch its first row, if any."""
@@ -45,7 +58,11 @@ class Transaction:
 
     async def run(self, sql: str, **values: object) -> None:
         """Run a statement for its effect."""
-        await self._connection.execute_fetchall(sql, values)
+        await self.rows(sql, **values)
+
+
+def _storable(value: object) -> object:
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if isinstance(value, str) else value
 
 
 @dataclass(slots=True)
@@ -75,7 +92,8 @@ class Database:
         self._readers: asyncio.Queue[aiosqlite.Connection] = asyncio.Queue()
         for reader in readers:
             self._readers.put_nowait(reader)
-        self._waiting: asyncio.Queue[_Job[object]] = asyncio.Queue()
+        self._waiting: asyncio.Queue[_Job[object] | None] = asyncio.Queue()  # None: nothing comes any more
+        self._ended = asyncio.Event()
 
     async def write(self, unit: Unit[T], *, within: float = 5.0) -> T:
         """Run a unit of work and return its value once it is durable.
@@ -83,75 +101,105 @@ class Database:
         Raises what the unit raises (nothing of it is stored then), StoreBusy after `within` seconds, StoreFull, or
         SchemaMismatch when a newer program has migrated the file meanwhile. A cancelled caller's unit may still commit.
         """
+        if self._ended.is_set():
+            raise StoreError("memory.db is closed", hint="the daemon is stopping; start it again")
         job = _Job(unit, self._clock.monotonic() + within)
         self._waiting.put_nowait(job)  # type: ignore[arg-type]  # the queue holds jobs of every value type
         return await job.done
 
     async def read(self, unit: Unit[T], *, within: float = 5.0) -> T:
-        """Run a unit of reads on one consistent snapshot. Raises StoreBusy after `within` seconds."""
+        """Run a unit of reads on one consistent snapshot. Raises StoreBusy after `within` seconds, or StoreError."""
         deadline = self._clock.monotonic() + within
         connection = await self._readers.get()
         try:
             return await self._retrying(deadline, lambda: self._read_once(connection, unit))
+        except sqlite3.Error as error:
+            raise sqlite.translate(error) from error
         finally:
             self._readers.put_nowait(connection)
 
     async def _read_once(self, connection: aiosqlite.Connection, unit: Unit[T]) -> T:
-        await connection.execute_fetchall("BEGIN")
         try:
+            await connection.execute_fetchall("BEGIN")
             return await unit(Transaction(connection))
-        finally:
-            await connection.execute_fetchall("ROLLBACK")
+        finally:  # also after a cancelled BEGIN, which is under way all the same: no reader goes back with a snapshot
+            with suppress(sqlite3.OperationalError):  # none was begun
+                await connection.execute_fetchall("ROLLBACK")
 
     async def run_writer(self) -> None:
-        """Serve the queue until cancelled; `open_database` runs it."""
-        while True:
-            batch = [await self._waiting.get()]
-            while len(batch) < BATCH and not self._waiting.empty():
-                batch.append(self._waiting.get_nowait())
-            try:
+        """Serve the queue until told to stop or cancelled; `open_database` runs it."""
+        try:
+            while (first := await self._waiting.get()) is not None:
+                batch = [first]
+                while len(batch) < BATCH and not self._waiting.empty():
+                    if (job := self._waiting.get_nowait()) is None:
+                        self._waiting.put_nowait(None)
+                        break
+                    batch.append(job)
                 await self._commit(batch)
-            except BaseException as error:
-                for job in batch:
-                    job.fail(
-                        StoreBusy("the daemon is stopping") if isinstance(error, asyncio.CancelledError) else error
-                    )
-                raise
+        finally:
+            self._ended.set()
+            self._turn_away()
+
+    async def stop(self) -> None:
+        """Take no more units, and wait until all that wait are committed."""
+        self._waiting.put_nowait(None)
+        await self._ended.wait()
+
+    def _turn_away(self) -> None:
+        while not self._waiting.empty():
+            if (job := self._waiting.get_nowait()) is not None:
+                job.fail(StoreError("memory.db is closed", hint="the daemon is stopping; start it again"))
 
     async def _commit(self, batch: list[_Job[object]]) -> None:
-        deadline = max(job.deadline for job in batch)
-        values: list[tuple[_Job[object], object]] = []
+        """Run the units of a batch in one transaction; callers are answered only when it has ended."""
         try:
-            await self._retrying(deadline, lambda: self._writer.execute_fetchall("BEGIN IMMEDIATE"))
+            batch = await self._begin(batch)
+            if not batch:
+                return
             await self._refuse_newer_schema()
-            for job in batch:
-                with suppress(_Failed):
-                    values.append((job, await self._run_under_savepoint(job)))
-            await self._retrying(deadline, lambda: self._writer.execute_fetchall("COMMIT"))
-        except (sqlite3.Error, StoreBusy, SchemaMismatch) as error:
+            answers = [await self._run_under_savepoint(job) for job in batch]
+            patience = max(job.deadline for job in batch)
+            await self._retrying(patience, lambda: self._writer.execute_fetchall("COMMIT"))
+        except (sqlite3.Error, StoreError) as error:
             await self._rollback()
             for job in batch:
                 job.fail(sqlite.translate(error) if isinstance(error, sqlite3.Error) else error)
-            return
-        for job, value in values:
-            job.resolve(value)
-
-    async def _run_under_savepoint(self, job: _Job[object]) -> object:
-        await self._writer.execute_fetchall("SAVEPOINT unit")
-        try:
-            value = await job.unit(Transaction(self._writer))
-        except sqlite3.Error as error:
-            if not isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
-                raise  # the disk or the file: the whole batch is lost with it
-            job.fail(error)
-        except Exception as error:  # noqa: BLE001 - whatever a unit raises belongs to its caller, not to the writer
-            job.fail(error)
+        except BaseException:  # cancelled, or a fault of ours: whether it is stored can't be told any more
+            for job in batch:
+                job.fail(StoreBusy("the daemon is stopping"))
+            raise
         else:
-            await self._writer.execute_fetchall("RELEASE unit")
-            return value
-        await self._writer.execute_fetchall("ROLLBACK TO unit")
+            for answer in answers:
+                answer()
+
+    async def _begin(self, batch: list[_Job[object]]) -> list[_Job[object]]:
+        """Take the write lock and return those who still wait: not the cancelled, nor those whose patience ended."""
+        while batch := [job for job in batch if not job.done.done()]:
+            patience = min(job.deadline for job in batch)
+            try:
+                await self._retrying(patience, lambda: self._writer.execute_fetchall("BEGIN IMMEDIATE"))
+            except StoreBusy as busy:
+                for job in batch:
+                    if job.deadline <= patience:
+                        job.fail(busy)
+            else:
+                break
+        return batch
+
+    async def _run_under_savepoint(self, job: _Job[object]) -> Callable[[], None]:
+        """Run one unit, undoing it alone when it fails; returns how its caller is to be answered."""
+        await self._writer.execute_fetchall("SAVEPOINT unit")
+        answer: Callable[[], None]
+        try:
+            answer = partial(job.resolve, await job.unit(Transaction(self._writer)))
+        except Exception as error:  # whatever a unit raises belongs to its caller, not to the writer
+            if isinstance(error, sqlite3.Error) and not isinstance(error, _OF_ONE_UNIT):
+                raise
+            answer = partial(job.fail, error)
+            await self._writer.execute_fetchall("ROLLBACK TO unit")
         await self._writer.execute_fetchall("RELEASE unit")
-        raise _Failed
+        return answer
 
     async def _refuse_newer_schema(self) -> None:
         rows = list(await self._writer.execute_fetchall("PRAGMA user_version"))
@@ -176,10 +224,6 @@ class Database:
             longest = min(0.02, longest * 1.5)
 
 
-class _Failed(Exception):
-    """A unit failed and was undone; its caller has been told."""
-
-
 @asynccontextmanager
 async def open_database(path: Path, clock: Clock, *, create: bool = True) -> AsyncIterator[Database]:
     """Open memory.db, creating or migrating it first when `create` is set; closes every connection on the way out.
@@ -193,9 +237,18 @@ async def open_database(path: Path, clock: Clock, *, create: bool = True) -> Asy
     async with AsyncExitStack() as stack:
         connections = []
         for _ in range(1 + _READERS):
-            connection = await aiosqlite.Connection(lambda: sqlite.connect(path), 64)
+            connection = await aiosqlite.Connection(partial(_connect, path), 64)
             stack.push_async_callback(connection.close)
             connections.append(connection)
         database = Database(path, clock, connections[0], connections[1:])
         async with alongside(database.run_writer()):
-            yield database
+            try:
+                yield database
+            finally:
+                await database.stop()
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite.connect(path)
+    connection.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
+    return connection

@@ -5,9 +5,11 @@ kept as well, so that a repeated edit or button is told from a new one (design, 
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from daemon.memory.database import Database, Transaction
 from daemon.memory.records import ASIDE
+from daemon.memory.turns import forget_summary
 from daemon.perception import ConversationKey
 from daemon.ports import Acceptance, Clock, Emit, Feedback, Revision, Utterance, Withdrawal
 
@@ -80,13 +82,13 @@ class Inbox:
         await self._database.write(unit)
 
     async def open_threads(self, soul: str, workspace: str, since_ms: int, limit: int) -> tuple[ConversationKey, ...]:
-        """Threads the soul takes part in that were alive since a time, newest first."""
+        """Threads in which the soul was ever addressed that were alive since a time, newest first."""
 
         async def unit(transaction: Transaction) -> tuple[ConversationKey, ...]:
             rows = await transaction.rows(
                 """
                 SELECT id FROM conversations
-                WHERE soul = :soul AND workspace = :workspace AND thread <> '' AND taking_part = 1 AND last_ms >= :since
+                WHERE soul = :soul AND workspace = :workspace AND thread <> '' AND last_ms >= :since
                 ORDER BY last_ms DESC LIMIT :limit
                 """,
                 soul=soul,
@@ -136,9 +138,10 @@ async def _first_delivery(
 async def _hear(transaction: Transaction, said: Utterance, now: int) -> tuple[Acceptance, str]:
     key = said.conversation
     state, reason = "new", ""
+    if await _withdrawn_before(transaction, said):
+        return Acceptance.IGNORED, "deleted before it was heard"
     if not said.addressed:
-        row = await transaction.one("SELECT taking_part FROM conversations WHERE id = :id", id=str(key))
-        if row is None or not row["taking_part"]:
+        if not await _takes_part(transaction, str(key)):
             return Acceptance.IGNORED, "not addressed"
         if said.to_others:
             state, reason = "ignored", ASIDE
@@ -146,7 +149,7 @@ async def _hear(transaction: Transaction, said: Utterance, now: int) -> tuple[Ac
         """
         INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)
         VALUES (:id, :soul, :workspace, :channel, :thread, :place, :audience, :now)
-        ON CONFLICT (id) DO UPDATE SET last_ms = excluded.last_ms
+        ON CONFLICT (id) DO UPDATE SET last_ms = excluded.last_ms, place = excluded.place, audience = excluded.audience
         """,
         id=str(key),
         soul=key.soul,
@@ -163,9 +166,11 @@ async def _hear(transaction: Transaction, said: Utterance, now: int) -> tuple[Ac
                            reason, received_ms, envelope)
         VALUES (:id, :soul, :workspace, :channel, :ts, :conversation, :actor, :place, :audience, :body, :source, :state,
                 :reason, :now, :envelope)
-        ON CONFLICT DO NOTHING RETURNING id
+        ON CONFLICT (id) DO UPDATE SET state = 'new', reason = ''
+          WHERE inbox.state = 'ignored' AND inbox.reason = :aside AND excluded.state = 'new' RETURNING id
         """,
-        id=f"{key.soul}/{key.workspace}/{key.channel}/{said.ts}",
+        aside=ASIDE,
+        id=_row_id(key.soul, key.workspace, key.channel, said.ts),
         soul=key.soul,
         workspace=key.workspace,
         channel=key.channel,
@@ -186,43 +191,77 @@ async def _hear(transaction: Transaction, said: Utterance, now: int) -> tuple[Ac
     return (Acceptance.ACCEPTED, "") if state == "new" else (Acceptance.IGNORED, reason)
 
 
+async def _takes_part(transaction: Transaction, conversation: str) -> bool:
+    """Whether the soul has spoken there, or is about to: what is added to a question belongs to it."""
+    row = await transaction.one(
+        """
+        SELECT taking_part OR EXISTS (SELECT 1 FROM inbox i WHERE i.conversation = c.id
+                                      AND i.state IN ('new', 'claimed')) AS takes_part
+        FROM conversations c WHERE id = :id
+        """,
+        id=conversation,
+    )
+    return row is not None and bool(row["takes_part"])
+
+
+async def _withdrawn_before(transaction: Transaction, said: Utterance) -> bool:
+    """Whether its deletion overtook it, as it may when the platform repeats what was not acknowledged."""
+    key = said.conversation
+    row = await transaction.one(
+        "SELECT 1 FROM deliveries WHERE soul = :soul AND workspace = :workspace AND event_id = :gone",
+        soul=key.soul,
+        workspace=key.workspace,
+        gone=_tombstone(key.channel, said.ts),
+    )
+    return row is not None
+
+
+def _row_id(soul: str, workspace: str, channel: str, ts: str) -> str:
+    return f"{soul}/{workspace}/{channel}/{ts}"
+
+
+def _tombstone(channel: str, ts: str) -> str:
+    return f"withdrawn/{channel}/{ts}"
+
+
 async def _revise(transaction: Transaction, edit: Revision) -> tuple[Acceptance, str]:
+    # Platforms also tell of an edit when only a link's preview was added: the same words are no news.
     row = await transaction.one(
         """
         UPDATE inbox SET body = :text, revision = revision + 1
-        WHERE soul = :soul AND workspace = :workspace AND channel = :channel AND ts = :ts
-          AND state NOT IN ('withdrawn', 'dropped') RETURNING conversation, state
+        WHERE id = :id AND body <> :text AND state NOT IN ('withdrawn', 'dropped') RETURNING conversation, state
         """,
         text=edit.text,
-        soul=edit.soul,
-        workspace=edit.workspace,
-        channel=edit.channel,
-        ts=edit.ts,
+        id=_row_id(edit.soul, edit.workspace, edit.channel, edit.ts),
     )
     if row is None:
-        return Acceptance.IGNORED, "message not known"
-    await transaction.run(
-        "UPDATE turns SET body = :text WHERE conversation = :conversation AND ts = :ts AND speaker = 'person'",
+        return Acceptance.IGNORED, "message not known, or its words are the same"
+    turns = await transaction.rows(
+        """
+        UPDATE turns SET body = :text WHERE conversation = :conversation AND ts = :ts AND speaker = 'person'
+        RETURNING seq
+        """,
         text=edit.text,
         conversation=row["conversation"],
         ts=edit.ts,
     )
+    if turns:
+        await forget_summary(transaction, row["conversation"], min(turn["seq"] for turn in turns))
     return Acceptance.ACCEPTED, f"edited while {row['state']}"
 
 
 async def _withdraw(transaction: Transaction, gone: Withdrawal, now: int) -> tuple[Acceptance, str]:
+    if not await _first_delivery(transaction, replace(gone, event_id=_tombstone(gone.channel, gone.ts)), now):
+        return Acceptance.DUPLICATE, "withdrawn before"
     row = await transaction.one(
         """
         UPDATE inbox SET body = '', envelope = '{}', revision = revision + 1, settled_ms = :now,
                state = CASE WHEN state IN ('new', 'claimed', 'ignored') THEN 'withdrawn' ELSE state END,
                reason = 'deleted by its author'
-        WHERE soul = :soul AND workspace = :workspace AND channel = :channel AND ts = :ts RETURNING conversation
+        WHERE id = :id RETURNING conversation
         """,
         now=now,
-        soul=gone.soul,
-        workspace=gone.workspace,
-        channel=gone.channel,
-        ts=gone.ts,
+        id=_row_id(gone.soul, gone.workspace, gone.channel, gone.ts),
     )
     if row is None:
         return Acceptance.IGNORED, "message not known"
@@ -231,13 +270,8 @@ async def _withdraw(transaction: Transaction, gone: Withdrawal, now: int) -> tup
         conversation=row["conversation"],
         ts=gone.ts,
     )
-    # A summary made with these words must not keep them: it is made anew from the turns that are left.
     if turns:
-        await transaction.run(
-            "DELETE FROM working_memory WHERE conversation = :conversation AND summarized_to >= :seq",
-            conversation=row["conversation"],
-            seq=min(turn["seq"] for turn in turns),
-        )
+        await forget_summary(transaction, row["conversation"], min(turn["seq"] for turn in turns))
     return Acceptance.ACCEPTED, "withdrawn"
 
 

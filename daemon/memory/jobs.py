@@ -31,16 +31,28 @@ class Jobs:
         self._worker = worker
 
     async def claim_next(self) -> Job | None:
-        """Claim the next job that is due; None: nothing to do."""
+        """Claim the next job that is due; None: nothing to do. One that never came back from TRIES claims is parked."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> Job | None:
+            await transaction.run(
+                """
+                UPDATE jobs SET state = 'dead', reason = 'its daemon died or hung each time', settled_ms = :now,
+                                lease_owner = '', gen = gen + 1
+                WHERE soul = :soul AND workspace = :workspace AND state IN ('ready', 'running') AND state = 'running'
+                  AND lease_until <= :now AND attempts >= :tries
+                """,
+                now=now,
+                soul=self._worker.soul,
+                workspace=self._worker.workspace,
+                tries=TRIES,
+            )
             row = await transaction.one(
                 """
                 UPDATE jobs SET state = 'running', attempts = attempts + 1, gen = gen + 1, lease_owner = :owner,
                                 lease_until = :until
                 WHERE seq = (SELECT seq FROM jobs WHERE soul = :soul AND workspace = :workspace AND not_before <= :now
-                               AND (state = 'ready' OR (state = 'running' AND lease_until <= :now))
+                               AND state IN ('ready', 'running') AND (state = 'ready' OR lease_until <= :now)
                              ORDER BY seq LIMIT 1) RETURNING *
                 """,
                 owner=self._worker.id,
@@ -95,7 +107,8 @@ class Jobs:
             await transaction.run(
                 """
                 UPDATE jobs SET state = :state, reason = :reason, not_before = :not_before, lease_until = 0,
-                                lease_owner = '', settled_ms = :now WHERE seq = :seq AND gen = :gen
+                                lease_owner = '', settled_ms = CASE WHEN :state = 'ready' THEN NULL ELSE :now END
+                WHERE seq = :seq AND gen = :gen AND state = 'running'
                 """,
                 state=state,
                 reason=reason,

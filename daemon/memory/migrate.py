@@ -42,6 +42,7 @@ def migrate(path: Path) -> tuple[int, int]:
         return before, before
     if before > SCHEMA:
         require_current(before)
+    fresh = not path.exists()
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -49,7 +50,8 @@ def migrate(path: Path) -> tuple[int, int]:
             f"{path.parent} can't be made: {error.strerror}", hint="set SOUL_HOME to a writable folder"
         ) from error
     with closing(sqlite.connect(path)) as connection:
-        path.chmod(0o600)  # by path: opening and closing the live file would drop the process's locks
+        if fresh:  # an existing file keeps the mode that its owner chose
+            path.chmod(0o600)  # by path: opening and closing the live file would drop the process's locks
         try:
             _upgrade(connection)
         except sqlite3.Error as error:

@@ -33,7 +33,7 @@ class Outbox:
                 SELECT seq, state FROM outbox o
                 WHERE soul = :soul AND workspace = :workspace AND not_before <= :now
                   AND (:conversation IS NULL OR conversation = :conversation)
-                  AND (state = 'pending' OR (state = 'sending' AND lease_until <= :now))
+                  AND state IN ('pending', 'sending') AND (state = 'pending' OR lease_until <= :now)
                   AND NOT {_NOT_FIRST}
                 ORDER BY seq LIMIT 1
                 """,  # noqa: S608 - a constant of this module

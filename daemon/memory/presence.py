@@ -56,9 +56,27 @@ def _start_time(pid: int) -> str | None:
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return None if Path("/proc/self/stat").exists() else "?"
+        return None if Path("/proc/self/stat").exists() or not _answers(pid) else "?"
     fields = stat.rpartition(")")[2].split()
     return None if fields[0] in {"Z", "X"} else fields[19]
+
+
+def _answers(pid: int) -> bool:
+    """Whether a process has this pid, on systems without /proc."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _surely_dead(holder: str) -> bool:
+    try:
+        return ProcessIdentity.parse(holder).surely_dead()
+    except ValueError:  # no name of ours, perhaps of a later program: its lease will tell
+        return False
 
 
 class Presence:
@@ -122,13 +140,14 @@ class Presence:
             rows = await transaction.rows(
                 """
                 SELECT lease_owner AS id FROM conversations WHERE lease_owner <> ''
-                UNION SELECT lease_owner FROM outbox WHERE lease_owner <> ''
-                UNION SELECT lease_owner FROM jobs WHERE lease_owner <> '' UNION SELECT id FROM presence
+                UNION SELECT lease_owner FROM outbox WHERE lease_owner <> '' AND state IN ('pending', 'sending')
+                UNION SELECT lease_owner FROM jobs WHERE lease_owner <> '' AND state IN ('ready', 'running')
+                UNION SELECT id FROM presence
                 """
             )
             return {row["id"] for row in rows}
 
-        dead = {holder for holder in await self._database.read(holders) if ProcessIdentity.parse(holder).surely_dead()}
+        dead = {holder for holder in await self._database.read(holders) if _surely_dead(holder)}
 
         async def free(transaction: Transaction) -> None:
             for holder in dead:
@@ -141,8 +160,11 @@ class Presence:
 
 
 _FREE = (
-    "UPDATE conversations SET lease_until = 0, lease_owner = '' WHERE lease_owner = :id",
-    "UPDATE outbox SET lease_until = :look_up, lease_owner = '' WHERE lease_owner = :id",
-    "UPDATE jobs SET lease_until = 0, lease_owner = '' WHERE lease_owner = :id",
+    "UPDATE conversations SET lease_until = 0, lease_owner = '' WHERE lease_owner <> '' AND lease_owner = :id",
+    """
+    UPDATE outbox SET lease_until = :look_up, lease_owner = ''
+    WHERE state IN ('pending', 'sending') AND lease_owner = :id
+    """,
+    "UPDATE jobs SET lease_until = 0, lease_owner = '' WHERE state IN ('ready', 'running') AND lease_owner = :id",
     "DELETE FROM presence WHERE id = :id",
 )

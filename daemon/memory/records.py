@@ -53,6 +53,14 @@ class Heard:
             attempts=row["attempts"],
         )
 
+    @property
+    def said_at(self) -> tuple[float, str]:
+        """What orders messages within a conversation; a ts that is no number comes first instead of failing."""
+        try:
+            return float(self.ts), self.ts
+        except ValueError:
+            return 0.0, self.ts
+
     def perception(self, *, name: str = "", late: bool = False) -> Perception:
         """The row as the mind perceives it."""
         return Perception(

@@ -16,9 +16,10 @@ _NOT_DISK_ERRORS = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 _WAL_FIXED = (3, 51, 3)
 _WAL_FIXED_ON_BRANCH = {(3, 44): 6, (3, 50): 7}
+_BUSY_S = 5.0  # while a file is opened others may be writing; whoever works on it sets a shorter wait
 _PRAGMAS = (
-    "PRAGMA busy_timeout=50",  # a floor only: fairness comes from our own jittered retry
     "PRAGMA synchronous=FULL",
+    "PRAGMA fullfsync=ON",  # macOS flushes the drive's own cache only when told to
     "PRAGMA foreign_keys=ON",
     "PRAGMA secure_delete=ON",
     "PRAGMA trusted_schema=OFF",
@@ -40,12 +41,13 @@ def connect(path: Path, *, create: bool = True, read_only: bool = False) -> sqli
     """Open memory.db with our settings, in autocommit mode: every transaction is begun by hand.
 
     The journal of an existing file is never switched to or from WAL under others; rollback journals are truncated
-    rather than deleted, which saves a directory sync. Raises StoreError or SchemaMismatch.
+    rather than deleted, which saves a directory sync. A process that was killed may have left a hot journal, which a
+    `read_only` connection can't roll back. Raises StoreError.
     """
     mode = "ro" if read_only else "rwc" if create else "rw"
     uri = f"{path.absolute().as_uri()}?mode={mode}"
     try:
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=5.0)
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=_BUSY_S)
     except sqlite3.Error as error:
         raise StoreError(
             f"{path} can't be opened: {error}", hint="check that the folder exists and is writable"

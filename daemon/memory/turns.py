@@ -12,7 +12,8 @@ from daemon.ports import Clock
 class Transcript:
     """A conversation as it is remembered: a summary of the turns up to `summarized_to`, and the turns after it.
 
-    `aside` is what people said to each other in the thread since the soul last spoke.
+    `summarized_to` is zero or less when there is no summary. `aside` is what people said to each other in the thread
+    since the soul last answered.
     """
 
     summary: str
@@ -45,8 +46,8 @@ class Turns:
             aside = await transaction.rows(
                 """
                 SELECT * FROM inbox WHERE conversation = :id AND state = 'ignored' AND reason = :reason
-                  AND CAST(ts AS REAL) > coalesce(
-                    (SELECT max(CAST(ts AS REAL)) FROM turns WHERE conversation = :id), 0)
+                  AND CAST(ts AS REAL) > coalesce((SELECT CAST(ts AS REAL) FROM turns WHERE conversation = :id
+                                                   ORDER BY seq DESC LIMIT 1), 0)
                 ORDER BY ts DESC LIMIT 20
                 """,
                 id=str(conversation),
@@ -64,8 +65,8 @@ class Turns:
     async def summarize(self, conversation: ConversationKey, summary: str, up_to: int, *, instead_of: int) -> bool:
         """Replace the summary by one that covers the turns to `up_to`.
 
-        False, and nothing is written, when the one it was made from (covering to `instead_of`) is no longer in force or
-        the newest turn that it covers has been withdrawn meanwhile.
+        False, and nothing is written, when the one it was made from (covering to `instead_of`) is no longer in force,
+        or words that it may have been made from were withdrawn or edited meanwhile.
         """
         now = self._clock.now_ms()
 
@@ -92,3 +93,23 @@ class Turns:
             return row is not None
 
         return await self._database.write(unit)
+
+
+async def forget_summary(transaction: Transaction, conversation: str, seq: int) -> None:
+    """Let go of a summary made with the words of turn `seq`, withdrawn or edited by now, and refuse one in the making.
+
+    It is made anew from the turns that are left. `summarized_to` falls below zero, to a value it never had, so that a
+    job that began before doesn't find the summary it started from.
+    """
+    await transaction.run(
+        """
+        INSERT INTO working_memory (conversation, version, audience, summary, summarized_to, updated_ms)
+        SELECT id, 1, audience, '', -1, last_ms FROM conversations c WHERE id = :id
+          AND (EXISTS (SELECT 1 FROM working_memory w WHERE w.conversation = c.id AND w.summarized_to >= :seq)
+            OR EXISTS (SELECT 1 FROM jobs j WHERE j.conversation = c.id AND j.state = 'running'))
+        ON CONFLICT (conversation) DO UPDATE SET summary = '', version = working_memory.version + 1,
+          summarized_to = -(working_memory.version + 1)
+        """,
+        id=conversation,
+        seq=seq,
+    )

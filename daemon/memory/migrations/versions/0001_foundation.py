@@ -24,13 +24,14 @@ TABLES = (
       gen INTEGER NOT NULL DEFAULT 0             -- fences: bumped by every claim
     ) STRICT
     """,
+    "CREATE INDEX conversations_held ON conversations (lease_owner) WHERE lease_owner <> ''",
     """
     CREATE TABLE working_memory (
       conversation TEXT PRIMARY KEY REFERENCES conversations (id) ON DELETE CASCADE,
       version INTEGER NOT NULL,
       audience TEXT NOT NULL,
       summary TEXT NOT NULL,                     -- what the turns up to summarized_to said
-      summarized_to INTEGER NOT NULL,            -- seq of the newest turn the summary covers
+      summarized_to INTEGER NOT NULL,            -- seq of the newest turn the summary covers; below 0: none yet
       updated_ms INTEGER NOT NULL
     ) STRICT
     """,
@@ -73,17 +74,16 @@ TABLES = (
       received_ms INTEGER NOT NULL,
       settled_ms INTEGER,
       answered_by TEXT,                          -- key of the outbox row that answers it
-      envelope TEXT NOT NULL,
-      UNIQUE (soul, workspace, channel, ts)
+      envelope TEXT NOT NULL
     ) STRICT
     """,
     "CREATE INDEX inbox_waiting ON inbox (conversation, received_ms) WHERE state IN ('new', 'claimed')",
-    "CREATE INDEX inbox_by_conversation ON inbox (conversation, ts)",
+    "CREATE INDEX inbox_asides ON inbox (conversation, reason, ts) WHERE state = 'ignored'",
     """
     CREATE TABLE deliveries (                    -- event ids seen, so that a repeated event is told at once
       soul TEXT NOT NULL,
       workspace TEXT NOT NULL,
-      event_id TEXT NOT NULL,
+      event_id TEXT NOT NULL,                    -- or withdrawn/channel/ts of a message deleted before it was heard
       seen_ms INTEGER NOT NULL,
       PRIMARY KEY (soul, workspace, event_id)
     ) STRICT
@@ -127,6 +127,7 @@ TABLES = (
     """,
     "CREATE INDEX outbox_waiting ON outbox (conversation, seq) WHERE state IN ('pending', 'sending')",
     "CREATE INDEX outbox_drafts ON outbox (conversation) WHERE state = 'drafting'",
+    "CREATE INDEX outbox_by_message ON outbox (platform_ts) WHERE platform_ts IS NOT NULL",
     """
     CREATE TABLE feedback (
       outbox TEXT NOT NULL REFERENCES outbox (id) ON DELETE CASCADE,

@@ -1,0 +1,46 @@
+"""A fresh memory.db for every test, in both journal modes where it matters, and workers on it."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from daemon.memory.database import Database, open_database
+from tests.fakes import FakeClock
+from tests.store.parts import Hands, make_wal
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture(params=["rollback", "wal"])
+def either(request: pytest.FixtureRequest, path: Path) -> Path:
+    """The path of a file in either journal mode; an existing WAL file is never switched."""
+    if request.param == "wal":
+        make_wal(path)
+    return path
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(auto=True)
+
+
+@pytest.fixture
+async def database(path: Path, clock: FakeClock) -> AsyncIterator[Database]:
+    async with open_database(path, clock) as opened:
+        yield opened
+
+
+@pytest.fixture
+def hands(database: Database, clock: FakeClock) -> Hands:
+    return Hands.of(database, clock)
+
+
+@pytest.fixture
+async def others(path: Path, clock: FakeClock, database: Database) -> AsyncIterator[Hands]:
+    """A second worker with connections of its own, as another daemon has."""
+    async with open_database(path, clock) as opened:
+        yield Hands.of(opened, clock, "worker-2")
