@@ -16,7 +16,7 @@ from daemon.concurrency import alongside
 from daemon.config import ServiceEnvironment, Settings
 from daemon.conversation import ConversationHandler, Patience
 from daemon.courier import Courier
-from daemon.cycle import SUMMARIZE, House, new_trace
+from daemon.cycle import SUMMARIZE, House, new_trace, tell_of
 from daemon.dispatcher import Bell, Dispatcher
 from daemon.errors import DaemonError, StoreError
 from daemon.llm.prices import cost_usd
@@ -120,11 +120,16 @@ async def assemble(
 async def _do_job(house: House, store: Store, job: Job) -> None:
     """Run the subprocess that a job names; its failure is kept with the job and tried again later."""
     soul, calls = house.soul(), list[LLMCall]()
+
+    def record(call: LLMCall) -> None:
+        calls.append(call)
+        tell_of(call, house.emit)
+
     mind = Mind(
         llm=house.llm,
         render=lambda known, step: build_prompt(known, step, budgets=soul.budgets, nonce=fresh_nonce()),
         clock=house.clock,
-        record=calls.append,
+        record=record,
         cost=house.cost,
         trace_id=new_trace(),
     )

@@ -226,6 +226,7 @@ class _Attempt(Generic[T]):
     def __init__(self, mind: Mind, memory: WorkingMemory, step: Step[T], *, repair: bool = False) -> None:
         self._mind, self._memory, self._step, self._repair = mind, memory, step, repair
         self._reply = ""
+        self._prompt: Prompt | None = None
         self._completion: Completion | None = None
         self._began = mind.clock.monotonic()
         self._first_ms: int | None = None
@@ -235,7 +236,8 @@ class _Attempt(Generic[T]):
         started_ms, outcome = self._mind.clock.now_ms(), "unavailable"
         gate = self._step.visible() if self._step.visible else None
         try:
-            async with aclosing(self._pieces(self._mind.render(self._memory, self._step))) as pieces:
+            self._prompt = self._mind.render(self._memory, self._step)
+            async with aclosing(self._pieces(self._prompt)) as pieces:
                 async for piece in pieces:
                     if gate and (text := gate.feed(piece)):
                         yield text
@@ -305,6 +307,15 @@ class _Attempt(Generic[T]):
                 tokens_out=used.tokens_out,
                 first_ms=self._first_ms,
                 cost_usd=mind.cost(completion) if completion else None,
-                extra={"repair": True} if self._repair else {},
+                prompt=_as_text(self._prompt) if self._prompt else "",
+                response=self._reply,
+                repair=self._repair,
             )
         )
+
+
+def _as_text(prompt: Prompt) -> str:
+    """A prompt as one text, for whoever reads along at the level debug."""
+    return "\n\n".join(
+        (*(part.text for part in prompt.system), *(f"[{one.speaker}] {one.text}" for one in prompt.messages))
+    )

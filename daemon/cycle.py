@@ -73,6 +73,7 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     memory = recall(soul, cycle.newest, transcript, await _overheard(cycle, transcript), house.clock.now_ms())
     for perception in cycle.perceptions:
         memory = integrate(memory, perception)
+    house.emit("memory.integrated", trace=cycle.trace_id, memory=memory)
     speech = _speech(cycle)
     motor = Motor(speech)
     mind = Mind(
@@ -98,16 +99,27 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
 
 def _record(cycle: Cycle, call: LLMCall) -> None:
     cycle.calls.append(call)
-    cycle.house.emit(
-        "llm.called",
+    tell_of(call, cycle.house.emit)
+
+
+def tell_of(call: LLMCall, emit: Emit) -> None:
+    """Tell that a step's model call has ended; the log decides how much of the words may be seen (seed 000)."""
+    emit(
+        "step.completed",
         step=call.step,
-        model=call.model,
+        role=call.role,
         outcome=call.outcome,
+        provider=call.model.partition("/")[0],
+        model=call.model,
         tokens_in=call.tokens_in,
         tokens_cached=call.tokens_cached,
         tokens_out=call.tokens_out,
-        ms=call.latency_ms,
+        cost_usd=call.cost_usd,
+        duration_ms=call.latency_ms,
         trace=call.trace_id,
+        repair=call.repair,
+        prompt=call.prompt,
+        response=call.response,
     )
 
 

@@ -48,7 +48,7 @@ class Speaker(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SystemPart:
-    """A piece of the system prompt; `stable` parts come first, never change between turns and are marked for caching."""
+    """A piece of the system prompt; `stable` parts come first, stay as they are between turns and are cached."""
 
     text: str
     stable: bool = False
@@ -196,14 +196,14 @@ class Intake(Protocol):
         """The ts up to which the platform was surely heard without a gap, or None before the first connection.
 
         Catch-up reads every channel from here. It is one mark for the whole workspace and moves only by
-        `confirm_heard`, never by a live message: a message that arrives after a gap says nothing about those lost in it.
+        `confirm_heard`, never by a live message: what arrives after a gap says nothing about what was lost in it.
         """
 
     async def confirm_heard(self, soul: str, workspace: str, ts: str) -> None:
         """Move the mark forward: called after a finished catch-up and, now and then, while connected without a gap."""
 
     async def open_threads(self, soul: str, workspace: str, since_ms: int, limit: int) -> tuple[ConversationKey, ...]:
-        """Threads that the soul takes part in and that were alive since a time, newest first."""
+        """Threads in which the soul was ever addressed and that were alive since a time, newest first."""
 
     async def known_channels(self, soul: str, workspace: str, limit: int) -> tuple[str, ...]:
         """Channels and DMs in which the soul was ever addressed, most recently heard first."""
@@ -353,7 +353,10 @@ class Emit(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LLMCall:
-    """One model call as `llm_calls` tells it; `latency_ms` from request to end, `first_ms` to the first text."""
+    """One model call as `llm_calls` tells it; `latency_ms` from request to end, `first_ms` to the first text.
+
+    `prompt` and `response` are for the log, which decides how much of them may be seen; they are never stored.
+    """
 
     trace_id: str
     role: ModelRole
@@ -367,4 +370,6 @@ class LLMCall:
     tokens_out: int = 0
     first_ms: int | None = None
     cost_usd: float | None = None
-    extra: Mapping[str, object] = field(default_factory=dict)
+    prompt: str = field(default="", compare=False)
+    response: str = field(default="", compare=False)
+    repair: bool = False

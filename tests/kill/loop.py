@@ -133,7 +133,7 @@ class Crowd:
         if not room.id.startswith("D"):
             text = f"@soul {text}"
         earlier = [one for one in self.said if one.channel == room.id]
-        thread = self._dice.choice(earlier) if earlier and self._dice.random() < 0.3 else None
+        thread = self._dice.choice(earlier[-5:]) if earlier and self._dice.random() < 0.3 else None
         message = self._acting.say(person, room, text, thread=(thread.thread_ts or thread.ts) if thread else "")
         self.said.append(message)
         if self._dice.random() < 0.2:

@@ -204,7 +204,7 @@ async def test_a_malformed_answer_is_repaired_once_and_its_author_told_why() -> 
     memory, value = await h.mind.run(MEMORY, ECHO)
     assert value == "FINE"
     assert not memory.region(FAULTY_REPLY)
-    assert [(call.outcome, dict(call.extra)) for call in h.calls] == [("malformed", {}), ("ok", {"repair": True})]
+    assert [(call.outcome, call.repair) for call in h.calls] == [("malformed", False), ("ok", True)]
     repair = h.llm.prompts[1]
     assert "<note-n0nce>\nbad\n</note-n0nce>" in repair.system[-1].text
     assert "it is bad" in repair.messages[-1].text

@@ -18,6 +18,7 @@ _TRIES: Final = 3
 _PAUSE: Final = 5.0
 _STORE_PAUSE: Final = 30.0
 _OVERLAP: Final = 60.0  # seconds read twice, for clocks that disagree a little; the intake drops what it has
+_THREADS_ALIVE: Final = 3 * 86_400.0  # seconds a thread may have rested before the gap and still be read
 _RETRIES_SPENT: Final = 600.0  # after this long Slack delivers nothing again, so what is older was heard
 _CONFIRM_EVERY: Final = 60.0
 
@@ -36,6 +37,8 @@ class CatchUp:
         self._emit = emit
         self._window = Window(clock, _CALLS_A_MINUTE)
         self._confirmed_at = -_CONFIRM_EVERY
+        self._new = 0
+        self._complete = True
 
     async def run(self) -> None:
         """Read what was missed until now; tries again while the store or Slack fails."""
@@ -70,36 +73,45 @@ class CatchUp:
         mark = await self._intake.heard_until(self._reader.soul, self._reader.identity.team)
         furthest = began - self._settings.backfill_hours * 3600
         since = max(moment(mark) - _OVERLAP, furthest) if mark else furthest
-        places, found, complete = await self._places_to_read(since), 0, True
-        for channel, thread in places:  # grows by the threads that begin in what is read
-            said = await self._read(channel, thread, since)
-            complete = complete and said is not None
-            for message in said or ():
-                if mark or not self._answered(message):
-                    found += await self._hand_over(channel, message, since)
-            begun = [] if thread else [(channel, ts) for ts in _threads_in(said or [], since)]
-            room = max(self._settings.backfill_conversations - len(places), 0)
-            places += [place for place in begun if place not in places][:room]
-        if complete:
+        most, self._new, self._complete = self._settings.backfill_conversations, 0, True
+        begun: list[tuple[str, str]] = []
+        seen: set[tuple[str, str]] = set()
+        for channel in self._bounded([(channel, "") for channel in await self._timelines()], most):
+            for message in await self._read(*channel, since, fresh=mark is None):
+                seen.add((channel[0], str(message["ts"])))
+                begun += [(channel[0], str(message["ts"]))] if self._others_replied(message, since) else []
+        threads = await self._intake.open_threads(
+            self._reader.soul, self._reader.identity.team, int(since * 1000), most
+        )
+        older = [(one.channel, one.thread) for one in threads if one.channel in self._reader.rooms and one.thread]
+        for place in self._bounded([*begun, *(place for place in older if place not in seen)], most):
+            await self._read(*place, since, fresh=mark is None)
+        if self._complete:
             await self._mark(began - _OVERLAP)
-        self._emit("slack.caught_up", found=found, complete=complete, since=as_ts(since))
-        return complete
+        self._emit("slack.caught_up", found=self._new, complete=self._complete, since=as_ts(since))
+        return self._complete
 
-    async def _places_to_read(self, since: float) -> list[tuple[str, str]]:
-        """Timelines and threads, most likely first, cut to the configured number; what is cut off is told."""
-        reader, most = self._reader, self._settings.backfill_conversations
-        workspace = reader.identity.team
-        threads = await self._intake.open_threads(reader.soul, workspace, int(since * 1000), most)
-        known = await self._intake.known_channels(reader.soul, workspace, most)
-        listed = {str(room.get("id")): place_of(room) for room in await self._rooms()}
-        reader.rooms.update(listed)
-        direct = [channel for channel, place in listed.items() if place is Place.DM]
-        timelines = list(dict.fromkeys((*(channel for channel in known if channel in listed), *direct, *listed)))
-        places = [(thread.channel, thread.thread) for thread in threads if thread.channel in listed and thread.thread]
-        places += [(channel, "") for channel in timelines]
+    def _bounded(self, places: list[tuple[str, str]], most: int) -> list[tuple[str, str]]:
+        """The first places, as many as configured; what is cut off is told."""
         for channel, thread in places[most:]:
             self._emit("slack.beyond_reach", where=channel, thread=thread, reason="too many conversations")
         return places[:most]
+
+    async def _timelines(self) -> list[str]:
+        """Rooms that the soul is in: DMs first, since everything there is meant for it, then where it was spoken to."""
+        reader, most = self._reader, self._settings.backfill_conversations
+        known = await self._intake.known_channels(reader.soul, reader.identity.team, most)
+        listed = {str(room.get("id")): place_of(room) for room in await self._rooms()}
+        reader.rooms.update(listed)
+        direct = [channel for channel, place in listed.items() if place is Place.DM]
+        return list(dict.fromkeys((*direct, *(channel for channel in known if channel in listed), *listed)))
+
+    def _others_replied(self, root: Mapping[str, Any], since: float) -> bool:
+        """Whether people wrote in a root's thread since a time; history shows no replies, and our own need no reading."""
+        if moment(root.get("latest_reply")) < since or not since:
+            return False
+        repliers = root.get("reply_users")
+        return repliers != [self._reader.identity.user]
 
     async def _rooms(self) -> list[dict[str, Any]]:
         while True:
@@ -108,7 +120,19 @@ class CatchUp:
             except NotDelivered as error:
                 await self._clock.sleep(max(error.retry_after, _PAUSE))
 
-    async def _read(self, channel: str, thread: str, since: float) -> list[dict[str, Any]] | None:
+    async def _read(self, channel: str, thread: str, since: float, *, fresh: bool) -> list[dict[str, Any]]:
+        """Read one timeline or thread and hand over what was said there, oldest first; returns that.
+
+        With a `fresh` store, what we answered in an earlier life is left alone.
+        """
+        said = await self._messages(channel, thread, since)
+        self._complete = self._complete and said is not None
+        for message in said or ():
+            if not (fresh and self._answered(message)):
+                self._new += await self._hand_over(channel, message, since)
+        return said or []
+
+    async def _messages(self, channel: str, thread: str, since: float) -> list[dict[str, Any]] | None:
         """One room's messages, oldest first; none where Slack refuses, None when it can't be read just now."""
         for _ in range(_TRIES):
             try:
@@ -152,8 +176,3 @@ class CatchUp:
         revision = self._reader.event({"event": change, "event_id": event_id}, Source.BACKFILL)
         if revision is not None:
             await self._intake.accept(revision)
-
-
-def _threads_in(said: list[dict[str, Any]], since: float) -> list[str]:
-    """Roots of threads in a timeline that were replied to since a time: history shows no replies."""
-    return [str(message["ts"]) for message in said if moment(message.get("latest_reply")) >= since > 0]
