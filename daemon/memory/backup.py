@@ -14,7 +14,6 @@ import threading
 from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -27,11 +26,12 @@ _QUARTER_MS: Final = EVERY_S * 1000
 _DAY_MS: Final = 24 * 3600 * 1000
 _DAYS_KEPT: Final = 14
 _PAGES: Final = 256
-_RESTARTS: Final = 3  # a busy file starts the copy over with every change; after so many it is copied in one step
+_ROUNDS: Final = 3  # a change by others starts a copy over; one that took so often its steps is made in a single one
 _PATIENCE_S: Final = 60.0
 _RETRY_S: Final = 60.0
 _NAME: Final = re.compile(r"memory-(\d{8}T\d{6})\.(\d{3})Z\.db")
 _PARTIAL: Final = ".partial"
+COMPANIONS: Final = ("-journal", "-wal", "-shm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,7 @@ def back_up(path: Path, target: Path, clock: Clock, *, stopped: Callable[[], boo
             f"{target} can't be written: {error.strerror}", hint="choose a folder that is writable and has room"
         ) from error
     finally:
-        for left in (partial, partial.with_name(f"{partial.name}-journal")):
-            left.unlink(missing_ok=True)
+        discard(partial)
     return Backup(target, found.schema, found.bytes)
 
 
@@ -203,17 +202,17 @@ def _is_left_over(path: Path, now_ms: int) -> bool:
 
 def _copy(path: Path, target: Path, clock: Clock, stopped: Callable[[], bool]) -> None:
     """Copy page by page; the copy is one file without a write-ahead log, whatever the original is."""
-    deadline = clock.monotonic() + _PATIENCE_S
-    left: list[int] = []
+    deadline, steps = clock.monotonic() + _PATIENCE_S, 0
 
-    def watch(_status: int, remaining: int, _total: int) -> None:
+    def watch(_status: int, _remaining: int, _total: int) -> None:
         if stopped() or clock.monotonic() > deadline:
             raise StoreError("the copy was not finished", hint="try again when less is written")
-        left.append(remaining)
 
     def watch_for_restarts(status: int, remaining: int, total: int) -> None:
+        nonlocal steps
         watch(status, remaining, total)
-        if sum(later > earlier for earlier, later in pairwise(left)) >= _RESTARTS:
+        steps += 1
+        if steps > _ROUNDS * (total // _PAGES + 1):
             raise _StartsOver
 
     try:
@@ -233,6 +232,13 @@ def _copy(path: Path, target: Path, clock: Clock, stopped: Callable[[], bool]) -
 
 def _open_copy(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+
+
+def discard(path: Path) -> None:
+    """Delete a database that nobody uses, with its journals, as far as it is there."""
+    for suffix in ("", *COMPANIONS):
+        with suppress(OSError):
+            path.with_name(path.name + suffix).unlink()
 
 
 def _create_private(path: Path) -> None:

@@ -13,7 +13,6 @@ from daemon.memory import backup, migrate, sqlite
 from daemon.memory.presence import ProcessIdentity
 from daemon.ports import Clock
 
-_COMPANIONS: Final = ("-journal", "-wal", "-shm")
 _REASON: Final = "restored from a backup"
 _STOP_FIRST: Final = "stop it first; --force restores all the same, and loses what it is doing"
 
@@ -68,8 +67,7 @@ def restore(source: Path, path: Path, clock: Clock, *, actor: str, force: bool =
             f"{path} can't be replaced: {error.strerror}", hint="check the owner and mode of the data folder"
         ) from error
     finally:
-        for left in (fresh, *(fresh.with_name(fresh.name + suffix) for suffix in _COMPANIONS)):
-            left.unlink(missing_ok=True)
+        backup.discard(fresh)
     return Restored(replaced, migrate.SCHEMA, waiting)
 
 
@@ -113,7 +111,7 @@ def _keep_aside(path: Path, clock: Clock) -> Path:
     with suppress(sqlite3.Error, StoreError), closing(sqlite.connect(path)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     aside.hardlink_to(path)
-    for suffix in _COMPANIONS:
+    for suffix in backup.COMPANIONS:
         with suppress(FileNotFoundError):
             path.with_name(path.name + suffix).rename(aside.with_name(aside.name + suffix))
     return aside

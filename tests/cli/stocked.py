@@ -1,0 +1,99 @@
+"""A memory.db with messages and posts in every state, for commands to look at and change."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from daemon.memory import migrate, sqlite
+from daemon.memory.admin import INBOX_STATES, OUTBOX_STATES
+from daemon.memory.presence import ProcessIdentity
+
+CONVERSATION = "minoan/T1/D1/"
+WORDS = "please don't tell \x1b]0;owned\x07 anybody"
+THOUGHT = "a private thought"
+NOW = 1_750_000_000_000
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """The file as SQL sees it."""
+    with closing(sqlite.connect(path)) as connection:
+        yield connection
+
+
+def one(path: Path, sql: str, *values: object) -> object:
+    """The first value of the first row, None without one."""
+    with opened(path) as connection:
+        row = connection.execute(sql, values).fetchone()
+    return None if row is None else row[0]
+
+
+def stock(path: Path) -> Path:
+    """One message and one post for each state, a turn with a private thought, a model call."""
+    migrate.migrate(path)
+    with opened(path) as connection:
+        connection.execute(
+            "INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)"
+            " VALUES (?, 'minoan', 'T1', 'D1', '', 'dm', 'dm:D1', ?)",
+            (CONVERSATION, NOW),
+        )
+        for number, state in enumerate(INBOX_STATES):
+            connection.execute(
+                "INSERT INTO inbox (id, soul, workspace, channel, ts, conversation, actor, place, audience, body,"
+                " source, state, reason, attempts, received_ms, envelope) VALUES"
+                " (?, 'minoan', 'T1', 'D1', ?, ?, 'U1', 'dm', 'dm:D1', ?, 'backfill', ?, '', 2, ?, '{}')",
+                (f"minoan/T1/D1/{number}.5", f"{number}.5", CONVERSATION, WORDS, state, NOW + number),
+            )
+        for number, state in enumerate(OUTBOX_STATES):
+            connection.execute(
+                "INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient,"
+                " posted_after, audience, state, platform_ts, attempts, created_ms, lease_owner, lease_until)"
+                " VALUES (?, ?, 'minoan', 'T1', 0, 1, ?, '1.5', 'U1', '1.5', 'dm:D1', ?, ?, 3, ?, '', 0)",
+                (f"{CONVERSATION}@{number}#0", CONVERSATION, WORDS, state, f"{number}.7" if number % 2 else None, NOW),
+            )
+        connection.execute(
+            "INSERT INTO turns (conversation, speaker, actor, name, ts, body, thought, audience, trace_id, said_ms)"
+            " VALUES (?, 'soul', 'minoan', 'Kothar', '1.5', 'hello', ?, 'dm:D1', 'abc', ?)",
+            (CONVERSATION, f'{{"monologue": "{THOUGHT}"}}', NOW),
+        )
+        connection.execute(
+            "INSERT INTO llm_calls (trace_id, role, step, model, tokens_in, tokens_cached, tokens_out, cost_usd,"
+            " started_ms, first_ms, latency_ms, outcome)"
+            " VALUES ('abc', 'persona', 'respond', 'm', 10, 2, 5, 0.25, ?, 1, 2, 'ok')",
+            (NOW,),
+        )
+        connection.execute(
+            "INSERT INTO jobs (kind, conversation, soul, workspace, state, created_ms)"
+            " VALUES ('summarizes_the_conversation', ?, 'minoan', 'T1', 'ready', ?)",
+            (CONVERSATION, NOW),
+        )
+    return path
+
+
+def message_in(state: str) -> str:
+    """The id of the message in that state."""
+    return f"minoan/T1/D1/{INBOX_STATES.index(state)}.5"
+
+
+def post_in(state: str) -> str:
+    """The key of the post in that state."""
+    return f"{CONVERSATION}@{OUTBOX_STATES.index(state)}#0"
+
+
+def add_daemon(
+    path: Path, *, identity: str = "", kind: str = "slack", state: str = "connected", seen_ms: int = NOW
+) -> None:
+    """A daemon's row; by default the very process that runs the test, which is surely alive."""
+    with opened(path) as connection:
+        connection.execute(
+            "INSERT INTO presence (id, soul, workspace, kind, host, pid, version, sqlite, started_ms, seen_ms,"
+            " state, detail) VALUES (?, 'minoan', 'T1', ?, 'here', 42, '0.1.0', '3', ?, ?, ?, '{\"active\": 0}')",
+            (identity or str(ProcessIdentity.current()), kind, NOW, seen_ms, state),
+        )
+
+
+def dead_identity() -> str:
+    """A process of this machine that is gone."""
+    now = ProcessIdentity.current()
+    return str(ProcessIdentity(now.host, "an-earlier-boot", 1, "1"))

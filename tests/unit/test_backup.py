@@ -1,0 +1,443 @@
+"""Copies of memory.db: whole, checked, private, rotated; and the way back from one."""
+
+import asyncio
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from daemon.clock import SystemClock
+from daemon.errors import SchemaMismatch, StoreError
+from daemon.memory import migrate, sqlite
+from daemon.memory.backup import back_up, back_up_periodically, folder_beside, made_at, name_at, rotate, verify
+from daemon.memory.conversations import Conversations
+from daemon.memory.database import Transaction, open_database
+from daemon.memory.outbox import Outbox
+from daemon.memory.records import Worker
+from daemon.memory.restore import restore
+from tests.cli.stocked import NOW, add_daemon, dead_identity, one, opened, post_in, stock
+from tests.fakes import FakeClock
+
+CLOCK = SystemClock()
+HOUR = 3_600_000
+DAY = 24 * HOUR
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return stock(tmp_path / "memory.db")
+
+
+def filled(path: Path, rows: int) -> Path:
+    """Make the file larger: half a KiB a row."""
+    with opened(path) as connection:
+        connection.execute("BEGIN")
+        connection.executemany(
+            "INSERT INTO audit (actor, act, object, detail, done_ms) VALUES ('a', 'b', 'c', ?, 1)",
+            [("x" * 500,)] * rows,
+        )
+        connection.execute("COMMIT")
+    return path
+
+
+def in_wal_mode(path: Path) -> Path:
+    with opened(path) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+    return path
+
+
+def leftovers(folder: Path) -> list[str]:
+    return sorted(found.name for found in folder.iterdir() if found.name.startswith("."))
+
+
+@pytest.mark.parametrize("journal", ["rollback", "wal"])
+def test_a_copy_holds_everything_in_one_private_file(path: Path, tmp_path: Path, journal: str) -> None:
+    if journal == "wal":
+        in_wal_mode(path)
+    target = tmp_path / "elsewhere"
+    target.mkdir()
+    made = back_up(path, target, CLOCK)
+    assert made.path.parent == target
+    assert made_at(made.path.name) is not None
+    assert [found.name for found in target.iterdir()] == [made.path.name]
+    assert made.path.stat().st_mode & 0o777 == 0o600
+    assert made.bytes == made.path.stat().st_size
+    assert one(made.path, "SELECT count(*) FROM inbox") == 8
+    with closing(sqlite3.connect(made.path)) as plain:
+        assert plain.execute("PRAGMA journal_mode").fetchone()[0] == "delete"
+
+
+@pytest.mark.parametrize("journal", ["rollback", "wal"])
+async def test_copies_of_a_busy_file_are_all_whole(path: Path, tmp_path: Path, journal: str) -> None:
+    filled(path, 5000)
+    if journal == "wal":
+        in_wal_mode(path)
+    wrote, enough = 0, asyncio.Event()
+
+    async def unit(transaction: Transaction) -> None:
+        await transaction.run(
+            "INSERT INTO audit (actor, act, object, detail, done_ms) VALUES ('a', 'busy', :n, :d, 1)",
+            n=str(wrote),
+            d="y" * 2000,
+        )
+
+    async with open_database(path, CLOCK, create=False) as database, asyncio.TaskGroup() as group:
+
+        async def write() -> None:
+            nonlocal wrote
+            while not enough.is_set():
+                await database.write(unit, within=30)
+                wrote += 1
+
+        writing = group.create_task(write())
+        for number in range(6):
+            before = wrote
+            made = await asyncio.to_thread(back_up, path, tmp_path / f"{number}.db", CLOCK)
+            kept = one(made.path, "SELECT count(*) FROM audit WHERE act = 'busy'")
+            assert isinstance(kept, int)
+            assert before <= kept <= wrote + 1
+            assert one(made.path, "SELECT max(CAST(object AS INTEGER)) FROM audit WHERE act = 'busy'") in {
+                None,
+                kept - 1,
+            }
+        enough.set()
+        await writing
+    assert wrote > 0
+    assert leftovers(tmp_path) == []
+
+
+def test_a_copy_survives_what_a_killed_process_left_half_written(path: Path, tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from pathlib import Path; from daemon.memory import sqlite\n"
+        "c = sqlite.connect(Path(sys.argv[1])); c.execute('PRAGMA cache_size=2'); c.execute('BEGIN IMMEDIATE')\n"
+        "c.executemany(\"INSERT INTO audit (actor, act, object, detail, done_ms) VALUES ('a', 'half', 'c', ?, 1)\","
+        " [('x' * 500,)] * 3000)\n"
+        "os.kill(os.getpid(), 9)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, path], check=False).returncode == -signal.SIGKILL
+    made = back_up(path, tmp_path / "copy.db", CLOCK)
+    assert one(made.path, "SELECT count(*) FROM audit WHERE act = 'half'") == 0
+
+
+def test_a_kill_during_a_copy_leaves_nothing_under_its_name(path: Path, tmp_path: Path) -> None:
+    filled(path, 8000)
+    target = tmp_path / "copies"
+    target.mkdir()
+    code = (
+        "import os, sys; from pathlib import Path; from daemon.clock import SystemClock\n"
+        "from daemon.memory.backup import back_up\n"
+        "back_up(Path(sys.argv[1]), Path(sys.argv[2]), SystemClock(), stopped=lambda: os.kill(os.getpid(), 9))"
+    )
+    killed = subprocess.run([sys.executable, "-c", code, path, target], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert [found for found in target.iterdir() if made_at(found.name) is not None] == []
+    (left,) = leftovers(target)[:1]
+    rotate(target, CLOCK.now_ms())
+    assert leftovers(target)  # it may belong to a copy under way
+    for name in leftovers(target):
+        os.utime(target / name, (1, 1))
+    assert left in {found.name for found in rotate(target, CLOCK.now_ms())}
+    assert leftovers(target) == []
+
+
+def test_a_copy_that_is_called_off_leaves_nothing(path: Path, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="not finished"):
+        back_up(path, tmp_path / "copy.db", CLOCK, stopped=lambda: True)
+    assert sorted(found.name for found in tmp_path.iterdir() if "copy" in found.name) == []
+
+
+def test_a_file_that_changes_with_every_step_is_copied_in_one(path: Path, tmp_path: Path) -> None:
+    filled(path, 5000)
+    with opened(path) as writer:
+
+        def write_between_steps() -> bool:
+            with suppress(sqlite3.OperationalError):  # the copy in one step holds its lock
+                writer.execute("INSERT INTO audit (actor, act, object, done_ms) VALUES ('a', 'between', 'c', 1)")
+            return False
+
+        made = back_up(path, tmp_path / "copy.db", CLOCK, stopped=write_between_steps)
+    assert verify(made.path).schema == migrate.SCHEMA
+    assert one(made.path, "SELECT count(*) FROM audit WHERE act = 'between'") in range(1, 20)
+
+
+def test_no_copy_is_made_over_another_file_or_of_nothing(path: Path, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="exists already"):
+        back_up(path, path, CLOCK)
+    with pytest.raises(StoreError, match="there is no"):
+        back_up(tmp_path / "absent.db", tmp_path / "copy.db", CLOCK)
+    with pytest.raises(StoreError, match="can't be written"):
+        back_up(path, tmp_path / "no such folder" / "copy.db", CLOCK)
+
+
+def test_a_damaged_file_makes_no_copy(path: Path, tmp_path: Path) -> None:
+    damage(path)
+    with pytest.raises(StoreError, match="damaged"):
+        back_up(path, tmp_path / "copy.db", CLOCK)
+    assert not (tmp_path / "copy.db").exists()
+    assert leftovers(tmp_path) == []
+
+
+def damage(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    for page in range(2, len(content) // 4096):
+        content[page * 4096 : page * 4096 + 64] = b"\xa5" * 64
+    path.write_bytes(bytes(content))
+
+
+@pytest.mark.parametrize(("content", "said"), [(b"not a database at all" * 100, "damaged"), (b"", "empty")])
+def test_what_is_no_copy_is_refused_in_words(tmp_path: Path, content: bytes, said: str) -> None:
+    strange = tmp_path / "strange.db"
+    strange.write_bytes(content)
+    with pytest.raises(StoreError, match=said):
+        verify(strange)
+
+
+def test_a_copy_with_a_broken_row_is_refused(path: Path, tmp_path: Path) -> None:
+    with opened(path) as connection:
+        connection.execute("PRAGMA foreign_keys=OFF")
+        connection.execute("DELETE FROM conversations")
+    with pytest.raises(StoreError, match="conversations that is missing"):
+        back_up(path, tmp_path / "copy.db", CLOCK)
+
+
+def test_names_tell_when_a_copy_was_made() -> None:
+    assert name_at(1_769_847_300_250) == "memory-20260131T081500.250Z.db"
+    assert made_at("memory-20260131T081500.250Z.db") == 1_769_847_300_250
+    assert made_at("memory.db") is None
+    assert made_at("memory-20261399T081500.250Z.db") is None
+
+
+def test_rotation_keeps_a_day_of_quarter_hours_and_two_weeks_of_days(tmp_path: Path) -> None:
+    now = 1_769_860_800_000  # noon
+    for quarter in range(20 * 96):
+        (tmp_path / name_at(now - quarter * 15 * 60_000)).touch()
+        (tmp_path / name_at(now - quarter * 15 * 60_000 - 60_000)).touch()
+    foreign = [tmp_path / "memory.db", tmp_path / "mine.db", tmp_path / "memory-replaced-x.db"]
+    for file in foreign:
+        file.touch()
+    gone = rotate(tmp_path, now)
+    kept = sorted((moment for found in tmp_path.iterdir() if (moment := made_at(found.name))), reverse=True)
+    assert all(file.exists() for file in foreign)
+    assert kept[0] == now
+    assert len([moment for moment in kept if moment >= now - DAY]) in {96, 97}
+    assert len({moment // DAY for moment in kept}) == 14
+    assert len([moment for moment in kept if moment < now - 2 * DAY]) == 11
+    assert len(gone) + len(kept) == 2 * 20 * 96
+    assert rotate(tmp_path, now) == ()
+
+
+def test_old_copies_stay_when_no_newer_ones_are_made(tmp_path: Path) -> None:
+    for days in range(3):
+        (tmp_path / name_at(NOW - 400 * DAY - days * DAY)).touch()
+    assert rotate(tmp_path, NOW) == ()
+
+
+async def test_a_copy_is_made_every_quarter_of_an_hour(path: Path) -> None:
+    clock, told, made = FakeClock(start_ms=NOW), [], asyncio.Event()
+
+    def emit(event: str, /, **fields: object) -> None:
+        told.append((event, fields))
+        made.set()
+
+    folder = folder_beside(path)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(back_up_periodically(path, folder, clock, emit))
+        for number in range(1, 4):
+            await asyncio.wait_for(made.wait(), 10)
+            made.clear()
+            assert len(list(folder.iterdir())) == number
+            await clock.sleepers()
+            await clock.advance(15 * 60)
+        await asyncio.wait_for(made.wait(), 10)
+        task.cancel()
+    assert [event for event, _ in told] == ["backup.made"] * 4
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+async def test_a_failed_copy_is_told_and_tried_again_after_a_minute(path: Path) -> None:
+    clock, told, heard = FakeClock(start_ms=NOW), [], asyncio.Event()
+
+    def emit(event: str, /, **fields: object) -> None:
+        told.append((event, fields.get("hint")))
+        heard.set()
+
+    folder = folder_beside(path)
+    folder.write_text("a file where the folder should be")
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(back_up_periodically(path, folder, clock, emit))
+        await asyncio.wait_for(heard.wait(), 10)
+        heard.clear()
+        folder.unlink()
+        await clock.sleepers()
+        await clock.advance(60)
+        await asyncio.wait_for(heard.wait(), 10)
+        task.cancel()
+    assert [event for event, _ in told] == ["backup.failed", "backup.made"]
+    assert told[0][1]
+
+
+async def test_whoever_is_first_makes_the_copy(path: Path) -> None:
+    clock, told = FakeClock(start_ms=NOW), list[str]()
+    folder = folder_beside(path)
+    folder.mkdir()
+    (folder / name_at(NOW - 60_000)).touch()
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(back_up_periodically(path, folder, clock, lambda event, /, **_: told.append(event)))
+        await clock.sleepers()
+        (folder / name_at(NOW + 13 * 60_000)).touch()  # another daemon's
+        await clock.advance(14 * 60)
+        await clock.sleepers()
+        task.cancel()
+    assert told == []
+    assert clock.slept == [14 * 60, 14 * 60]
+
+
+@pytest.fixture
+def copy(path: Path, tmp_path: Path) -> Path:
+    return back_up(path, tmp_path / "backup.db", CLOCK).path
+
+
+def test_a_restored_file_holds_what_the_copy_held_and_the_former_one_is_kept(path: Path, copy: Path) -> None:
+    with opened(path) as connection:
+        connection.execute("DELETE FROM turns")
+    done = restore(copy, path, CLOCK, actor="ada")
+    assert one(path, "SELECT body FROM turns") == "hello"
+    assert done.replaced is not None
+    assert one(done.replaced, "SELECT count(*) FROM turns") == 0
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert one(path, "SELECT actor FROM audit WHERE act = 'db.restore'") == "ada"
+    assert leftovers(path.parent) == []
+
+
+async def test_what_waited_in_the_copy_is_not_done_twice(path: Path, copy: Path) -> None:
+    with opened(path) as connection:
+        connection.execute("INSERT INTO watermarks VALUES ('minoan', 'T1', '5.5', 1)")
+    assert restore(copy, path, CLOCK, actor="ada").waiting == 2
+    assert one(path, "SELECT count(*) FROM inbox WHERE state IN ('new', 'claimed')") == 0
+    assert one(path, "SELECT count(*) FROM inbox WHERE reason = 'restored from a backup'") == 2
+    assert one(path, "SELECT state FROM outbox WHERE id = ?", post_in("drafting")) == "dropped"
+    assert one(path, "SELECT count(*) FROM watermarks") == 0
+    worker = Worker("here/boot/1/1", "minoan", "T1", 30_000)
+    async with open_database(path, CLOCK, create=False) as database:
+        delivery = await Outbox(database, CLOCK, worker).claim_next()
+        assert delivery is not None
+        assert delivery.doubtful
+        assert await Conversations(database, CLOCK, worker).claim_next() is None
+
+
+def test_a_restore_into_an_empty_folder_needs_no_former_file(copy: Path, tmp_path: Path) -> None:
+    done = restore(copy, tmp_path / "new" / "memory.db", CLOCK, actor="ada")
+    assert done.replaced is None
+    assert one(tmp_path / "new" / "memory.db", "SELECT count(*) FROM outbox") == 8
+
+
+def test_a_former_file_in_wal_mode_is_kept_whole(path: Path, copy: Path) -> None:
+    in_wal_mode(path)
+    with opened(path) as holder:  # keeps the write-ahead log in place
+        holder.execute("INSERT INTO audit (actor, act, object, done_ms) VALUES ('a', 'late', 'c', 1)")
+        done = restore(copy, path, CLOCK, actor="ada", force=True)
+    assert done.replaced is not None
+    assert one(done.replaced, "SELECT count(*) FROM audit WHERE act = 'late'") == 1
+    assert one(path, "SELECT count(*) FROM audit WHERE act = 'late'") == 0
+
+
+def test_no_restore_under_a_living_daemon(path: Path, copy: Path) -> None:
+    add_daemon(path)
+    with pytest.raises(StoreError, match="process 42") as told:
+        restore(copy, path, CLOCK, actor="ada")
+    assert "--force" in told.value.hint
+    assert restore(copy, path, CLOCK, actor="ada", force=True).replaced is not None
+
+
+def test_a_daemon_that_is_gone_does_not_stand_in_the_way(path: Path, copy: Path) -> None:
+    add_daemon(path, identity=dead_identity())
+    assert restore(copy, path, CLOCK, actor="ada").replaced is not None
+    assert one(path, "SELECT count(*) FROM presence") == 0
+
+
+def test_a_file_too_damaged_to_tell_who_is_alive_is_replaced_by_force_alone(path: Path, copy: Path) -> None:
+    path.write_bytes(b"garbage, no database" * 1000)
+    with pytest.raises(StoreError, match="whether a daemon is alive"):
+        restore(copy, path, CLOCK, actor="ada")
+    done = restore(copy, path, CLOCK, actor="ada", force=True)
+    assert done.replaced is not None
+    assert done.replaced.read_bytes().startswith(b"garbage")
+    assert one(path, "SELECT count(*) FROM turns") == 1
+
+
+def spoil(copy: Path, how: str) -> None:
+    match how:
+        case "damaged":
+            damage(copy)
+        case "missing":
+            copy.unlink()
+        case _:
+            version = {"newer": "user_version=99", "foreign": "application_id=7"}[how]
+            with closing(sqlite3.connect(copy)) as connection:
+                connection.execute(f"PRAGMA {version}")
+
+
+@pytest.mark.parametrize(
+    ("how", "error"),
+    [("damaged", StoreError), ("missing", StoreError), ("newer", SchemaMismatch), ("foreign", SchemaMismatch)],
+)
+def test_a_bad_copy_changes_nothing(path: Path, copy: Path, how: str, error: type[StoreError]) -> None:
+    spoil(copy, how)
+    before = path.stat().st_ino
+    with pytest.raises(error) as told:
+        restore(copy, path, CLOCK, actor="ada")
+    assert told.value.hint
+    assert path.stat().st_ino == before
+    assert [found.name for found in path.parent.iterdir() if "replaced" in found.name] == []
+
+
+def test_the_live_file_is_no_backup_of_itself(path: Path) -> None:
+    with pytest.raises(StoreError, match="live file itself"):
+        restore(path, path, CLOCK, actor="ada")
+
+
+def test_a_folder_that_cannot_be_written_is_told(copy: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="can't be replaced"):
+        restore(copy, tmp_path / "file" / "memory.db", CLOCK, actor="ada")
+
+
+@pytest.fixture
+def opens() -> Iterator[list[str]]:
+    """Every plain open of a file by this process, once the list is watched."""
+    seen: list[str] = []
+    watching = [True]
+
+    def audit(event: str, arguments: tuple[object, ...]) -> None:
+        if watching and event == "open" and isinstance(arguments[0], str):
+            seen.append(arguments[0])
+
+    sys.addaudithook(audit)
+    yield seen
+    watching.clear()
+
+
+def test_live_files_are_never_opened_plainly(path: Path, copy: Path, opens: list[str]) -> None:
+    path.read_bytes()  # the watch is not blind
+    assert str(path) in opens
+    opens.clear()
+    with opened(path):
+        back_up(path, path.parent / "another.db", CLOCK)
+        restore(copy, path, CLOCK, actor="ada", force=True)
+    live = {str(path) + suffix for suffix in ("", "-journal", "-wal", "-shm")}
+    assert live.isdisjoint(opens)
+
+
+def test_a_safe_library_gives_a_restored_file_its_write_ahead_log(
+    path: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "wal_is_safe", lambda: True)
+    restore(copy, path, CLOCK, actor="ada")
+    with opened(path) as connection:
+        assert sqlite.journal_mode(connection) == "wal"
