@@ -74,8 +74,8 @@ class Perception:
     """One envelope for whatever the soul is to notice.
 
     `id` is the inbox key (soul, workspace, channel and ts), the same however often a platform repeats itself. `ts` is
-    the platform's own timestamp and orders perceptions within a conversation; `source` is the platform id of whoever caused
-    it and `name` what they call themselves (data, never a right). `late` marks what was found after a gap.
+    the platform's own timestamp and orders perceptions within a conversation. `source` is the platform id of whoever
+    caused it and `name` what they call themselves (data, never a right). `late` marks what was found after a gap.
     """
 
     id: str

@@ -107,7 +107,7 @@ class CatchUp:
         return list(dict.fromkeys((*direct, *(channel for channel in known if channel in listed), *listed)))
 
     def _others_replied(self, root: Mapping[str, Any], since: float) -> bool:
-        """Whether people wrote in a root's thread since a time; history shows no replies, and our own need no reading."""
+        """Whether people wrote under a root since a time; history shows no replies, and our own need no reading."""
         if moment(root.get("latest_reply")) < since or not since:
             return False
         repliers = root.get("reply_users")
