@@ -1,0 +1,341 @@
+"""The terminal as a channel: lines in, replies out once, nothing that could steer the terminal."""
+
+import asyncio
+import io
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daemon.channels.terminal import TerminalChannel, check_person, printable
+from daemon.channels.terminal_input import LONGEST_LINE, Lines
+from daemon.errors import ConfigError, LostLease, NotDelivered
+from daemon.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
+from daemon.ports import Acceptance, DraftLog, Feedback, Found, Post, Revision, Utterance, Withdrawal
+from tests.fakes import FakeClock
+
+ADA = ConversationKey("minoan", "terminal", "Ada")
+BEN = ConversationKey("minoan", "terminal", "Ben")
+
+
+class Heard:
+    """An intake that keeps what it hears; `refusals` arrivals are told to be known already."""
+
+    def __init__(self, refusals: int = 0) -> None:
+        self.said: asyncio.Queue[Utterance] = asyncio.Queue()
+        self.refusals = refusals
+        self.offered: list[str] = []
+
+    async def accept(self, arrival: Utterance | Revision | Withdrawal | Feedback) -> Acceptance:
+        assert isinstance(arrival, Utterance)
+        self.offered.append(arrival.ts)
+        if self.refusals:
+            self.refusals -= 1
+            return Acceptance.DUPLICATE
+        self.said.put_nowait(arrival)
+        return Acceptance.ACCEPTED
+
+    async def heard_until(self, soul: str, workspace: str) -> str | None:
+        return None
+
+    async def confirm_heard(self, soul: str, workspace: str, ts: str) -> None:
+        return None
+
+    async def open_threads(self, soul: str, workspace: str, since_ms: int, limit: int) -> tuple[ConversationKey, ...]:
+        return ()
+
+    async def known_channels(self, soul: str, workspace: str, limit: int) -> tuple[str, ...]:
+        return ()
+
+
+class Terminal:
+    """A channel with a pipe to type into and a screen to read."""
+
+    def __init__(self, *, interactive: bool = False, refusals: int = 0) -> None:
+        self.source, self._typing = os.pipe()
+        self.screen = io.StringIO()
+        self.intake = Heard(refusals)
+        self.channel = TerminalChannel(
+            "minoan", "Ada", FakeClock(), source=self.source, output=self.screen, interactive=interactive
+        )
+
+    def type(self, text: str | bytes) -> None:
+        os.write(self._typing, text.encode() if isinstance(text, str) else text)
+
+    def end(self) -> None:
+        if self._typing >= 0:
+            os.close(self._typing)
+        self._typing = -1
+
+    def close(self) -> None:
+        self.end()
+        os.close(self.source)
+
+    async def heard(self) -> Utterance:
+        return await asyncio.wait_for(self.intake.said.get(), 10)
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator["asyncio.Task[None]"]:
+        async with asyncio.TaskGroup() as group:
+            ready = asyncio.Event()
+            task = group.create_task(self.channel.listen(self.intake, ready))
+            await ready.wait()
+            yield task
+            task.cancel()
+
+
+@pytest.fixture
+def terminal() -> Iterator[Terminal]:
+    made = Terminal()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def interactive() -> Iterator[Terminal]:
+    made = Terminal(interactive=True)
+    yield made
+    made.close()
+
+
+def perception(ts: str = "1.5", conversation: ConversationKey = ADA) -> Perception:
+    return Perception(
+        id="x",
+        conversation=conversation,
+        modality=Modality.WORDS,
+        content="hi",
+        source=conversation.channel,
+        audience=Audience(AudienceKind.DM, conversation.channel),
+        place=Place.TERMINAL,
+        ts=ts,
+        received_ms=0,
+    )
+
+
+def post(body: str, reply_to: str = "1.5", **more: object) -> Post:
+    fields: dict[str, object] = {
+        "key": "k", "conversation": ADA, "reply_to": reply_to, "recipient": "Ada", "not_before": "0",
+    }  # fmt: skip
+    return Post(body=body, **fields | more)  # type: ignore[arg-type]  # each test gives the fields it is about
+
+
+class Log:
+    """What a speech told of its draft."""
+
+    def __init__(self, *, lost: bool = False) -> None:
+        self.told: list[str] = []
+        self._lost = lost
+
+    async def opening(self) -> None:
+        if self._lost:
+            raise LostLease("somebody else has it")
+        self.told.append("opening")
+
+    async def opened(self, ts: str) -> None:
+        self.told.append(ts)
+
+    async def refused(self) -> None:
+        self.told.append("refused")
+
+
+def log_of(log: Log) -> DraftLog:
+    known = {name: getattr(log, name) for name in DraftLog.__dataclass_fields__}
+    return DraftLog(**known)
+
+
+async def test_a_line_becomes_an_utterance_of_a_private_conversation(terminal: Terminal) -> None:
+    async with terminal.listening():
+        terminal.type("  Grüße \x1b[31m\n")
+        said = await terminal.heard()
+    assert said.text == "Grüße ␛[31m"
+    assert (said.conversation, said.actor, said.place, said.addressed) == (ADA, "Ada", Place.TERMINAL, True)
+    assert str(said.audience) == "dm:Ada"
+    assert ConversationKey.parse(str(said.conversation)) == ADA
+
+
+async def test_in_a_pipe_each_line_waits_for_the_answer_to_the_one_before(terminal: Terminal) -> None:
+    terminal.type("one\n\n  \ntwo")
+    terminal.end()
+    async with terminal.listening() as task:
+        first = await terminal.heard()
+        assert terminal.intake.said.empty()
+        await terminal.channel.deliver(post("1", first.ts))
+        second = await terminal.heard()
+        assert not task.done()
+        await terminal.channel.deliver(post("2", second.ts))
+        await asyncio.wait_for(task, 10)
+    assert (first.text, second.text) == ("one", "two")
+    assert float(second.ts) > float(first.ts)
+    assert terminal.screen.getvalue() == "1\n2\n"
+
+
+async def test_it_ends_only_after_the_last_part_of_the_last_answer(terminal: Terminal) -> None:
+    terminal.type("one")
+    terminal.end()
+    async with terminal.listening() as task:
+        said = await terminal.heard()
+        await terminal.channel.deliver(post("part one", said.ts, part=0, last=False))
+        await asyncio.sleep(0)
+        assert not task.done()
+        await terminal.channel.deliver(post("part two", said.ts, part=1, last=True))
+        await asyncio.wait_for(task, 10)
+    assert terminal.screen.getvalue() == "part one\npart two\n"
+
+
+async def test_no_input_ends_at_once(terminal: Terminal) -> None:
+    terminal.end()
+    async with terminal.listening() as task:
+        await asyncio.wait_for(task, 10)
+    assert terminal.screen.getvalue() == ""
+
+
+async def test_a_person_may_go_on_typing_and_one_reply_answers_all(interactive: Terminal) -> None:
+    interactive.type("one\ntwo\n")
+    async with interactive.listening() as task:
+        await interactive.heard()
+        last = await interactive.heard()
+        async with interactive.channel.thinking(perception()):
+            assert interactive.screen.getvalue() == "> … thinking"
+        await interactive.channel.deliver(post("both", last.ts))
+        interactive.end()
+        await asyncio.wait_for(task, 10)
+    assert interactive.screen.getvalue() == "> … thinking\r\x1b[Kboth\n> "
+
+
+async def test_a_ts_that_another_terminal_took_is_passed_over() -> None:
+    terminal = Terminal(refusals=2)
+    async with terminal.listening():
+        terminal.type("one\n")
+        said = await terminal.heard()
+    terminal.close()
+    assert len(set(terminal.intake.offered)) == 3
+    assert said.ts == max(terminal.intake.offered)
+
+
+async def test_what_streamed_is_not_printed_a_second_time(terminal: Terminal) -> None:
+    log = Log()
+    speech = terminal.channel.speak(perception(), log_of(log))
+    for piece in ("\n ", "Hel", "lo ", "there"):
+        await speech.say(piece)
+    assert terminal.screen.getvalue() == "Hello there"
+    await speech.settle()
+    await speech.say("never")
+    assert log.told[0] == "opening"
+    await terminal.channel.deliver(post("Hello there, you", draft=log.told[1]))
+    assert terminal.screen.getvalue() == "Hello there, you\n"
+    await terminal.channel.deliver(post("Hello there, you", draft=log.told[1]))
+    assert terminal.screen.getvalue() == "Hello there, you\nHello there, you\n"  # it knows of no draft any more
+
+
+@pytest.mark.parametrize(("body", "printed"), [("Hello", "Hello \n"), ("Sorry.", "Hello \nSorry.\n")])
+async def test_a_reply_that_ended_otherwise_is_printed_anew(terminal: Terminal, body: str, printed: str) -> None:
+    log = Log()
+    speech = terminal.channel.speak(perception(), log_of(log))
+    await speech.say("Hello ")
+    await speech.settle()
+    await terminal.channel.deliver(post(body, draft=log.told[1]))
+    assert terminal.screen.getvalue() == printed
+
+
+async def test_nothing_is_shown_of_an_answer_that_somebody_else_gives(terminal: Terminal) -> None:
+    speech = terminal.channel.speak(perception(), log_of(Log(lost=True)))
+    await speech.say("Hello")
+    await speech.say(" there")
+    assert terminal.screen.getvalue() == ""
+
+
+async def test_another_persons_words_are_left_to_their_terminal(terminal: Terminal) -> None:
+    assert (await terminal.channel.admit(perception())).name == "Ada"
+    with pytest.raises(NotDelivered):
+        await terminal.channel.admit(perception(conversation=BEN))
+    with pytest.raises(NotDelivered):
+        await terminal.channel.deliver(post("for Ben", conversation=BEN))
+    assert terminal.screen.getvalue() == ""
+
+
+async def test_it_knows_what_it_delivered(terminal: Terminal) -> None:
+    assert await terminal.channel.find(post("x")) is None
+    ts = await terminal.channel.deliver(post("x"))
+    assert await terminal.channel.find(post("x")) == Found(ts, finished=True)
+
+
+async def test_a_closed_output_ends_it_without_noise(terminal: Terminal) -> None:
+    async with terminal.listening() as task:
+        terminal.type("one\n")
+        said = await terminal.heard()
+        terminal.screen.close()
+        with pytest.raises(NotDelivered, match="gone"):
+            await terminal.channel.deliver(post("x", said.ts))
+        await asyncio.wait_for(task, 10)
+    assert not terminal.channel.healthy()
+
+
+async def test_a_reply_is_one_part_and_belongs_to_the_line_it_answers(terminal: Terminal) -> None:
+    channel = terminal.channel
+    assert channel.split("  a\nb ") == ("a\nb",)
+    assert channel.split(" \n") == ()
+    assert channel.reply_to(perception("7.5")) == "7.5"
+    assert await channel.overheard(perception(), 5) == ()
+    assert channel.healthy()
+
+
+async def test_a_terminal_that_waits_for_a_line_is_left_at_once(terminal: Terminal) -> None:
+    async with asyncio.timeout(10):
+        async with terminal.listening():
+            await asyncio.sleep(0)
+        await asyncio.get_running_loop().shutdown_default_executor()
+
+
+async def test_lines_come_from_files_too(tmp_path: Path) -> None:
+    file = tmp_path / "lines"
+    file.write_bytes(b"one\r\n\xff\xc3\xa4" + b"x" * (2 * LONGEST_LINE) + b"\nlast \xc3")
+    with file.open("rb") as source:
+        lines = [line async for line in Lines(source.fileno()).read()]
+    assert lines[0] == "one\r"
+    assert "".join(lines[1:-1]) == "\ufffdä" + "x" * (2 * LONGEST_LINE)
+    assert lines[-1] == "last \ufffd"
+
+
+async def test_an_endless_line_is_taken_in_pieces(terminal: Terminal) -> None:
+    async with terminal.listening() as task:
+        terminal.type("x" * (LONGEST_LINE + 5))
+        said = await terminal.heard()
+        task.cancel()
+    assert len(said.text) >= LONGEST_LINE
+
+
+async def test_a_terminal_that_hung_up_is_an_end(tmp_path: Path) -> None:
+    with (tmp_path / "file").open("wb") as unreadable:
+        assert [line async for line in Lines(unreadable.fileno()).read()] == []
+
+
+@given(st.text())
+def test_nothing_printed_steers_the_terminal(text: str) -> None:
+    shown = printable(text)
+    assert not any(ord(char) < 0x20 and char not in "\n\t" for char in shown)
+    assert not any(0x7F <= ord(char) < 0xA0 or char in "\u202e\u2066\u200f\u2028" for char in shown)
+    assert printable(shown) == shown
+    shown.encode()
+
+
+def test_ordinary_words_stay_as_they_are() -> None:
+    for text in ("naïve 日本語\n\tb", "👩‍👩‍👧 می‌خواهم", "a → b"):
+        assert printable(text) == text
+    assert printable("a\r\nb\x1b[2J\x7f\u202e\x9b") == "a\nb␛[2J␡\\u202e\\u009b"
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "../x", " a", "a\nb", "\x1b[2J", "x" * 81])
+def test_a_name_that_could_be_mistaken_is_refused(name: str) -> None:
+    with pytest.raises(ConfigError) as told:
+        check_person(name)
+    assert "\x1b" not in told.value.message
+    assert told.value.hint
+
+
+@pytest.mark.parametrize("name", ["ada", "Ada Byron", "o.k-2_b@home", "Ölaf"])
+def test_ordinary_names_are_taken(name: str) -> None:
+    assert check_person(name) == name
