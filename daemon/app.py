@@ -6,6 +6,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
@@ -30,6 +31,10 @@ from daemon.soul import SoulKeeper, find_souls_directory
 from daemon.soul_engine import build_prompt, fresh_nonce
 from daemon.subprocesses.summarizes_the_conversation import summarizes_the_conversation
 from daemon.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from daemon.channels.slack.channel import SlackChannel
+    from daemon.channels.slack.identity import Identity
 
 _BEAT = 10.0  # seconds between two signs of life in memory.db
 _PLACEHOLDER_PACE = 0.03  # seconds per word, so that people see the placeholder's replies stream
@@ -133,12 +138,14 @@ async def _do_job(house: House, store: Store, job: Job) -> None:
         cost=house.cost,
         trace_id=new_trace(),
     )
-    assert job.kind == SUMMARIZE  # the schema knows no other kind yet
     try:
+        assert job.kind == SUMMARIZE  # the schema knows no other kind yet
         await summarizes_the_conversation(mind, store.turns, soul, job.conversation)
-    except DaemonError as error:
-        house.emit("job.failed", kind=job.kind, attempts=job.attempts, reason=error.message)
-        await store.jobs.fail(job, error.message, tuple(calls))
+    except Exception as error:  # noqa: BLE001 - what is done after a reply must not take the replies down; it is parked
+        reason = error.message if isinstance(error, DaemonError) else type(error).__name__
+        unexpected = None if isinstance(error, DaemonError) else error
+        house.emit("job.failed", kind=job.kind, attempts=job.attempts, reason=reason, error=unexpected)
+        await store.jobs.fail(job, reason, tuple(calls))
         return
     await store.jobs.finish(job, tuple(calls))
     house.emit("job.done", kind=job.kind, calls=len(calls))
@@ -163,15 +170,16 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None]) -> Non
         announce(_models_in_words(settings))
         from daemon.channels.slack.channel import SlackChannel
 
-        channel = SlackChannel(settings, clock, telemetry)
+        channel, stop = SlackChannel(settings, clock, telemetry), asyncio.Event()
         stack.push_async_callback(channel.close)
-        async with alongside(_ask_for_time(service, clock)):
-            identity = await channel.introduce()
+        stack.enter_context(_signals(stop))
+        identity = await _introduced(channel, service, clock, stop)
+        if identity is None:
+            return
         built = await stack.enter_async_context(
             assemble(settings, channel, clock, telemetry, workspace=identity.team, llm=llm)
         )
-        watchdog = Watchdog(service, environment.watchdog_usec)
-        await _live(built, service, watchdog, announce)
+        await live(built, stop, service, Watchdog(service, environment.watchdog_usec), announce)
 
 
 async def run_chat(settings: Settings, channel: Channel) -> None:
@@ -214,24 +222,48 @@ def _models_in_words(settings: Settings) -> str:
     return f"Speaking with {persona}, thinking with {thinking}."
 
 
-async def _live(built: Daemon, service: ServiceManager, watchdog: Watchdog, announce: Callable[[str], None]) -> None:
-    """The daemon's tasks under one group: any that dies takes all down, and the service manager starts anew."""
-    ready, stop = asyncio.Event(), asyncio.Event()
+async def live(
+    built: Daemon, stop: asyncio.Event, service: ServiceManager, watchdog: Watchdog, announce: Callable[[str], None]
+) -> None:
+    """The daemon's tasks under one group until `stop` is set; then nothing new is heard and the work is drained.
+
+    Any task that dies takes all down, and the service manager starts anew. Raises what it died of.
+    """
+    ready = asyncio.Event()
     working = (
         built.dispatcher.run(),
         _beat(built),
         watchdog.feed(built.channel.healthy, built.clock),
         _tell_when_ready(built, ready, service, announce),
     )
-    with _signals(stop):
-        async with alongside(*working):
-            async with alongside(built.channel.listen(built.store.inbox, ready)):
-                await stop.wait()
-                service.stopping("finishing what is under way")
-                built.emit("daemon.draining", active=built.dispatcher.active)
-            finished = await built.dispatcher.drain(built.settings.drain)
-            built.emit("daemon.drained", finished=finished)
+    async with alongside(*working):
+        async with alongside(built.channel.listen(built.store.inbox, ready)):
+            await stop.wait()
+            service.stopping("finishing what is under way")
+            built.emit("daemon.draining", active=built.dispatcher.active)
+        finished = await built.dispatcher.drain(built.settings.drain)
+        built.emit("daemon.drained", finished=finished)
     await built.store.presence.leave()
+
+
+async def _introduced(
+    channel: "SlackChannel", service: ServiceManager, clock: Clock, stop: asyncio.Event
+) -> "Identity | None":
+    """Who we are in Slack, however long it can't be reached; None when we are told to stop before we know."""
+    told, identity = asyncio.Event(), None
+
+    async def learn() -> None:
+        nonlocal identity
+        identity = await channel.introduce()
+        told.set()
+
+    async def give_up() -> None:
+        await stop.wait()
+        told.set()
+
+    async with alongside(learn(), give_up(), _ask_for_time(service, clock)):
+        await told.wait()
+    return identity
 
 
 async def _ask_for_time(service: ServiceManager, clock: Clock) -> None:

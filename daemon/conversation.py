@@ -51,19 +51,30 @@ class ConversationHandler:
         """
         trace = new_trace()
         try:
-            chosen = await self._sort(claim)
-        except NotDelivered as error:
-            await self._house.conversations.release(
-                claim, retry_in=error.retry_after or _GATE_PAUSE, reason=error.message
-            )
+            async with alongside(self._keep_lease(claim)):
+                chosen = await self._sort(claim)
+        except LostLease as lost:
+            self._house.emit("cycle.lost", conversation=str(claim.conversation), trace=trace, reason=lost.message)
             return None
+        except StoreError:
+            raise
         except asyncio.CancelledError:
             await self._house.conversations.release(claim, reason="stopped")
             raise
+        except Exception as error:  # noqa: BLE001 - a gate that fails lets nobody in, and takes nobody else down
+            await self._ask_again_later(claim, error)
+            return None
         if not chosen.perceptions:
             return await self._end_without_thought(claim, chosen, trace)
         cycle = Cycle(self._house, claim, chosen.perceptions, chosen.answered, chosen.ignored, trace)
         return await self._think(cycle)
+
+    async def _ask_again_later(self, claim: Claim, error: Exception) -> None:
+        """The platform can't be asked who somebody is; in the end such a message is too old and told so."""
+        pause = error.retry_after if isinstance(error, NotDelivered) else 0.0
+        unexpected = None if isinstance(error, DaemonError) else error
+        self._house.emit("gate.failed", conversation=str(claim.conversation), reason=str(error), error=unexpected)
+        await self._house.conversations.release(claim, retry_in=pause or _GATE_PAUSE, reason=_in_short(error))
 
     async def _think(self, cycle: Cycle) -> Delivery | None:
         house, claim = self._house, cycle.claim
@@ -175,6 +186,11 @@ class ConversationHandler:
                 await self._house.conversations.renew(claim)
             except StoreBusy as busy:  # the fence holds even if the lease runs out
                 self._house.emit("cycle.lease_not_renewed", reason=busy.message)
+
+
+def _in_short(error: Exception) -> str:
+    """What memory.db keeps of an error; a stranger's words may quote what it choked on."""
+    return error.message if isinstance(error, DaemonError) else type(error).__name__
 
 
 def _what_happened(error: Exception) -> str:

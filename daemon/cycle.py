@@ -2,9 +2,10 @@
 
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from daemon.cognition import Mind
+from daemon.errors import MalformedReply, NotDelivered
 from daemon.memory.commits import Commits
 from daemon.memory.conversations import Conversations
 from daemon.memory.records import Claim, CycleEffect, Delivery, Heard, Speaks, Turn
@@ -70,7 +71,8 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     house = cycle.house
     soul = house.soul()
     transcript = await house.turns.transcript(cycle.claim.conversation, TURNS_READ)
-    memory = recall(soul, cycle.newest, transcript, await _overheard(cycle, transcript), house.clock.now_ms())
+    around = (*await _overheard(cycle, transcript), *await _aside(cycle, transcript))
+    memory = recall(soul, cycle.newest, transcript, around, house.clock.now_ms())
     for perception in cycle.perceptions:
         memory = integrate(memory, perception)
     house.emit("memory.integrated", trace=cycle.trace_id, memory=memory)
@@ -91,7 +93,9 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
         if speech is not None:
             await speech.settle()
     parts = house.channel.split(motor.reply)
-    effect = _effect(cycle, motor, parts, transcript)
+    if motor.reply and not parts:
+        raise MalformedReply("nothing in the reply can be seen", reply=motor.reply)
+    effect = _effect(cycle, soul, motor, parts, transcript)
     delivery = await house.commits.commit(effect)
     house.emit("cycle.committed", conversation=str(cycle.claim.conversation), trace=cycle.trace_id, parts=len(parts))
     return delivery
@@ -124,10 +128,26 @@ def tell_of(call: LLMCall, emit: Emit) -> None:
 
 
 async def _overheard(cycle: Cycle, transcript: Transcript) -> tuple[Overheard, ...]:
-    """The thread before the soul was asked in; later on the transcript tells it."""
-    if transcript.turns or transcript.summary:
-        return ()
-    return await cycle.house.channel.overheard(cycle.perceptions[0], OVERHEARD_READ)
+    """The thread before the soul was asked in, as the platform tells it today; the transcript tells the rest.
+
+    It is read again for each reply, so that what was deleted meanwhile is forgotten and the rest is not.
+    """
+    first = transcript.turns[0].ts if transcript.turns else cycle.perceptions[0].ts
+    return await cycle.house.channel.overheard(replace(cycle.perceptions[0], ts=first), OVERHEARD_READ)
+
+
+async def _aside(cycle: Cycle, transcript: Transcript) -> tuple[Overheard, ...]:
+    """What people said past the soul since it last answered, of those who may be heard (P42)."""
+    heard = []
+    for one in transcript.aside:
+        try:
+            admission = await cycle.house.channel.admit(one.perception())
+        except NotDelivered as error:
+            cycle.house.emit("cycle.aside_unknown", id=one.id, reason=error.message)
+            continue
+        if admission.admitted:
+            heard.append(Overheard(one.ts, one.actor, admission.name, one.body))
+    return tuple(heard)
 
 
 def _speech(cycle: Cycle) -> Speech | None:
@@ -153,8 +173,7 @@ def _speech(cycle: Cycle) -> Speech | None:
     return cycle.house.channel.speak(newest, DraftLog(opening, opened, refused))
 
 
-def _effect(cycle: Cycle, motor: Motor, parts: tuple[str, ...], transcript: Transcript) -> CycleEffect:
-    soul = cycle.house.soul()
+def _effect(cycle: Cycle, soul: Soul, motor: Motor, parts: tuple[str, ...], transcript: Transcript) -> CycleEffect:
     heard = tuple(
         Turn(Speaks.PERSON, perception.source, perception.name, perception.ts, perception.content)
         for perception in cycle.perceptions

@@ -20,11 +20,13 @@ OVERHEARD_READ = 30
 def recall(
     soul: Soul, perception: Perception, transcript: Transcript, overheard: Sequence[Overheard], now_ms: int
 ) -> WorkingMemory:
-    """Working memory before the perception: who the soul is, where and when it is, what was said here before."""
-    aside = [Overheard(one.ts, one.actor, one.actor, one.body) for one in transcript.aside]
+    """Working memory before the perception: who the soul is, where and when it is, what was said here before.
+
+    `overheard` is what was said around the soul, of those who may be heard; the transcript is what it took part in.
+    """
     memory = with_now(begin(soul), now_ms, perception.place)
     memory = with_notes(memory, SUMMARY, transcript.summary)
-    memory = with_thread(memory, (*overheard, *aside))
+    memory = with_thread(memory, overheard)
     return memory.concat(tuple(as_memory(turn) for turn in transcript.turns))
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from daemon.cognition import Step
+from daemon.errors import ModelError
 from daemon.mental_process import ProcessContext, Stay
 from daemon.soul import Soul
 from daemon.steps.external_dialog import external_dialog
@@ -48,9 +49,12 @@ async def _split(context: ProcessContext) -> Stay:
     await context.motor.speak(thought)
     memory, reply = await thought.finished()
     context.motor.settle(reply)
-    check = mental_query(_LEARNED)
-    memory, learned = await mind.run(memory, _tempered(soul, check))
-    context.motor.reflect(monologue=monologue, user_model_check=learned)
+    context.motor.reflect(monologue=monologue)
+    try:
+        memory, learned = await mind.run(memory, _tempered(soul, mental_query(_LEARNED)))
+    except ModelError:  # what was said stands, whatever becomes of the afterthought
+        return Stay(memory)
+    context.motor.reflect(user_model_check=learned)
     return Stay(memory)
 
 

@@ -1,0 +1,30 @@
+"""The house that every journey sets out from."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from daemon.workspace.client import WorkspaceClient
+from daemon.workspace.server import serve_workspace
+from tests.journeys.clock import TurnableClock
+from tests.journeys.house import House, settings_for
+
+
+@pytest.fixture
+async def empty_house(tmp_path: Path) -> AsyncIterator[House]:
+    """The workspace with its people, and no daemon yet."""
+    clock = TurnableClock()
+    async with serve_workspace(clock=clock) as workspace, WorkspaceClient(workspace.url) as people:
+        built = House(workspace, people, clock, settings_for(workspace, tmp_path))
+        try:
+            yield built
+        finally:
+            await built.close()
+
+
+@pytest.fixture
+async def house(empty_house: House) -> House:
+    """The house with one daemon living in it."""
+    await empty_house.start()
+    return empty_house

@@ -1,0 +1,284 @@
+"""A house to be lived in: the local workspace, a daemon in it, and the words in which journeys are told."""
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack, closing
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from daemon.app import Daemon, assemble, live
+from daemon.channels.slack.channel import SlackChannel
+from daemon.config import Settings
+from daemon.ports import Prompt
+from daemon.service import ServiceManager, Watchdog
+from daemon.workspace.client import WorkspaceClient
+from daemon.workspace.model import Json
+from daemon.workspace.server import WorkspaceServer
+from tests.journeys.clock import TurnableClock
+from tests.journeys.model import Actor, Flow, shown
+
+PATIENCE = 15.0
+T = TypeVar("T")
+_POSTING = ("chat.postMessage", "chat.startStream", "chat.appendStream", "chat.stopStream", "chat.update")
+
+
+class Told:
+    """An `Emit` that remembers, and wakes whoever waits for an event."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, dict[str, object]]] = []
+        self._news = asyncio.Event()
+
+    def __call__(self, event: str, /, **fields: object) -> None:
+        """Remember one event."""
+        self.events.append((event, fields))
+        self._news.set()
+
+    def named(self, event: str) -> list[dict[str, object]]:
+        """The fields of every such event, oldest first."""
+        return [fields for name, fields in self.events if name == event]
+
+    async def until(self, event: str, count: int = 1, **having: object) -> dict[str, object]:
+        """Wait until an event with such fields was told so often; gives the last of them."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                found = [one for one in self.named(event) if having.items() <= one.items()]
+                if len(found) >= count:
+                    return found[-1]
+                self._news.clear()
+                await self._news.wait()
+
+
+class Living:
+    """One daemon that lives in the house until it is stopped, cut off, or dies."""
+
+    def __init__(self, settings: Settings, clock: TurnableClock, model: Actor) -> None:
+        self.told = Told()
+        self.built: Daemon | None = None
+        self._settings, self._clock, self._model = settings, clock, model
+        self._stop = asyncio.Event()
+        self._connected = asyncio.Event()
+        self._life = asyncio.create_task(self._live())
+
+    async def _live(self) -> None:
+        channel = SlackChannel(self._settings, self._clock, self.told)
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(channel.close)
+            identity = await channel.introduce()
+            self.built = await stack.enter_async_context(
+                assemble(self._settings, channel, self._clock, self.told, workspace=identity.team, llm=self._model)
+            )
+            service = ServiceManager()
+            await live(self.built, self._stop, service, Watchdog(service, None), lambda _: self._connected.set())
+
+    async def ready(self) -> Self:
+        """Wait until it is connected; what kills it before comes out."""
+        waiting = asyncio.create_task(self._connected.wait())
+        async with asyncio.timeout(PATIENCE):
+            await asyncio.wait((waiting, self._life), return_when=asyncio.FIRST_COMPLETED)
+        if not waiting.done():
+            waiting.cancel()
+            await self._life
+        return self
+
+    async def stop(self) -> None:
+        """As after SIGTERM: what is under way is finished, then it ends."""
+        self._stop.set()
+        async with asyncio.timeout(PATIENCE):
+            await self._life
+
+    async def cut(self) -> None:
+        """As after a second SIGTERM."""
+        self._life.cancel()
+        await asyncio.wait((self._life,))
+        if not self._life.cancelled():
+            self._life.result()
+
+    @property
+    def busy(self) -> bool:
+        """Whether work is under way."""
+        return self.built is not None and bool(self.built.dispatcher.active)
+
+    @property
+    def over(self) -> bool:
+        """Whether its life has ended."""
+        return self._life.done()
+
+
+class House:
+    """The workspace and its daemons. People go by name; rooms are `dm` (with a person) or a channel's name."""
+
+    def __init__(
+        self, workspace: WorkspaceServer, people: WorkspaceClient, clock: TurnableClock, settings: Settings
+    ) -> None:
+        self.workspace, self.people, self.clock, self.settings = workspace, people, clock, settings
+        self.model = Actor()
+        self.daemon: Living | None = None
+        self._daemons: list[Living] = []
+
+    # -- daemons ----------------------------------------------------------------------------------------------------
+
+    async def start(self, model: Actor | None = None, **changes: Any) -> Living:  # noqa: ANN401  # any setting
+        """Let a daemon live here; settings may be changed for it."""
+        self.daemon = Living(self.settings.model_copy(update=changes), self.clock, model or self.model)
+        self._daemons.append(self.daemon)
+        return await self.daemon.ready()
+
+    async def stop(self) -> None:
+        """Stop the daemon in order."""
+        assert self.daemon is not None
+        await self.daemon.stop()
+
+    async def restart(self, **changes: Any) -> Living:  # noqa: ANN401  # any setting
+        """Stop the daemon in order and start another."""
+        await self.stop()
+        return await self.start(**changes)
+
+    async def close(self) -> None:
+        """End whoever still lives."""
+        for living in self._daemons:
+            if not living.over:
+                await living.cut()
+
+    @property
+    def told(self) -> Told:
+        """What the newest daemon told."""
+        assert self.daemon is not None
+        return self.daemon.told
+
+    # -- people -----------------------------------------------------------------------------------------------------
+
+    async def say(self, person: str, room: str, text: str, *, thread: str = "") -> str:
+        """Somebody says something; gives its ts."""
+        return str((await self.people.say(person, room, text, thread=thread))["ts"])
+
+    async def room(self, person: str, room: str) -> str:
+        """A room's id."""
+        return await self.people.open_dm(person) if room == "dm" else await self._named(room)
+
+    async def _named(self, name: str) -> str:
+        rooms = (await self.people.state())["channels"]
+        return str(next(one["id"] for one in rooms if name in (one["name"], one["id"])))
+
+    # -- what the soul did --------------------------------------------------------------------------------------------
+
+    async def replies(self, room: str, thread: str = "*") -> list[str]:
+        """The words of all that the soul has finished saying in a room (by id or name), oldest first."""
+        posts = await self.people.posts_by_bot(await self._named(room), thread=thread)
+        return [said(post) for post in posts if post.get("streaming_state") != "in_progress"]
+
+    async def reply(self, room: str, containing: str = "", *, count: int = 1) -> Json:
+        """Wait for a finished message of the soul in a room; gives the last of `count`."""
+        channel = await self._named(room)
+
+        async def look() -> Json | None:
+            posts = await self.people.posts_by_bot(channel)
+            done = [one for one in posts if one.get("streaming_state") != "in_progress" and containing in said(one)]
+            return done[count - 1] if len(done) >= count else None
+
+        return await self.until(look)
+
+    async def answered(self, person: str, room: str, text: str, *, thread: str = "") -> str:
+        """Say something and wait for what the soul says in the same thread; gives its words."""
+        channel = "D" + (await self._id(person))[1:] if room == "dm" else await self._named(room)
+        before = len(await self.people.posts_by_bot(channel))
+        ts = await self.say(person, room, text, thread=thread)
+        post = await self.reply(channel, count=before + 1)
+        assert post["thread_ts"] == (thread or ts)
+        await self.idle()
+        return said(post)
+
+    async def _id(self, person: str) -> str:
+        people = (await self.people.state())["people"]
+        return str(next(one["id"] for one in people if person in (one["id"], one["display_name"])))
+
+    async def until(self, look: Callable[[], Awaitable[T | None]]) -> T:
+        """Look whenever the workspace changes until something is found."""
+        return await self.people.wait_for(look, PATIENCE)
+
+    async def idle(self) -> None:
+        """Wait until nothing is to be done any more: what was to happen has happened."""
+        waiting = """
+            SELECT (SELECT count(*) FROM inbox WHERE state IN ('new', 'claimed'))
+                 + (SELECT count(*) FROM outbox WHERE state IN ('drafting', 'pending', 'sending'))
+                 + (SELECT count(*) FROM jobs WHERE state IN ('ready', 'running')) AS n
+            """
+
+        def still() -> bool:
+            return not self.rows(waiting)[0]["n"] and not any(one.busy for one in self._alive())
+
+        await self.when(still)
+
+    async def heard(self, ts: str) -> str:
+        """Wait until a message's row is at its end; gives its state."""
+        ended = "SELECT state FROM inbox WHERE ts = ? AND state NOT IN ('new', 'claimed')"
+        await self.when(lambda: bool(self.rows(ended, ts)))
+        return str(self.rows(ended, ts)[0]["state"])
+
+    async def when(self, holds: Callable[[], bool]) -> None:
+        """Look into memory.db until something holds; a file has no events to wait on."""
+        async with asyncio.timeout(PATIENCE):
+            while not holds():  # noqa: ASYNC110  # as said
+                await asyncio.sleep(0.01)
+
+    def _alive(self) -> list[Living]:
+        return [one for one in self._daemons if not one.over]
+
+    async def acknowledged(self) -> None:
+        """Wait until Slack has the acknowledgement of everything it has sent."""
+
+        async def look() -> bool:
+            log = await self.people.deliveries()
+            done = {one["event_id"] for one in log if one["acked_at"] is not None}
+            return all(one["event_id"] in done for one in log if one["type"] == "events_api")
+
+        await self.until(look)
+
+    # -- looking ------------------------------------------------------------------------------------------------------
+
+    def rows(self, sql: str, *values: object) -> list[sqlite3.Row]:
+        """Rows of memory.db."""
+        with closing(sqlite3.connect(self.settings.database_path, timeout=5)) as connection:
+            connection.row_factory = sqlite3.Row
+            return connection.execute(sql, values).fetchall()
+
+    @property
+    def prompts(self) -> list[Prompt]:
+        """What the model was shown, oldest first."""
+        return self.model.prompts
+
+    def last_prompt(self) -> str:
+        """Everything the model was shown last."""
+        return shown(self.prompts[-1])
+
+    def flow(self) -> Flow:
+        """The next reply will be let out piece by piece."""
+        flow = Flow()
+        self.model.flows.append(flow)
+        return flow
+
+    async def posting_calls(self) -> list[Json]:
+        """Every Web API call that puts words where people see them, oldest first."""
+        return [call for call in await self.people.calls() if call["method"] in _POSTING]
+
+
+def said(post: Json) -> str:
+    """A message's words as people read them: its markdown blocks, else its text."""
+    blocks = [block["text"] for block in post.get("blocks") or [] if block["type"] == "markdown"]
+    return "".join(blocks) or str(post["text"])
+
+
+def settings_for(workspace: WorkspaceServer, home: Path, **changes: object) -> Settings:
+    """Settings with short leases that join a workspace."""
+    given: dict[str, object] = {
+        "SLACK_BOT_TOKEN": workspace.bot_token,
+        "SLACK_APP_TOKEN": workspace.app_token,
+        "SLACK_API_URL": workspace.api_url,
+        "home": home,
+        "slack_sockets": 1,
+        "lease": 5.0,
+        "in_doubt": 0.1,
+        "drain": 5.0,
+    }
+    return Settings(_env_file=None, **(given | changes))  # type: ignore[arg-type]  # validated by pydantic
