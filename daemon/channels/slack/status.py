@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from daemon.channels.slack.client import SlackClient
+from daemon.concurrency import alongside
 from daemon.errors import ChannelError
 from daemon.ports import Clock, Emit
 
@@ -26,19 +27,13 @@ class StatusLine:
     @asynccontextmanager
     async def shown(self, channel: str, thread: str) -> AsyncIterator[None]:
         """Show the line while the body runs; whatever the body raises comes out unchanged."""
-        ended: BaseException | None = None
         asked = asyncio.Event()
-        async with asyncio.TaskGroup() as group:
-            line = group.create_task(self._keep(channel, thread, asked))
-            try:
+        try:
+            async with alongside(self._keep(channel, thread, asked)):
                 yield
-            except BaseException as error:  # noqa: BLE001  # raised again below, without the group around it
-                ended = error
-            line.cancel()
-        if asked.is_set():
-            await self._clear(channel, thread)
-        if ended is not None:
-            raise ended
+        finally:
+            if asked.is_set():
+                await self._clear(channel, thread)
 
     async def _keep(self, channel: str, thread: str, asked: asyncio.Event) -> None:
         await self._clock.sleep(_AFTER)
