@@ -1,0 +1,164 @@
+"""The command as a process of its own, in a foreign directory with a bare environment."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.cli.stocked import one, stock
+
+REPOSITORY = Path(__file__).resolve().parent.parent.parent
+
+
+def soul(*arguments: str, cwd: Path, given: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run `soul` to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "daemon", *arguments],
+        cwd=cwd,
+        env={"PYTHONPATH": str(REPOSITORY), **environment},
+        input=given,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+
+
+def test_help_imports_nothing_heavy(home: Path) -> None:
+    code = (
+        "import sys; sys.argv[1:] = ['--help']\n"
+        "try:\n import daemon.cli; daemon.cli.main()\nfinally:\n print(*sys.modules)"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=home,
+        env={"PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "Commands:" in told.stdout
+    loaded = set(told.stdout.splitlines()[-1].split())
+    assert loaded.isdisjoint(
+        {"pydantic", "aiohttp", "slack_sdk", "anthropic", "openai", "alembic", "sqlite3", "daemon.app"}
+    )
+
+
+def test_a_pipe_gets_the_reply_and_nothing_else(home: Path) -> None:
+    told = soul("chat", "--as", "Ada", cwd=home, given="hi there\n")
+    assert told.returncode == 0, told.stderr
+    assert "“hi there”" in told.stdout
+    assert told.stdout.endswith("\n")
+    assert len(told.stdout.splitlines()) == 1
+    assert "Traceback" not in told.stderr
+    assert one(home / "memory.db", "SELECT state FROM outbox") == "sent"
+    assert one(home / "memory.db", "SELECT count(*) FROM presence") == 0
+    assert (home / "memory.db").stat().st_mode & 0o777 == 0o600
+
+
+def test_lines_of_a_pipe_are_answered_in_their_order(home: Path) -> None:
+    told = soul("chat", cwd=home, given="one\ntwo\n\nthree")
+    assert told.returncode == 0, told.stderr
+    heard = [line.split("“")[1].split("”")[0] for line in told.stdout.splitlines()]
+    assert heard == ["one", "two", "three"]
+
+
+def test_an_empty_pipe_ends_well(home: Path) -> None:
+    told = soul("chat", cwd=home)
+    assert (told.returncode, told.stdout) == (0, "")
+
+
+def test_words_that_no_terminal_can_show_do_not_stop_it(home: Path) -> None:
+    told = soul("chat", "--as", "Ada", cwd=home, given="日本 \x1b[31m\n", PYTHONIOENCODING="ascii")
+    assert told.returncode == 0, told.stderr
+    assert "\\u201c" in told.stdout
+    assert "\x1b" not in told.stdout
+
+
+def test_ctrl_c_ends_a_chat_without_a_word(home: Path) -> None:
+    running = subprocess.Popen(
+        [sys.executable, "-m", "daemon", "chat", "--as", "Ada"],
+        cwd=home,
+        env={"PYTHONPATH": str(REPOSITORY)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert running.stdin is not None
+    assert running.stdout is not None
+    running.stdin.write("hello\n")
+    running.stdin.flush()
+    assert running.stdout.read(1) == "I"
+    running.send_signal(signal.SIGINT)
+    rest, errors = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "Traceback" not in rest + errors
+    assert "Error" not in errors
+
+
+def test_a_reader_that_leaves_early_is_no_fault(home: Path) -> None:
+    stock(home / "memory.db")
+    reading, writing = os.pipe()
+    os.close(reading)
+    running = subprocess.run(
+        [sys.executable, "-m", "daemon", "inbox", "list"],
+        cwd=home,
+        env={"PYTHONPATH": str(REPOSITORY)},
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    os.close(writing)
+    assert "Traceback" not in running.stderr
+    assert "BrokenPipe" not in running.stderr
+
+
+def test_errors_are_two_lines_and_an_exit_code(home: Path) -> None:
+    told = soul("status", cwd=home)
+    assert (told.returncode, told.stdout) == (70, "")
+    assert len(told.stderr.splitlines()) == 2
+
+
+def test_debug_shows_where_it_failed(home: Path) -> None:
+    told = soul("--debug", "status", cwd=home)
+    assert told.returncode == 70
+    assert "Traceback" in told.stderr
+
+
+def schema_of(path: Path) -> tuple[object, ...]:
+    """All there is to say of a file's tables."""
+    with closing(sqlite3.connect(path)) as connection:
+        tables = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name").fetchall()
+        marks = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("user_version", "application_id")]
+    return (*tables, *marks)
+
+
+def test_the_example_database_is_what_the_migrations_make(home: Path) -> None:
+    assert soul("db", "migrate", cwd=home).returncode == 0
+    assert schema_of(REPOSITORY / "memory.db.example") == schema_of(home / "memory.db")
+
+
+def test_the_example_database_is_written_anew_by_its_command(home: Path) -> None:
+    told = soul("db", "example", "example.db", cwd=home)
+    assert told.returncode == 0, told.stderr
+    assert schema_of(home / "example.db") == schema_of(REPOSITORY / "memory.db.example")
+    with closing(sqlite3.connect(home / "example.db")) as plain:
+        assert plain.execute("SELECT count(*) FROM turns").fetchone() == (0,)
+        assert plain.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+    assert [found.name for found in home.iterdir()] == ["example.db"]
+
+
+@pytest.mark.parametrize("place", ["no/such/folder/x.db", "."])
+def test_an_example_that_cannot_be_written_is_told(home: Path, place: str) -> None:
+    told = soul("db", "example", place, cwd=home)
+    assert told.returncode == 70
+    assert "can't be written" in told.stderr
