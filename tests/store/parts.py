@@ -157,3 +157,15 @@ def make_wal(path: Path) -> None:
     """A file that is in WAL mode already, as another SQLite may have left it."""
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA journal_mode=WAL").fetchone() == ("wal",)
+
+
+def content(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def overwrite(path: Path, content: bytes | bytearray) -> None:
+    path.write_bytes(content)
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir())

@@ -1,0 +1,262 @@
+"""Units of work share a transaction and nothing else; whoever was answered finds his rows after any accident."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+
+import aiosqlite
+import pytest
+
+from daemon.clock import SystemClock
+from daemon.errors import SchemaMismatch, StoreBusy, StoreError
+from daemon.memory import migrate
+from daemon.memory.database import Database, Transaction, open_database
+from tests.fakes import FakeClock
+from tests.store.parts import look, poke
+
+ACTS = "SELECT act FROM audit ORDER BY seq"
+
+
+def note(act: str) -> "Note":
+    return Note(act)
+
+
+class Note:
+    """A unit that stores a row, tells that it runs, and may wait or fail."""
+
+    def __init__(self, act: str, *, fail: Exception | None = None, hold: asyncio.Event | None = None) -> None:
+        self.act, self.fail, self.hold = act, fail, hold
+        self.ran = 0
+        self.started = asyncio.Event()
+
+    async def __call__(self, transaction: Transaction) -> str:
+        self.ran += 1
+        await transaction.run("INSERT INTO audit (actor, act, object, done_ms) VALUES ('t', :act, '', 0)", act=self.act)
+        self.started.set()
+        if self.hold is not None:
+            await self.hold.wait()
+        if self.fail is not None:
+            raise self.fail
+        return self.act
+
+
+async def acts(transaction: Transaction) -> list[str]:
+    return [row["act"] for row in await transaction.rows(ACTS)]
+
+
+@asynccontextmanager
+async def held_up(database: Database) -> AsyncIterator[None]:
+    """While inside, the writer is busy with one unit, so that all that come meanwhile form the next batch."""
+    go = asyncio.Event()
+    first = Note("first", hold=go)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(database.write(first))
+        await first.started.wait()
+        try:
+            yield
+        finally:
+            await asyncio.sleep(0)
+            go.set()
+
+
+async def test_units_that_wait_together_share_one_transaction(database: Database) -> None:
+    statements: list[str] = []
+    await database._writer.set_trace_callback(statements.append)
+    async with asyncio.TaskGroup() as group, held_up(database):
+        for number in range(20):
+            group.create_task(database.write(note(f"a{number}")))
+    await database._writer.set_trace_callback(lambda _: None)
+    assert statements.count("COMMIT") == 2
+
+
+FAULTS = {
+    "constraint": ("INSERT INTO audit (seq, actor) VALUES (1, :value)", None),
+    "too big": ("INSERT INTO audit (actor) VALUES (zeroblob(:value))", 2_000_000_000),
+    "wrong type": ("INSERT INTO audit (actor) VALUES (:value)", object()),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_failing_unit_undoes_itself_alone(database: Database, path: Path, fault: str) -> None:
+    async def faulty(transaction: Transaction) -> None:
+        await note("half done")(transaction)
+        sql, value = FAULTS[fault]
+        await transaction.run(sql, value=value)
+
+    answers: dict[str, object] = {}
+
+    async def ask(name: str, unit: object) -> None:
+        try:
+            answers[name] = await database.write(unit)  # type: ignore[arg-type]  # units of both kinds
+        except Exception as error:  # noqa: BLE001 - kept to be looked at
+            answers[name] = error
+
+    async with asyncio.TaskGroup() as group, held_up(database):
+        for name, unit in {"before": note("before"), "faulty": faulty, "after": note("after")}.items():
+            group.create_task(ask(name, unit))
+    assert (answers["before"], answers["after"]) == ("before", "after")
+    assert isinstance(answers["faulty"], sqlite3.Error)
+    assert look(path, ACTS) == [("first",), ("before",), ("after",)]
+
+
+async def test_a_caller_is_answered_only_after_the_commit(database: Database, path: Path) -> None:
+    seen: list[bool] = []
+
+    async def ask(number: int) -> None:
+        act = await database.write(note(f"a{number}"))
+        seen.append((act,) in look(path, ACTS))
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(50):
+            group.create_task(ask(number))
+    assert seen == [True] * 50
+
+
+async def test_nobody_is_answered_from_a_transaction_that_did_not_commit(database: Database, path: Path) -> None:
+    """Neither with a value nor with an error: a verdict may rest on what a neighbour wrote and lost."""
+
+    async def deferred_fault(transaction: Transaction) -> None:
+        await transaction.run("PRAGMA defer_foreign_keys=ON")
+        await transaction.run("INSERT INTO feedback VALUES ('nothing', 'U1', 'good', 0)")
+
+    answers: list[BaseException] = []
+
+    async def ask(unit: object) -> None:
+        try:
+            await database.write(unit)  # type: ignore[arg-type]  # units of both kinds
+        except (StoreError, LookupError) as error:
+            answers.append(error)
+
+    async with asyncio.TaskGroup() as group, held_up(database):
+        for unit in (note("a"), Note("b", fail=LookupError("seen too early")), deferred_fault):
+            group.create_task(ask(unit))
+    assert [type(answer) for answer in answers] == [StoreError] * 3
+    assert look(path, ACTS) == [("first",)]
+    assert await database.write(note("next")) == "next"
+
+
+async def test_a_unit_whose_caller_left_before_it_began_is_not_run(database: Database, path: Path) -> None:
+    unwanted = note("unwanted")
+    async with held_up(database):
+        task = asyncio.ensure_future(database.write(unwanted))
+        await asyncio.sleep(0)
+        task.cancel()
+    assert await database.write(note("next")) == "next"
+    assert unwanted.ran == 0
+    assert look(path, ACTS) == [("first",), ("next",)]
+
+
+async def test_a_caller_that_leaves_in_mid_unit_disturbs_nobody(database: Database, path: Path) -> None:
+    go = asyncio.Event()
+    slow = Note("slow", hold=go)
+    task = asyncio.ensure_future(database.write(slow))
+    await slow.started.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    go.set()
+    assert await database.write(note("next")) == "next"
+    assert look(path, ACTS) == [("slow",), ("next",)]
+
+
+async def test_patience_ends_for_each_caller_by_itself(either: Path) -> None:
+    async with open_database(either, SystemClock()) as database:
+        with closing(sqlite3.connect(either, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            async with asyncio.TaskGroup() as group:
+                patient = group.create_task(database.write(note("patient"), within=20.0))
+                with pytest.raises(StoreBusy, match="another process"):
+                    await database.write(note("hurried"), within=0.1)
+                assert not patient.done()
+                other.execute("COMMIT")
+        assert patient.result() == "patient"
+    assert look(either, ACTS) == [("patient",)]
+
+
+async def test_a_reader_waits_for_the_writer_of_a_rollback_journal_and_says_when_it_gave_up(path: Path) -> None:
+    async with open_database(path, SystemClock()) as database:
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            with pytest.raises(StoreBusy):
+                await database.read(acts, within=0.1)
+            other.execute("COMMIT")
+        assert await database.read(acts) == []
+
+
+async def test_a_read_sees_one_moment(either: Path) -> None:
+    async with open_database(either, SystemClock()) as database:
+        await database.write(note("before"))
+        looked, go = asyncio.Event(), asyncio.Event()
+
+        async def twice(transaction: Transaction) -> tuple[list[str], list[str]]:
+            first = await acts(transaction)
+            looked.set()
+            await go.wait()
+            return first, await acts(transaction)
+
+        async with asyncio.TaskGroup() as group:
+            reading = group.create_task(database.read(twice))
+            await looked.wait()
+            writing = group.create_task(database.write(note("meanwhile")))
+            if either.with_name("memory.db-wal").exists():
+                await writing  # a reader of a WAL is in nobody's way
+            go.set()
+        assert reading.result() == (["before"], ["before"])
+        assert await database.read(acts) == ["before", "meanwhile"]
+
+
+async def test_a_reader_cancelled_at_any_step_comes_back_without_a_snapshot(database: Database) -> None:
+    for turns in range(8):
+        task = asyncio.ensure_future(database.read(acts))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+        await database.write(note(f"a{turns}"))
+        for _ in range(2):  # both readers
+            assert len(await database.read(acts)) == turns + 1
+
+
+async def test_an_error_of_a_read_comes_in_our_terms(database: Database) -> None:
+    with pytest.raises(StoreError, match="no such table"):
+        await database.read(lambda transaction: transaction.rows("SELECT * FROM nowhere"))
+    with pytest.raises(StoreError, match="no such table"):
+        await database.write(lambda transaction: transaction.rows("SELECT * FROM nowhere"))
+
+
+async def test_a_newer_schema_met_in_mid_life_stops_all_writing(database: Database, path: Path) -> None:
+    await database.write(note("before"))
+    poke(path, f"PRAGMA user_version={migrate.SCHEMA + 1}")
+    with pytest.raises(SchemaMismatch, match=r"update the program|knows"):
+        await database.write(note("after"))
+    assert look(path, ACTS) == [("before",)]
+    assert await database.read(acts) == ["before"]
+
+
+async def test_what_waits_when_the_database_closes_is_committed_first(path: Path) -> None:
+    async with asyncio.TaskGroup() as group, open_database(path, FakeClock(auto=True)) as database:
+        waiting = [group.create_task(database.write(note(f"a{number}"))) for number in range(200)]
+        await asyncio.sleep(0)
+    assert [task.result() for task in waiting] == [f"a{number}" for number in range(200)]
+    assert look(path, "SELECT count(*) FROM audit") == [(200,)]
+    with pytest.raises(StoreError, match="closed"):
+        await database.write(note("too late"))
+
+
+async def test_a_writer_that_is_cut_off_answers_everybody(path: Path, clock: FakeClock) -> None:
+    async with open_database(path, clock) as opened, aiosqlite.connect(path, isolation_level=None) as connection:
+        database = Database(path, clock, connection, [])
+        writer = asyncio.ensure_future(database.run_writer())
+        hanging = Note("hanging", hold=asyncio.Event())
+        running = asyncio.ensure_future(database.write(hanging))
+        await hanging.started.wait()
+        queued = asyncio.ensure_future(database.write(note("queued")))
+        await asyncio.sleep(0)
+        writer.cancel()
+        await asyncio.wait([writer, running, queued])
+        assert isinstance(running.exception(), StoreBusy)
+        assert isinstance(queued.exception(), StoreError)
+        await connection.execute("ROLLBACK")
+        assert await opened.read(acts) == []

@@ -1,0 +1,176 @@
+"""What is opened, what is refused, and what stays in the file."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from daemon.clock import SystemClock
+from daemon.errors import SchemaMismatch, StoreBusy, StoreError, StoreFull
+from daemon.memory import migrate, sqlite
+from daemon.memory.database import open_database
+from tests.store.parts import content, files, look, make_wal, overwrite, poke
+from tests.store.test_database import acts, note
+
+
+async def test_a_foreign_file_is_refused_and_left_alone(path: Path) -> None:
+    poke(path, "CREATE TABLE theirs (it TEXT)")
+    before = content(path)
+    with pytest.raises(SchemaMismatch, match="another program"):
+        async with open_database(path, SystemClock()):
+            pass
+    assert content(path) == before
+
+
+@pytest.mark.parametrize("create", [True, False])
+async def test_a_newer_file_is_refused(path: Path, create: bool) -> None:
+    migrate.migrate(path)
+    poke(path, f"PRAGMA user_version={migrate.SCHEMA + 1}")
+    with pytest.raises(SchemaMismatch):
+        async with open_database(path, SystemClock(), create=create):
+            pass
+
+
+async def test_an_older_file_is_not_migrated_unless_asked(path: Path) -> None:
+    with pytest.raises(SchemaMismatch, match="needs"):
+        async with open_database(path, SystemClock(), create=False):
+            pass
+    assert files(path.parent) == []
+
+
+async def test_a_damaged_header_is_told_with_what_to_do(path: Path) -> None:
+    overwrite(path, b"not a database at all".ljust(8192, b"x"))
+    with pytest.raises(StoreError, match="damaged") as error:
+        async with open_database(path, SystemClock()):
+            pass
+    assert "restore" in error.value.hint
+
+
+async def test_a_damaged_page_is_told_by_reads_and_writes(path: Path) -> None:
+    migrate.migrate(path)
+    root = look(path, "SELECT rootpage FROM sqlite_schema WHERE name = 'audit'")[0][0]
+    assert isinstance(root, int)
+    damaged = bytearray(content(path))
+    damaged[(root - 1) * 4096 : root * 4096] = b"\xff" * 4096
+    overwrite(path, damaged)
+    async with open_database(path, SystemClock()) as database:
+        with pytest.raises(StoreError, match="damaged"):
+            await database.read(acts)
+        with pytest.raises(StoreError, match="damaged"):
+            await database.write(note("lost"))
+
+
+async def test_a_folder_in_the_place_of_the_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="can't be opened"):
+        async with open_database(tmp_path, SystemClock()):
+            pass
+
+
+async def test_a_path_through_a_file_is_told(tmp_path: Path) -> None:
+    overwrite(tmp_path / "file", b"")
+    with pytest.raises(StoreError, match="can't be made"):
+        async with open_database(tmp_path / "file" / "memory.db", SystemClock()):
+            pass
+
+
+async def test_deleted_words_leave_the_file(path: Path) -> None:
+    canary = "canary-" * 40
+    async with open_database(path, SystemClock()) as database:
+        for number in range(50):
+            await database.write(note(f"{number}{canary}"))
+        await database.write(lambda transaction: transaction.run("DELETE FROM audit"))
+    for file in files(path.parent):
+        assert b"canary-canary" not in content(file), file.name
+
+
+def test_the_test_for_deleted_words_can_fail(path: Path) -> None:
+    canary = "canary-" * 40
+    migrate.migrate(path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA secure_delete=OFF")
+        connection.execute("INSERT INTO audit (actor, act, object, done_ms) VALUES ('', ?, '', 0)", (canary,))
+        connection.commit()
+        connection.execute("DELETE FROM audit")
+    assert b"canary-canary" in content(path)
+
+
+def test_a_fresh_file_is_private_and_an_existing_one_keeps_its_mode(path: Path) -> None:
+    path.touch(mode=0o660)
+    path.chmod(0o660)
+    migrate.migrate(path)
+    assert path.stat().st_mode & 0o777 == 0o660
+    other = path.with_name("other.db")
+    migrate.migrate(other)
+    assert other.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    ("version", "safe"),
+    [
+        ((3, 40, 1), False),
+        ((3, 44, 5), False),
+        ((3, 44, 6), True),
+        ((3, 45, 0), False),
+        ((3, 50, 6), False),
+        ((3, 50, 7), True),
+        ((3, 51, 2), False),
+        ((3, 51, 3), True),
+        ((3, 53, 0), True),
+        ((4, 0, 0), True),
+    ],
+)
+def test_a_wal_is_trusted_only_to_libraries_without_the_reset_fault(version: tuple[int, int, int], safe: bool) -> None:
+    assert sqlite.wal_is_safe(version) is safe
+
+
+def test_a_fresh_file_gets_the_journal_that_its_library_can_be_trusted_with(path: Path) -> None:
+    migrate.migrate(path)
+    with closing(sqlite.connect(path)) as connection:
+        assert sqlite.journal_mode(connection) == ("wal" if sqlite.wal_is_safe() else "truncate")
+
+
+def test_an_existing_wal_file_is_never_switched(path: Path) -> None:
+    make_wal(path)
+    migrate.migrate(path)
+    with closing(sqlite.connect(path)) as connection:
+        assert sqlite.journal_mode(connection) == "wal"
+    assert look(path, "PRAGMA journal_mode") == [("wal",)]
+
+
+def test_every_connection_syncs_fully_and_checks_keys(path: Path) -> None:
+    migrate.migrate(path)
+    with closing(sqlite.connect(path)) as connection:
+        settings = {
+            name: connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("synchronous", "foreign_keys", "secure_delete", "trusted_schema", "fullfsync")
+        }
+    assert settings == {"synchronous": 2, "foreign_keys": 1, "secure_delete": 1, "trusted_schema": 0, "fullfsync": 1}
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "hint"),
+    [
+        (sqlite3.SQLITE_BUSY, StoreBusy, "soul status"),
+        (sqlite3.SQLITE_BUSY_SNAPSHOT, StoreBusy, "soul status"),
+        (sqlite3.SQLITE_LOCKED, StoreBusy, "soul status"),
+        (sqlite3.SQLITE_FULL, StoreFull, "free space"),
+        (sqlite3.SQLITE_CORRUPT, StoreError, "restore"),
+        (sqlite3.SQLITE_NOTADB, StoreError, "restore"),
+        (sqlite3.SQLITE_READONLY_DBMOVED, StoreError, "owner and mode"),
+        (sqlite3.SQLITE_CANTOPEN, StoreError, "owner and mode"),
+        (sqlite3.SQLITE_IOERR_FSYNC, StoreError, "soul db check"),
+    ],
+)
+def test_what_sqlite_says_is_said_with_what_to_do(code: int, kind: type[StoreError], hint: str) -> None:
+    error = sqlite3.OperationalError("it")
+    error.sqlite_errorcode = code
+    told = sqlite.translate(error)
+    assert type(told) is kind
+    assert hint in told.hint
+
+
+def test_a_read_only_connection_writes_nothing(path: Path) -> None:
+    migrate.migrate(path)
+    with closing(sqlite.connect(path, read_only=True)) as connection, pytest.raises(sqlite3.OperationalError):
+        connection.execute("DELETE FROM audit")
