@@ -75,6 +75,7 @@ class TerminalChannel:
             await asyncio.wait((reading, watching), return_when=asyncio.FIRST_COMPLETED)
             reading.cancel()
             watching.cancel()
+        self._screen.leave()
 
     async def _read(self, intake: Intake) -> None:
         async with aclosing(self._lines.read()) as lines:
@@ -221,6 +222,11 @@ class _Screen:
         """Ask for a line."""
         if self._interactive:
             self._print(_PROMPT)
+
+    def leave(self) -> None:
+        """End the line that the prompt began."""
+        if self._interactive:
+            self._print("\n")
 
     def think(self) -> None:
         """Show that an answer is being made."""

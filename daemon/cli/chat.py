@@ -2,6 +2,8 @@
 
 import asyncio
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, redirect_stderr
 
 import click
 
@@ -10,7 +12,7 @@ from daemon.channels.terminal import TerminalChannel, check_person
 from daemon.cli.opening import os_user, with_database
 from daemon.clock import SystemClock
 from daemon.config import Settings, load_settings
-from daemon.errors import ConfigError, SchemaMismatch
+from daemon.errors import ConfigError, SchemaMismatch, StoreError
 from daemon.memory.overview import Overview, survey
 
 
@@ -19,22 +21,40 @@ from daemon.memory.overview import Overview, survey
 def command(person: str | None) -> None:
     """Talk to the soul here in the terminal, until Ctrl-D.
 
-    In a pipe each line is answered before the next is read, and nothing but the replies is printed.
+    In a pipe each line is answered before the next is read, and nothing but the replies is printed. At a terminal the
+    log goes to `chat.log` beside the data, unless a log level is set.
     """
     settings = load_settings()
-    if "log_level" not in settings.model_fields_set:
-        settings = settings.model_copy(update={"log_level": "minimal"})
     name = check_person(person or os_user())
     _refuse_a_second(settings)
+    interactive = sys.stdin.isatty() and sys.stdout.isatty()
     channel = TerminalChannel(
         settings.name,
         name,
         SystemClock(),
         source=sys.stdin.fileno(),
         output=sys.stdout,
-        interactive=sys.stdin.isatty() and sys.stdout.isatty(),
+        interactive=interactive,
     )
-    asyncio.run(run_chat(settings, channel))
+    quiet = settings.model_fields_set.isdisjoint({"log_level", "debug"})
+    if quiet:
+        settings = settings.model_copy(update={"log_level": "minimal"})
+    with _log_beside_the_data(settings) if quiet and interactive and sys.stderr.isatty() else nullcontext():
+        asyncio.run(run_chat(settings, channel))
+
+
+@contextmanager
+def _log_beside_the_data(settings: Settings) -> Iterator[None]:
+    """Log lines go to `chat.log`, not between the lines of the talk."""
+    try:
+        settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        log = (settings.home / "chat.log").open("w", encoding="utf-8")
+    except OSError as error:
+        raise StoreError(
+            f"{settings.home} can't be written: {error.strerror}", hint="set SOUL_HOME to a writable folder"
+        ) from error
+    with log, redirect_stderr(log):
+        yield
 
 
 def _refuse_a_second(settings: Settings) -> None:

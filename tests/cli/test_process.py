@@ -103,6 +103,37 @@ def test_ctrl_c_ends_a_chat_without_a_word(home: Path) -> None:
     assert "Error" not in errors
 
 
+def read_until(terminal: int, end: bytes) -> bytes:
+    """What a terminal shows up to a mark."""
+    shown = b""
+    while end not in shown:
+        shown += os.read(terminal, 4096)
+    return shown
+
+
+def test_at_a_terminal_the_talk_is_not_mixed_with_the_log(home: Path) -> None:
+    ours, theirs = os.openpty()
+    running = subprocess.Popen(
+        [sys.executable, "-m", "daemon", "chat", "--as", "Ada"],
+        cwd=home,
+        env={"PYTHONPATH": str(REPOSITORY)},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    read_until(ours, b"> ")
+    os.write(ours, b"hello\n")
+    shown = read_until(ours, b"\n> ")
+    assert "… thinking\r\x1b[K".encode() in shown
+    assert "“hello”".encode() in shown
+    assert b"event=" not in shown
+    os.write(ours, b"\x04")  # end of input
+    assert running.wait(60) == 0
+    os.close(ours)
+    assert "event=" in (home / "chat.log").read_text(encoding="utf-8")
+
+
 def test_a_reader_that_leaves_early_is_no_fault(home: Path) -> None:
     stock(home / "memory.db")
     reading, writing = os.pipe()

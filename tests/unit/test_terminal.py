@@ -203,7 +203,7 @@ async def test_a_person_may_go_on_typing_and_one_reply_answers_all(interactive: 
         await interactive.channel.deliver(post("both", last.ts))
         interactive.end()
         await asyncio.wait_for(task, 10)
-    assert interactive.screen.getvalue() == "> … thinking\r\x1b[Kboth\n> "
+    assert interactive.screen.getvalue() == "> … thinking\r\x1b[Kboth\n> \n"
 
 
 async def test_a_ts_that_another_terminal_took_is_passed_over() -> None:
