@@ -1,0 +1,165 @@
+"""Work that goes on beside other work ends with it, and failures come out as themselves."""
+
+import asyncio
+
+import pytest
+
+from daemon.concurrency import alongside
+from daemon.errors import LostLease, StoreError
+
+
+class Work:
+    """A coroutine that tells what happened to it."""
+
+    def __init__(self) -> None:
+        self.started, self.ended = asyncio.Event(), asyncio.Event()
+        self.cancelled = False
+
+    async def forever(self) -> None:
+        self.started.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.cancelled = True
+            raise
+        finally:
+            self.ended.set()
+
+    async def fail(self, error: BaseException) -> None:
+        self.started.set()
+        raise error
+
+    async def fail_when_cancelled(self, error: Exception) -> None:
+        try:
+            await self.forever()
+        finally:
+            raise error
+
+
+async def test_work_is_cancelled_when_the_body_ends() -> None:
+    work, other = Work(), Work()
+    async with alongside(work.forever(), other.forever()):
+        await work.started.wait()
+    assert work.cancelled
+    assert other.cancelled
+
+
+async def test_work_that_returns_does_not_end_the_body() -> None:
+    async def soon() -> None:
+        await asyncio.sleep(0)
+
+    async with alongside(soon()):
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+
+async def test_no_work_at_all_is_fine() -> None:
+    async with alongside():
+        await asyncio.sleep(0)
+
+
+async def test_a_body_that_never_waits_ends_work_that_never_began() -> None:
+    work = Work()
+    async with alongside(work.forever()):
+        pass
+    assert not work.started.is_set()
+
+
+async def test_what_the_body_raises_comes_out_bare() -> None:
+    work, error = Work(), LookupError("body")
+
+    async def body() -> None:
+        async with alongside(work.forever()):
+            await work.started.wait()
+            raise error
+
+    with pytest.raises(LookupError) as raised:
+        await body()
+    assert raised.value is error
+    assert work.cancelled
+
+
+async def test_a_failure_beside_cuts_the_body_short_and_keeps_its_cause() -> None:
+    cause = OSError("disk")
+    error = StoreError("beside")
+    error.__cause__ = cause
+    other = Work()
+    body = Work()
+    with pytest.raises(StoreError) as raised:
+        async with alongside(Work().fail(error), other.forever()):
+            await body.forever()
+    assert raised.value is error
+    assert raised.value.__cause__ is cause
+    assert body.cancelled
+    assert other.cancelled or not other.started.is_set()
+
+
+async def test_failures_at_once_come_out_as_a_group() -> None:
+    with pytest.raises(ExceptionGroup) as raised:
+        async with alongside(Work().fail(LookupError("a")), Work().fail(ValueError("b"))):
+            await asyncio.Event().wait()
+    assert [str(error) for error in raised.value.exceptions] == ["a", "b"]
+
+
+async def test_the_failure_of_the_body_is_not_lost_when_work_fails_while_it_is_cancelled() -> None:
+    work = Work()
+
+    async def body() -> None:
+        async with alongside(work.fail_when_cancelled(OSError("cleanup"))):
+            await work.started.wait()
+            raise LookupError("body")
+
+    with pytest.raises(LookupError, match="body") as raised:
+        await body()
+    assert raised.value.__notes__ == ["meanwhile: OSError('cleanup')"]
+
+
+async def test_the_first_failure_wins_over_what_the_cut_body_makes_of_it() -> None:
+    with pytest.raises(LostLease, match="first"):
+        async with alongside(Work().fail(LostLease("first"))):
+            await Work().fail_when_cancelled(LookupError("second"))
+
+
+async def test_work_that_fails_on_its_way_out_is_told() -> None:
+    work = Work()
+    with pytest.raises(OSError, match="cleanup"):
+        async with alongside(work.fail_when_cancelled(OSError("cleanup"))):
+            await work.started.wait()
+
+
+async def test_a_cancelled_body_stays_cancelled_after_its_work_has_ended() -> None:
+    work = Work()
+
+    async def body() -> None:
+        async with alongside(work.forever()):
+            await asyncio.Event().wait()
+
+    task = asyncio.ensure_future(body())
+    await work.started.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert work.ended.is_set()
+
+
+async def test_a_deadline_around_it_is_a_timeout() -> None:
+    work = Work()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0), alongside(work.forever()):
+            await asyncio.Event().wait()
+
+
+async def test_a_deadline_inside_it_is_a_timeout_too() -> None:
+    with pytest.raises(TimeoutError):
+        async with alongside(Work().forever()), asyncio.timeout(0):
+            await asyncio.Event().wait()
+
+
+async def test_an_exit_asked_for_beside_comes_out_at_once() -> None:
+    class Leave(BaseException):
+        pass
+
+    with pytest.raises((Leave, BaseExceptionGroup)) as raised:
+        async with alongside(Work().fail(Leave())):
+            await asyncio.Event().wait()
+    assert isinstance(raised.value, Leave)

@@ -1,0 +1,231 @@
+"""Each post is sent once: looked up when in doubt, postponed when refused for now, reported when it can't be told."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from daemon.courier import Courier
+from daemon.errors import ChannelRefused, DeliveryUncertain, NotDelivered, StoreError
+from daemon.memory.database import open_database
+from daemon.memory.records import Delivery
+from daemon.ports import Channel, Found, Post
+from tests.fakes import FakeClock
+from tests.store.parts import LEASE, Events, Hands, effect, look, said
+from tests.unit.posts import PostOffice
+
+IN_DOUBT, STALE = 5.0, 3600.0
+
+
+class House:
+    """A courier, what it works with, and what became of its posts."""
+
+    def __init__(self, path: Path, hands: Hands, clock: FakeClock) -> None:
+        self.path, self.hands, self.clock = path, hands, clock
+        self.office, self.events = PostOffice(), Events()
+        channel: Channel = self.office
+        self.courier = Courier(
+            hands.outbox, channel, clock, self.events, in_doubt=IN_DOUBT, stale_after=STALE, lease=LEASE
+        )
+
+    async def reply(self, *, draft: str | None = None) -> Delivery:
+        """A committed reply, claimed; `draft`: `opened` or `lost`."""
+        await self.hands.inbox.accept(said())
+        claim = await self.hands.claim()
+        if draft is not None:
+            await self.hands.conversations.begin_draft(claim, reply_to="", recipient="U1", posted_after="1")
+        if draft == "opened":
+            await self.hands.conversations.draft_opened(claim, "7.0")
+        delivery = await self.hands.commits.commit(effect(claim, "hello"))
+        assert delivery is not None
+        return delivery
+
+    async def next(self, seconds: float) -> Delivery:
+        """The post as it is claimed again after a while."""
+        await self.clock.advance(seconds)
+        delivery = await self.hands.outbox.claim_next()
+        assert delivery is not None
+        return delivery
+
+    @property
+    def row(self) -> tuple[object, ...]:
+        return look(self.path, "SELECT state, platform_ts, reason FROM outbox")[0]
+
+    def waits(self) -> float:
+        """Seconds until the post is due again."""
+        (due,) = look(self.path, "SELECT not_before FROM outbox")[0]
+        assert isinstance(due, int)
+        return (due - self.clock.now_ms()) / 1000
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    clock, path = FakeClock(auto=True), tmp_path / "memory.db"
+    async with open_database(path, clock) as database:
+        yield House(path, Hands.of(database, clock), clock)
+
+
+async def test_a_post_is_sent_without_a_look_up(house: House) -> None:
+    assert await house.courier.deliver(await house.reply())
+    assert house.row == ("sent", "1.0", "")
+    assert house.office.looked_up == []
+    assert house.events.names == ["outbox.sent"]
+
+
+async def test_a_doubtful_post_that_is_found_is_not_sent_again(house: House) -> None:
+    await house.reply()
+    again = await house.next(LEASE + 1)
+    house.office.history[again.post.key] = Found("3.0", finished=True)
+    assert await house.courier.deliver(again)
+    assert house.row == ("sent", "3.0", "")
+    assert house.office.posted == []
+    assert house.events.names == ["outbox.found"]
+
+
+async def test_a_doubtful_post_that_is_absent_is_sent(house: House) -> None:
+    await house.reply()
+    assert await house.courier.deliver(await house.next(LEASE + 1))
+    assert len(house.office.looked_up) == len(house.office.posted) == 1
+
+
+async def test_a_draft_of_a_doubtful_post_is_finished(house: House) -> None:
+    await house.reply()
+    again = await house.next(LEASE + 1)
+    house.office.history[again.post.key] = Found("3.0", finished=False)
+    assert await house.courier.deliver(again)
+    assert [post.draft for post in house.office.posted] == ["3.0"]
+
+
+async def test_a_draft_that_is_known_is_finished_without_a_look_up(house: House) -> None:
+    assert await house.courier.deliver(await house.reply(draft="opened"))
+    assert [post.draft for post in house.office.posted] == ["7.0"]
+    assert house.office.looked_up == []
+
+
+@pytest.mark.parametrize("found", [Found("8.0", finished=False), None])
+async def test_a_lost_draft_is_looked_for_before_anything_is_posted(house: House, found: Found | None) -> None:
+    delivery = await house.reply(draft="lost")
+    if found is not None:
+        house.office.history[delivery.post.key] = found
+    assert await house.courier.deliver(delivery)
+    assert [post.drafting for post in house.office.looked_up] == [True]
+    sent = house.office.posted[0]
+    assert (sent.draft, sent.drafting) == (found.ts if found else None, False)
+
+
+async def test_a_response_that_was_lost_leaves_the_post_in_doubt(house: House) -> None:
+    house.office.answers = [DeliveryUncertain("connection reset")]
+    assert not await house.courier.deliver(await house.reply())
+    assert house.row == ("sending", None, "connection reset")
+    assert house.waits() == pytest.approx(IN_DOUBT, abs=0.1)
+    again = await house.next(IN_DOUBT + 1)
+    assert again.doubtful
+    assert await house.courier.deliver(again)
+    assert house.events.names == ["outbox.in_doubt", "outbox.sent"]
+
+
+async def test_the_platforms_own_pause_is_kept(house: House) -> None:
+    house.office.answers = [NotDelivered("ratelimited", retry_after=17.0)]
+    assert not await house.courier.deliver(await house.reply())
+    assert house.row == ("pending", None, "ratelimited")
+    assert house.waits() == pytest.approx(17, abs=0.1)
+    again = await house.next(18)
+    assert not again.doubtful
+    assert await house.courier.deliver(again)
+
+
+async def test_pauses_grow_up_to_a_minute_however_often_it_fails(house: House) -> None:
+    delivery = await house.reply(draft="opened")
+    pauses = []
+    for _ in range(9):
+        house.office.answers = [NotDelivered("no route")]
+        assert not await house.courier.deliver(delivery)
+        pauses.append(round(house.waits()))
+        delivery = await house.next(pauses[-1] + 1)
+    assert pauses == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+
+
+@pytest.mark.parametrize("doubtful", [True, False])
+async def test_ten_thousand_attempts_are_no_trouble(house: House, doubtful: bool) -> None:
+    delivery = await house.reply()
+    many = Delivery(delivery.post, delivery.gen, doubtful, delivery.created_ms, 10_000)
+    house.office.answers, house.office.lookups = [NotDelivered("no")], [DeliveryUncertain("no")]
+    assert not await house.courier.deliver(many)
+    assert house.waits() == pytest.approx(60, abs=0.1)
+
+
+async def test_a_refused_post_is_dead_with_its_reason(house: House) -> None:
+    house.office.answers = [ChannelRefused("the channel is archived", code="is_archived", hint="unarchive it")]
+    assert await house.courier.deliver(await house.reply())
+    assert house.row == ("dead", None, "the channel is archived")
+    assert house.events.told[-1][1]["hint"] == "unarchive it"
+
+
+async def test_a_post_too_old_to_be_sent_expires(house: House) -> None:
+    house.office.answers = [NotDelivered("down", retry_after=STALE)]
+    await house.courier.deliver(await house.reply())
+    assert await house.courier.deliver(await house.next(STALE + 1))
+    assert house.row == ("expired", None, "too old to be sent")
+    assert house.office.posted == []
+
+
+async def test_an_old_draft_is_finished_all_the_same(house: House) -> None:
+    house.office.answers = [NotDelivered("down", retry_after=STALE)]
+    await house.courier.deliver(await house.reply(draft="opened"))
+    assert await house.courier.deliver(await house.next(STALE + 1))
+    assert house.row == ("sent", "1.0", "")
+
+
+async def test_what_can_not_be_looked_up_is_tried_again_and_reported_in_the_end(house: House) -> None:
+    house.office.answers = [DeliveryUncertain("reset")]
+    await house.courier.deliver(await house.reply())
+    house.office.lookups = [DeliveryUncertain("history unreadable")] * 2
+    assert not await house.courier.deliver(await house.next(IN_DOUBT + 1))
+    assert house.row == ("sending", None, "history unreadable")
+    again = await house.next(STALE + 1)
+    assert again.doubtful
+    assert await house.courier.deliver(again)
+    assert house.row == ("unknown", None, "may or may not have been sent: history unreadable")
+    assert house.office.posted == []
+    assert house.events.names[-1] == "outbox.unknown"
+
+
+async def test_a_look_up_that_took_half_the_lease_sends_nothing(house: House) -> None:
+    class Slow(PostOffice):
+        async def find(self, post: Post) -> Found | None:
+            await house.clock.sleep(LEASE / 2 + 1)
+            return None
+
+    await house.reply()
+    slow = Slow()
+    courier = Courier(
+        house.hands.outbox, slow, house.clock, house.events, in_doubt=IN_DOUBT, stale_after=STALE, lease=LEASE
+    )
+    assert not await courier.deliver(await house.next(LEASE + 1))
+    assert slow.posted == []
+    assert house.row[0] == "pending"
+
+
+@pytest.mark.parametrize("trouble", ["sent", "uncertain", "refused", "unreadable"])
+async def test_a_post_taken_over_meanwhile_is_left_to_whoever_has_it(house: House, trouble: str) -> None:
+    await house.reply()
+    lost = await house.next(LEASE + 1)
+    await house.next(LEASE + 1)
+    before = look(house.path, "SELECT * FROM outbox")
+    match trouble:
+        case "uncertain":
+            house.office.answers = [DeliveryUncertain("reset")]
+        case "refused":
+            house.office.answers = [ChannelRefused("no", code="no")]
+        case "unreadable":
+            house.office.lookups = [DeliveryUncertain("no")]
+    assert not await house.courier.deliver(lost)
+    assert look(house.path, "SELECT * FROM outbox") == before
+    assert house.events.names == ["outbox.lost"]
+
+
+async def test_a_failing_store_is_for_the_caller_to_tell(house: House) -> None:
+    delivery = await house.reply()
+    await house.hands.database.write(lambda transaction: transaction.run("ALTER TABLE outbox RENAME TO elsewhere"))
+    with pytest.raises(StoreError):
+        await house.courier.deliver(delivery)

@@ -1,0 +1,329 @@
+"""Work keeps moving: nobody waits for a neighbour that hangs, fails or floods, and a drain ends what was begun."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from daemon.clock import SystemClock
+from daemon.concurrency import alongside
+from daemon.conversation import ConversationHandler
+from daemon.courier import Courier
+from daemon.dispatcher import POLL, Bell, Dispatcher
+from daemon.errors import LostLease, NotDelivered, StoreError
+from daemon.memory.jobs import Job
+from daemon.memory.records import Claim, Delivery
+from daemon.memory.store import Store, open_store
+from daemon.perception import ConversationKey
+from daemon.ports import Clock
+from tests.fakes import FakeClock
+from tests.store.parts import LEASE, SOUL, TEAM, Events, effect, look, said
+from tests.unit.posts import PostOffice
+
+
+class Parrot(ConversationHandler):
+    """Answers every claim with the words heard; conversations may be made to hang or fail."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.handled: list[Claim] = []
+        self.hang: dict[str, asyncio.Event] = {}
+        self.fail: dict[str, Exception] = {}
+        self.jobs: tuple[str, ...] = ()
+        self.running = self.most = 0
+        self._grew = asyncio.Event()
+
+    async def handle(self, claim: Claim) -> Delivery | None:
+        self.handled.append(claim)
+        self._grew.set()
+        self.running += 1
+        self.most = max(self.most, self.running)
+        try:
+            channel = claim.conversation.channel
+            if channel in self.hang:
+                await self.hang[channel].wait()
+            if channel in self.fail:
+                raise self.fail[channel]
+            words = [one.body for one in claim.heard]
+            return await self.store.commits.commit(effect(claim, *words, jobs=self.jobs))
+        finally:
+            self.running -= 1
+
+    async def until_handled(self, number: int) -> None:
+        while len(self.handled) < number:
+            self._grew.clear()
+            await self._grew.wait()
+
+
+@dataclass
+class House:
+    """A dispatcher and all it works with."""
+
+    path: Path
+    clock: Clock
+    store: Store
+    parrot: Parrot
+    office: PostOffice
+    bell: Bell
+    events: Events
+    dispatcher: Dispatcher
+    done: asyncio.Queue[Job] = field(default_factory=asyncio.Queue)
+
+    async def hear(self, *channels: str, ts: str = "1.0") -> None:
+        for channel in channels:
+            key = ConversationKey(SOUL, TEAM, channel)
+            await self.store.inbox.accept(said(ts, f"{channel} {ts}", conversation=key))
+
+    @property
+    def bodies(self) -> list[str]:
+        return [post.body for post in self.office.posted]
+
+
+@asynccontextmanager
+async def house(path: Path, clock: Clock, *, cycles: int = 4, office: PostOffice | None = None) -> AsyncIterator[House]:
+    bell, events, office = Bell(), Events(), office or PostOffice()
+    async with open_store(
+        path,
+        clock,
+        events,
+        soul=SOUL,
+        workspace=TEAM,
+        kind="test",
+        version="0",
+        lease=LEASE,
+        on_accepted=bell.ring,
+    ) as store:
+        parrot = Parrot(store)
+        courier = Courier(store.outbox, office, clock, events, in_doubt=1, stale_after=3600, lease=LEASE)
+        done: asyncio.Queue[Job] = asyncio.Queue()
+
+        async def do(job: Job) -> None:
+            await store.jobs.finish(job, ())
+            await done.put(job)
+
+        dispatcher = Dispatcher(store, parrot, courier, do, clock=clock, emit=events, max_cycles=cycles, bell=bell)
+        yield House(path, clock, store, parrot, office, bell, events, dispatcher, done)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+async def test_what_is_heard_is_answered_and_sent_without_waiting_for_the_clock(path: Path) -> None:
+    async with house(path, FakeClock()) as built, alongside(built.dispatcher.run()):
+        await built.hear("D1")
+        assert [post.body for post in await built.office.until_posted(1)] == ["D1 1.0"]
+
+
+async def test_the_parts_of_a_reply_go_out_in_order(path: Path) -> None:
+    async with house(path, FakeClock()) as built:
+        for number in range(1, 6):
+            await built.store.inbox.accept(said(f"{number}.0", f"part {number}"))
+        async with alongside(built.dispatcher.run()):
+            await built.office.until_posted(5)
+        assert built.bodies == [f"part {number}" for number in range(1, 6)]
+
+
+async def test_a_hanging_conversation_delays_no_other(path: Path) -> None:
+    async with house(path, FakeClock(), cycles=2) as built:
+        built.parrot.hang["D1"] = asyncio.Event()
+        await built.hear("D1")
+        async with alongside(built.dispatcher.run()):
+            await built.parrot.until_handled(1)
+            for number in range(2, 12):
+                await built.hear(f"D{number}")
+                await built.office.until_posted(number - 1)
+            assert built.dispatcher.active >= 1
+        assert "D1 1.0" not in built.bodies
+
+
+async def test_no_more_conversations_run_at_once_than_allowed(path: Path) -> None:
+    async with house(path, FakeClock(), cycles=3) as built:
+        channels = [f"D{number}" for number in range(12)]
+        built.parrot.hang = {channel: asyncio.Event() for channel in channels}
+        await built.hear(*channels)
+        async with alongside(built.dispatcher.run()):
+            await built.parrot.until_handled(3)
+            assert await built.store.inbox.heard_until(SOUL, TEAM) is None  # a round trip in which it could claim more
+            assert len(built.parrot.handled) == 3
+            for event in built.parrot.hang.values():
+                event.set()
+            await built.office.until_posted(12)
+        assert built.parrot.most == 3
+
+
+async def test_a_conversation_that_floods_starves_nobody(path: Path) -> None:
+    clock = FakeClock()
+    async with house(path, clock, cycles=1) as built:
+        flood = built.parrot.hang["D1"] = asyncio.Event()
+        await built.hear("D1")
+        async with alongside(built.dispatcher.run()):
+            await built.parrot.until_handled(1)
+            await built.hear("D2")
+            await clock.advance(0.001)
+            for number in range(2, 40):
+                await built.hear("D1", ts=f"{number}.0")
+            flood.set()
+            await built.parrot.until_handled(3)
+        assert [claim.conversation.channel for claim in built.parrot.handled[:3]] == ["D1", "D2", "D1"]
+        assert len(built.parrot.handled[2].heard) == 38  # a burst is one cycle
+
+
+async def test_a_failing_store_is_told_and_ends_nothing(path: Path) -> None:
+    clock = FakeClock()
+    async with house(path, clock) as built:
+        built.parrot.fail["D1"] = StoreError("disk trouble", hint="look")
+        await built.hear("D1", "D2")
+        async with alongside(built.dispatcher.run()):
+            await built.office.until_posted(1)
+            assert built.bodies == ["D2 1.0"]
+            await built.parrot.until_handled(2)
+            del built.parrot.fail["D1"]
+            while built.dispatcher.active:
+                await clock.sleepers()
+                await clock.advance(LEASE + 1)  # its lease runs out and it is claimed again
+            await built.office.until_posted(2)
+        assert ("store.failed", {"reason": "disk trouble", "hint": "look"}) in built.events.told
+
+
+async def test_a_store_that_can_not_be_asked_is_asked_again(path: Path) -> None:
+    clock = FakeClock()
+    async with house(path, clock) as built:
+        await built.hear("D1")
+        rename = "ALTER TABLE {} RENAME TO {}"
+        await built.store.database.write(lambda t: t.run(rename.format("conversations", "away")))
+        async with alongside(built.dispatcher.run()):
+            await clock.sleepers(3)
+            assert "store.failed" in built.events.names
+            await built.store.database.write(lambda t: t.run(rename.format("away", "conversations")))
+            await clock.advance(POLL)
+            await built.office.until_posted(1)
+
+
+async def test_a_fault_of_ours_in_a_piece_of_work_ends_the_dispatcher(path: Path) -> None:
+    async with house(path, FakeClock()) as built:
+        built.parrot.fail["D1"] = ZeroDivisionError("a bug")
+        await built.hear("D1")
+        with pytest.raises(ExceptionGroup) as raised:
+            await built.dispatcher.run()
+        assert raised.group_contains(ZeroDivisionError)
+
+
+async def test_a_postponed_post_is_sent_when_it_is_due(path: Path) -> None:
+    clock = FakeClock()
+    async with house(path, clock) as built:
+        built.office.answers = [NotDelivered("ratelimited", retry_after=30.0)]
+        await built.hear("D1")
+        async with alongside(built.dispatcher.run()):
+            while not built.office.posted:
+                await clock.sleepers(3)
+                await clock.advance(POLL)
+        assert 30 <= clock.monotonic() <= 30 + 3 * POLL
+        assert "outbox.postponed" in built.events.names
+
+
+async def test_jobs_are_done_after_the_reply(path: Path) -> None:
+    async with house(path, FakeClock()) as built:
+        built.parrot.jobs = ("summarizes",)
+        await built.hear("D1", "D2")
+        async with alongside(built.dispatcher.run()):
+            jobs = [await built.done.get() for _ in range(2)]
+        assert {job.conversation.channel for job in jobs} == {"D1", "D2"}
+
+
+async def test_work_that_another_process_left_is_found_by_polling(path: Path) -> None:
+    clock = FakeClock()
+    async with house(path, clock) as built, alongside(built.dispatcher.run()):
+        await clock.sleepers(3)
+        async with house(path, clock) as other:
+            await other.hear("D1")
+        await clock.advance(POLL)
+        await built.office.until_posted(1)
+
+
+async def test_a_drain_claims_nothing_more_and_waits_for_what_is_under_way(path: Path) -> None:
+    async with house(path, FakeClock(), cycles=1) as built:
+        held = built.parrot.hang["D1"] = asyncio.Event()
+        await built.hear("D1")
+        async with alongside(built.dispatcher.run()):
+            await built.parrot.until_handled(1)
+            await built.hear("D2")  # waits for the only slot
+            drained = asyncio.ensure_future(built.dispatcher.drain(60))
+            await built.store.inbox.heard_until(SOUL, TEAM)
+            assert not drained.done()
+            held.set()
+            assert await drained
+            assert built.dispatcher.active == 0
+        assert built.bodies == ["D1 1.0"]
+        assert look(path, "SELECT channel, state FROM inbox ORDER BY channel") == [("D1", "answered"), ("D2", "new")]
+
+
+async def test_a_drain_gives_up_in_the_end(path: Path) -> None:
+    async with house(path, FakeClock()) as built:
+        built.parrot.hang["D1"] = asyncio.Event()
+        await built.hear("D1")
+        async with alongside(built.dispatcher.run()):
+            await built.parrot.until_handled(1)
+            assert not await built.dispatcher.drain(0.01)
+            assert built.dispatcher.active == 1
+
+
+async def test_an_idle_dispatcher_drains_at_once_and_does_not_spin(path: Path) -> None:
+    clock = FakeClock()
+    async with house(path, clock) as built:
+        async with alongside(built.dispatcher.run()):
+            await clock.sleepers(3)
+            assert await built.dispatcher.drain(5)
+            await built.hear("D1")
+            await clock.sleepers(3)
+            assert set(clock.slept[-3:]) == {POLL}  # what is due now is not looked at every few milliseconds
+        assert built.parrot.handled == []
+
+
+async def test_two_dispatchers_on_one_file_answer_everything_once(path: Path) -> None:
+    office = PostOffice()
+    async with AsyncExitStack() as stack:
+        first, second = [await stack.enter_async_context(house(path, SystemClock(), office=office)) for _ in range(2)]
+        async with alongside(first.dispatcher.run(), second.dispatcher.run()):
+            for number in range(40):
+                await (first, second)[number % 2].hear(f"D{number % 10}", ts=f"{number}.0")
+                second.bell.ring()
+                first.bell.ring()
+            await office.until_posted(40)
+            assert await first.dispatcher.drain(10)
+            assert await second.dispatcher.drain(10)
+        assert len({post.key for post in office.posted}) == len(office.posted) == 40
+        order: dict[str, list[float]] = {}
+        for post in office.posted:
+            channel, ts = post.body.split()
+            order.setdefault(channel, []).append(float(ts))
+        assert all(times == sorted(times) for times in order.values())
+        assert first.parrot.handled
+        assert second.parrot.handled
+
+
+async def test_a_conversation_lost_to_another_daemon_is_no_trouble(path: Path) -> None:
+    clock = FakeClock()
+    async with house(path, clock) as built:
+        built.parrot.fail["D1"] = LostLease("taken over")
+        await built.hear("D1", "D2")
+        async with alongside(built.dispatcher.run()):
+            await built.office.until_posted(1)
+        assert built.bodies == ["D2 1.0"]
+
+
+async def test_a_bell_rung_before_anybody_waits_is_heard() -> None:
+    bell, clock = Bell(), FakeClock()
+    bell.ring()
+    await bell.wait(clock, 10)
+    assert clock.monotonic() == 0
+
+
+async def test_a_bell_wakes_a_waiter_after_a_while() -> None:
+    bell, clock = Bell(), FakeClock(auto=True)
+    await bell.wait(clock, 10)
+    assert clock.monotonic() == 10
