@@ -24,6 +24,10 @@ def command(person: str | None) -> None:
     In a pipe each line is answered before the next is read, and nothing but the replies is printed. At a terminal the
     log goes to `chat.log` beside the data, unless a log level is set.
     """
+    if sys.stdin is None or sys.stdin.closed:
+        raise ConfigError(
+            "there is no input to read", hint="call it at a terminal, or in a pipe: echo hello | soul chat"
+        )
     settings = load_settings()
     name = check_person(person or os_user())
     _refuse_a_second(settings)

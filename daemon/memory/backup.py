@@ -178,10 +178,14 @@ def _make_one(path: Path, directory: Path, clock: Clock, stop: threading.Event) 
         ) from error
 
 
-def _seconds_until_due(directory: Path, now_ms: int) -> float:
+def newest_copy(directory: Path, now_ms: int) -> int | None:
+    """When the newest copy in a folder was made, in milliseconds; None when there is none, or none from the past."""
     names = [path.name for path in directory.iterdir()] if directory.is_dir() else []
-    newest = max((moment for name in names if (moment := made_at(name)) is not None and moment <= now_ms), default=0)
-    return max(0.0, (newest + _QUARTER_MS - now_ms) / 1000)
+    return max((moment for name in names if (moment := made_at(name)) is not None and moment <= now_ms), default=None)
+
+
+def _seconds_until_due(directory: Path, now_ms: int) -> float:
+    return max(0.0, ((newest_copy(directory, now_ms) or 0) + _QUARTER_MS - now_ms) / 1000)
 
 
 def _newest_of_each(made: dict[Path, int], slot: Callable[[int], int], *, since: int) -> Iterable[Path]:

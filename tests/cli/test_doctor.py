@@ -20,6 +20,7 @@ from daemon.cli.checks.slack import scopes
 from daemon.cli.doctor import examine
 from daemon.clock import SystemClock
 from daemon.config import load_settings
+from daemon.memory.backup import name_at
 from daemon.memory.overview import Library
 from daemon.workspace.server import SCOPES, WorkspaceServer
 from tests.cli.conftest import call
@@ -131,6 +132,15 @@ def test_stuck_rows_are_told_with_the_command_that_lists_them(path: Path) -> Non
         connection.execute("DELETE FROM inbox")
         connection.execute("DELETE FROM outbox")
     assert only("stuck").verdict is Verdict.OK
+
+
+def test_the_age_of_the_newest_backup_is_told(path: Path, home: Path) -> None:
+    assert only("backups").verdict is Verdict.SKIP
+    (home / "backups").mkdir()
+    (home / "backups" / name_at(NOW)).touch()
+    assert only("backups").verdict is Verdict.WARN
+    assert call("db", "backup").exit_code == 0
+    assert only("backups").verdict is Verdict.OK
 
 
 def test_a_file_of_another_schema_fails(path: Path) -> None:

@@ -74,6 +74,20 @@ def test_an_empty_pipe_ends_well(home: Path) -> None:
     assert (told.returncode, told.stdout) == (0, "")
 
 
+def test_a_chat_without_any_input_says_so(home: Path) -> None:
+    told = subprocess.run(
+        ["/bin/sh", "-c", '"$0" -m daemon chat <&-', sys.executable],
+        cwd=home,
+        env={"PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert told.returncode == 78
+    assert told.stderr.splitlines()[0] == "there is no input to read"
+
+
 def test_words_that_no_terminal_can_show_do_not_stop_it(home: Path) -> None:
     told = soul("chat", "--as", "Ada", cwd=home, given="日本 \x1b[31m\n", PYTHONIOENCODING="ascii")
     assert told.returncode == 0, told.stderr

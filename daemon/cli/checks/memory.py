@@ -1,13 +1,17 @@
 """memory.db: the library, the file, who is alive on it, and what got stuck in it."""
 
+from pathlib import Path
+
 from daemon.cli.checks.finding import Finding, fail, ok, skip, warn
 from daemon.cli.opening import with_database
 from daemon.cli.output import age
 from daemon.config import Settings
 from daemon.errors import StoreError
+from daemon.memory.backup import folder_beside, newest_copy
 from daemon.memory.overview import Library, LiveDaemon, Overview, inspect, library, survey
 from daemon.ports import Clock
 
+_OLD_MS = 24 * 3600 * 1000
 _FAULT = "the WAL-reset fault, which can damage a file in WAL mode"
 
 
@@ -26,7 +30,8 @@ def memory(settings: Settings, clock: Clock) -> list[Finding]:
         return [*findings, *(fail("database", fault, fix) for fault in found.faults)]
     now = clock.now_ms()
     seen: Overview = with_database(settings, lambda database: survey(database, now, now))
-    return [*findings, ok("database", f"{path}, schema {found.schema}"), *daemons(seen.daemons, now), *stuck(seen)]
+    findings += [ok("database", f"{path}, schema {found.schema}"), backups(folder_beside(path), now)]
+    return [*findings, *daemons(seen.daemons, now), *stuck(seen)]
 
 
 def sqlite_library(found: Library, journal: str) -> Finding:
@@ -38,6 +43,17 @@ def sqlite_library(found: Library, journal: str) -> Finding:
         fix = "stop every daemon, run sqlite3 memory.db 'PRAGMA journal_mode=DELETE', or use SQLite 3.51.3 or later"
         return fail("sqlite", f"SQLite {found.version} has {_FAULT}, and the journal in force is wal", fix)
     return ok("sqlite", f"SQLite {found.version} has {_FAULT}; a rollback journal is used instead{in_force}")
+
+
+def backups(folder: Path, now_ms: int) -> Finding:
+    """How old the newest copy is."""
+    newest = newest_copy(folder, now_ms)
+    if newest is None:
+        return skip("backups", "none yet; a running daemon makes one every quarter of an hour")
+    found = f"the newest is {age(now_ms, newest)} old, in {folder}"
+    if now_ms - newest > _OLD_MS:
+        return warn("backups", found, "soul db backup; a running daemon makes them by itself, else see its log")
+    return ok("backups", found)
 
 
 def daemons(seen: tuple[LiveDaemon, ...], now_ms: int) -> list[Finding]:
