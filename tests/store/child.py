@@ -1,0 +1,369 @@
+"""Processes that work on memory.db and come to harm: `python -m tests.store.child DEED PATH [ARGUMENT …]` prints JSON.
+
+The process that is started holds no handle on the file; those that do are forked from it, because a start of Python
+takes longer than all that a test wants to see.
+"""
+
+import asyncio
+import ctypes
+import errno
+import json
+import os
+import random
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import alembic.command
+import alembic.config
+import sqlalchemy
+
+from daemon.clock import SystemClock
+from daemon.errors import StoreError
+from daemon.memory import migrate
+from daemon.memory.database import Database, Transaction, open_database
+from daemon.memory.store import open_store
+from tests.store.parts import SOUL, TEAM, Events, content, effect, look, said
+
+Json = dict[str, Any]
+_LOADED = (alembic.command, alembic.config, sqlalchemy)  # before any fork, so that a migration starts at once
+
+
+async def write(database: Database, name: str, *, size: int = 50) -> None:
+    """Store a row called `name`; when this returns it is promised."""
+
+    async def unit(transaction: Transaction) -> None:
+        await transaction.run(
+            "INSERT INTO audit (actor, act, object, done_ms) VALUES ('child', :name, :filling, 0)",
+            name=name,
+            filling="x" * size,
+        )
+
+    await database.write(unit)
+
+
+def found(path: Path) -> set[str]:
+    return {str(act) for (act,) in look(path, "SELECT act FROM audit")}
+
+
+def integrity(path: Path) -> str:
+    return str(look(path, "PRAGMA integrity_check")[0][0])
+
+
+def forked(work: Callable[[int], Coroutine[object, object, None]]) -> tuple[int, int]:
+    """Run work in a child that tells what it acknowledges through a pipe; returns its pid and the pipe."""
+    reading, writing = os.pipe()
+    if pid := os.fork():
+        os.close(writing)
+        return pid, reading
+    os.close(reading)
+    try:
+        asyncio.run(work(writing))
+    except BaseException as error:  # noqa: BLE001 - a child must end here, whatever happened
+        os.write(2, f"{type(error).__name__}: {error}\n".encode())
+        os._exit(1)
+    os._exit(0)
+
+
+def drained(pipe: int) -> list[str]:
+    with open(pipe, encoding="utf-8") as lines:
+        return lines.read().splitlines()
+
+
+def tell(pipe: int, name: str) -> None:
+    os.write(pipe, f"{name}\n".encode())
+
+
+def kills(path: Path, times: int, *, lie: bool = False) -> Json:
+    """Kill a writing process again and again; with `lie` it acknowledges before the commit."""
+    promised: set[str] = set()
+    dice = random.Random(20261121)
+    for round_ in range(times):
+
+        async def work(pipe: int, round_: int = round_) -> None:
+            async with open_database(path, SystemClock()) as database, asyncio.TaskGroup() as group:
+                for task in range(4):
+                    group.create_task(forever(database, pipe, f"{round_}-{task}"))
+
+        async def forever(database: Database, pipe: int, name: str) -> None:
+            for number in range(100_000):
+                if lie:
+                    tell(pipe, f"{name}-{number}")
+                await write(database, f"{name}-{number}", size=dice.choice((10, 3000)))
+                if not lie:
+                    tell(pipe, f"{name}-{number}")
+
+        pid, pipe = forked(work)
+        first = os.read(pipe, 1)
+        time.sleep(dice.uniform(0, 0.02))
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        promised |= set((first.decode() + "\n".join(drained(pipe))).splitlines())
+    there = found(path)
+    return {"promised": len(promised), "lost": len(promised - there), "integrity": integrity(path)}
+
+
+def contend(path: Path, writers: int, each: int) -> Json:
+    """Processes that write and read as fast as they can; every error would reach the pipe."""
+    migrate.migrate(path)
+
+    async def work(pipe: int) -> None:
+        async with open_database(path, SystemClock()) as database:
+            for number in range(each):
+                began = time.perf_counter()
+                try:
+                    await write(database, f"{os.getpid()}-{number}")
+                    await database.read(lambda transaction: transaction.rows("SELECT count(*) FROM audit"))
+                    tell(pipe, str((time.perf_counter() - began) * 1000))
+                except StoreError as error:
+                    tell(pipe, f"error {error.message}")
+
+    children = [forked(work) for _ in range(writers)]
+    told = [line for _, pipe in children for line in drained(pipe)]
+    for pid, _ in children:
+        os.waitpid(pid, 0)
+    times = sorted(float(line) for line in told if not line.startswith("error"))
+    return {
+        "errors": [line for line in told if line.startswith("error")],
+        "rows": len(found(path)),
+        "p99_ms": round(times[int(len(times) * 0.99) - 1]),
+        "max_ms": round(times[-1]),
+        "integrity": integrity(path),
+    }
+
+
+def opening(path: Path, processes: int) -> Json:
+    """Processes that start at the same moment on a file that isn't there yet, and write at once."""
+
+    async def work(pipe: int) -> None:
+        async with open_database(path, SystemClock()) as database:
+            await write(database, str(os.getpid()))
+            tell(pipe, str(os.getpid()))
+
+    children = [forked(work) for _ in range(processes)]
+    promised = {line for _, pipe in children for line in drained(pipe)}
+    exits = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid, _ in children]
+    return {"exits": exits, "lost": len(promised - found(path)), "promised": len(promised)}
+
+
+def full(path: Path) -> Json:
+    """No file may grow beyond a limit, as on a full disk; then there is room again."""
+
+    async def work(pipe: int) -> None:
+        async with open_database(path, SystemClock()) as database:
+            hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+            resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, hard))
+            errors = 0
+            for number in range(400):
+                try:
+                    await write(database, f"{number}", size=2000)
+                    tell(pipe, f"{number}")
+                except StoreError:
+                    errors += 1
+            resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+            await write(database, "again", size=2000)
+            tell(pipe, "again")
+            tell(pipe, f"errors {errors}")
+
+    pid, pipe = forked(work)
+    told = drained(pipe)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    promised = {line for line in told if not line.startswith("errors")}
+    there = found(path)
+    return {
+        "exit": status,
+        "errors": int(told[-1].split()[1]) if told else 0,
+        "again": "again" in promised,
+        "promised": len(promised),
+        "lost": len(promised - there),
+        "unpromised": len(there - promised),
+        "integrity": integrity(path),
+    }
+
+
+async def _life(path: Path) -> None:
+    """A daemon's life with memory.db: everything that it does with the file."""
+    clock = SystemClock()
+    async with open_store(
+        path, clock, Events(), soul=SOUL, workspace=TEAM, kind="test", version="0", lease=5, on_accepted=lambda: None
+    ) as store:
+        await store.presence.release_the_dead(1)
+        await store.presence.beat("connected", {})
+        await store.inbox.accept(said())
+        claim = await store.conversations.claim_next()
+        assert claim is not None
+        delivery = await store.commits.commit(effect(claim, "hello", jobs=("summarizes",)))
+        assert delivery is not None
+        await store.outbox.sent(delivery, "2.0")
+        await store.turns.transcript(claim.conversation, 9)
+        await store.presence.leave()
+
+
+def opens(path: Path, *, plainly: bool) -> Json:
+    """Every file call on the live file that isn't SQLite's own, as Python's audit hooks see them."""
+    seen: list[str] = []
+
+    def hook(event: str, arguments: tuple[object, ...]) -> None:
+        if event in {"open", "os.truncate", "shutil.copyfile"} and path.name in str(arguments[0]):
+            seen.append(event)
+
+    sys.addaudithook(hook)
+    asyncio.run(_life(path))
+    if plainly:
+        path.read_bytes()
+    return {"opens": seen}
+
+
+def locks(path: Path) -> Json:
+    """Locks on the live file before and after it is looked at by other means, while a unit of work holds them."""
+
+    def held() -> int:
+        inode = f":{path.stat().st_ino} "
+        return sum(inode in line for line in Path("/proc/locks").read_text(encoding="ascii").splitlines())
+
+    async def work() -> Json:
+        async with open_database(path, SystemClock()) as database:
+
+            async def unit(transaction: Transaction) -> Json:
+                before = held()
+                migrate.version_of(path)
+                after = held()
+                content(path)
+                return {"before": before, "after_our_look": after, "after_a_plain_look": held()}
+
+            return await database.write(unit)
+
+    return asyncio.run(work())
+
+
+class Disk:
+    """The knobs of the failing disk, which stands before the C library (`failing_disk.c`)."""
+
+    def __init__(self, shim: str) -> None:
+        library = ctypes.CDLL(shim)
+        self.calls = ctypes.c_long.in_dll(library, "calls")
+        self.syncs = ctypes.c_long.in_dll(library, "syncs")
+        self.fail_at = ctypes.c_long.in_dll(library, "fail_at")
+        self.kill_at = ctypes.c_long.in_dll(library, "kill_at")
+        self.errno = ctypes.c_int.in_dll(library, "fail_errno")
+
+
+def faults(path: Path, shim: str, *, lie: bool = False, rows: int = 3) -> Json:
+    """Fail each single write, sync and truncation in turn, with each error; with `lie` acknowledge all the same."""
+    disk, promised = Disk(shim), set[str]()
+    migrate.migrate(path)
+    refused: set[str] = set()
+    points = 1
+    for code in (errno.EIO, errno.ENOSPC):
+        point = 0
+        while point <= points:
+
+            async def work(pipe: int, code: int = code, point: int = point) -> None:
+                async with open_database(path, SystemClock()) as database:
+                    disk.errno.value, disk.calls.value, disk.fail_at.value = code, 0, point
+                    for number in range(rows):
+                        name = f"{code}-{point}-{number}"
+                        try:
+                            await write(database, name, size=5000)
+                        except StoreError:
+                            if not lie:
+                                tell(pipe, f"refused {name}")
+                                continue
+                        tell(pipe, name)
+                    tell(pipe, f"calls {disk.calls.value}")
+                    disk.fail_at.value = 0
+                    await write(database, f"{code}-{point}-after")
+                    tell(pipe, f"{code}-{point}-after")
+
+            pid, pipe = forked(work)
+            told = drained(pipe)
+            assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, (code, point, told)
+            if point == 0:
+                points = next(int(line.split()[1]) for line in told if line.startswith("calls"))
+            refused |= {line.split()[1] for line in told if line.startswith("refused")}
+            promised |= {line for line in told if " " not in line}
+            point += 1
+    there = found(path)
+    return {
+        "points": points,
+        "promised": len(promised),
+        "lost": len(promised - there),
+        "refused": len(refused),
+        "refused_but_there": len(refused & there),
+        "integrity": integrity(path),
+    }
+
+
+def syncs(path: Path, shim: str, *, careless: bool) -> Json:
+    """How many acknowledgements came without a sync of the file before them."""
+    disk = Disk(shim)
+    without = 0
+
+    async def work() -> None:
+        nonlocal without
+        async with open_database(path, SystemClock()) as database:
+            if careless:
+                await database._writer.execute("PRAGMA synchronous=OFF")
+            for number in range(50):
+                before = disk.syncs.value
+                await write(database, str(number))
+                without += disk.syncs.value == before
+
+    asyncio.run(work())
+    return {"acks": 50, "without_sync": without}
+
+
+def migrations(path: Path, shim: str, points: int) -> Json:
+    """Kill the first migration at up to so many of its calls to the disk; the next start must bring it to its end."""
+    disk = Disk(shim)
+
+    async def work(pipe: int) -> None:
+        migrate.migrate(path)
+        tell(pipe, str(disk.calls.value))
+
+    def attempt(at: int) -> list[str]:
+        for file in path.parent.iterdir():
+            file.unlink()
+        disk.calls.value, disk.kill_at.value = 0, at
+        pid, pipe = forked(work)
+        told = drained(pipe)
+        os.waitpid(pid, 0)
+        return told
+
+    total = int(attempt(0)[0])
+    whole = look(path, "SELECT name, sql FROM sqlite_schema ORDER BY name")
+    killed = repaired = 0
+    for at in random.Random(7).sample(range(1, total + 1), min(points, total)):
+        killed += not attempt(at)
+        disk.kill_at.value = 0
+        pid, pipe = forked(work)  # in a process of its own, as a restart would
+        drained(pipe)
+        os.waitpid(pid, 0)
+        same = look(path, "SELECT name, sql FROM sqlite_schema ORDER BY name") == whole
+        repaired += same and integrity(path) == "ok" and migrate.version_of(path) == migrate.SCHEMA
+    return {"calls": total, "killed": killed, "repaired": repaired}
+
+
+def main() -> None:
+    """Do the deed that is named."""
+    deed, path, arguments = sys.argv[1], Path(sys.argv[2]), sys.argv[3:]
+    deeds: dict[str, Callable[[], Json]] = {
+        "kills": lambda: kills(path, int(arguments[0]), lie="lie" in arguments),
+        "contend": lambda: contend(path, int(arguments[0]), int(arguments[1])),
+        "opening": lambda: opening(path, int(arguments[0])),
+        "full": lambda: full(path),
+        "opens": lambda: opens(path, plainly="plainly" in arguments),
+        "locks": lambda: locks(path),
+        "faults": lambda: faults(path, arguments[0], lie="lie" in arguments),
+        "syncs": lambda: syncs(path, arguments[0], careless="careless" in arguments),
+        "migrations": lambda: migrations(path, arguments[0], int(arguments[1])),
+    }
+    sys.stdout.write(json.dumps(deeds[deed]()))
+
+
+if __name__ == "__main__":
+    main()
