@@ -1,0 +1,71 @@
+"""The command: `python -m bench [FIGURE …]`, a table on stdout, exit code 1 when a target is missed."""
+
+import argparse
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final
+
+from bench.host import described
+from bench.plan import FIGURES, Bench
+from bench.report import Row, table
+from daemon.clock import SystemClock
+
+_LONGEST: Final = 300.0  # seconds that one figure may take
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure what was asked for; 0: all targets reached, 1: some missed, 2: something could not be measured."""
+    options = _parser().parse_args(arguments)
+    if unknown := set(options.figures) - set(FIGURES):
+        sys.stderr.write(f"no such figure: {', '.join(sorted(unknown))}; there are {', '.join(FIGURES)}\n")
+        return 2
+    rows, failures = asyncio.run(_measure(options.figures or list(FIGURES), quick=options.quick))
+    host = described()
+    if options.json:
+        report = {"host": host, "quick": options.quick, "rows": [row.as_json() for row in rows], "failed": failures}
+        sys.stdout.write(json.dumps(report, indent=2) + "\n")
+    else:
+        told = ", ".join(f"{name} {value}" for name, value in host.items())
+        sys.stdout.write(f"{told}{', quick' if options.quick else ''}\n\n{table(rows)}\n")
+    for name, reason in failures.items():
+        sys.stderr.write(f"{name} could not be measured: {reason}\n")
+    return 2 if failures else int(any(row.passed is False for row in rows))
+
+
+def _parser() -> argparse.ArgumentParser:
+    known = "; ".join(f"{name}: {meaning}" for name, meaning in FIGURES.items())
+    parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__, epilog=f"Figures: {known}.")
+    parser.add_argument("figures", nargs="*", metavar="FIGURE", help="only these figures")
+    parser.add_argument("--quick", action="store_true", help="smaller numbers of everything: a first impression")
+    parser.add_argument("--json", action="store_true", help="JSON on stdout instead of the table")
+    return parser
+
+
+async def _measure(names: Sequence[str], *, quick: bool) -> tuple[list[Row], dict[str, str]]:
+    """Every figure within its time, one after the other; a signal ends the one under way and all after it."""
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    clock, rows, failures = SystemClock(), list[Row](), dict[str, str]()
+    for name in names:
+        began = clock.monotonic()
+        try:
+            async with asyncio.timeout(_LONGEST):
+                rows += await import_module(f"bench.figures.{name}").measure(Bench(quick, _tell))
+        except Exception as error:  # noqa: BLE001  # one figure's failure leaves the others measured
+            failures[name] = f"{type(error).__name__}: {error}"
+        _tell(f"{name}: {clock.monotonic() - began:.0f} s")
+    return rows, failures
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

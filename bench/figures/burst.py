@@ -1,0 +1,52 @@
+"""Five hundred mentions in the same moment, each a conversation of its own; memory before and after."""
+
+import asyncio
+
+from bench.plan import Bench
+from bench.report import Row
+from bench.stage import PEOPLE, Bot, Json, Stage, stage, times_answered
+
+_AT_ONCE = 32
+_WITHIN = 90.0
+
+
+async def measure(bench: Bench) -> list[Row]:
+    """Replies a second from the first event to the last reply, and how many were never answered."""
+    seen = {bot: await _burst(bot, bench.size(500, 100)) for bot in Bot}
+    (rate, lost, rest, after), (echo_rate, echo_lost, echo_rest, echo_after) = seen[Bot.OURS], seen[Bot.ECHO]
+    return [
+        Row("mentions at once", "replies/s", rate, echo_rate, at_least=40),
+        Row("mentions at once, unanswered", "", lost, echo_lost, at_most=0),
+        Row("resident memory at rest", "MiB", rest, echo_rest, at_most=120),
+        Row("resident memory after the mentions", "MiB", after, echo_after, at_most=160),
+    ]
+
+
+async def _burst(bot: Bot, size: int) -> tuple[float, int, float, float]:
+    async with stage(bot) as set_up:
+        await set_up.start()
+        await set_up.quiet()
+        rest = set_up.memory
+        messages = await speak_at_once(set_up, size)
+        await set_up.answered(messages, _WITHIN)
+        await set_up.quiet()
+        counts = times_answered(messages, await set_up.replies(["general"]))
+        began = min(float(message["ts"]) for message in messages)
+        taken = max(set_up.answers.values(), default=began) - began
+        answered = sum(count > 0 for count in counts)
+        return answered / taken if taken else 0.0, counts.count(0), rest, set_up.memory
+
+
+async def speak_at_once(set_up: Stage, size: int) -> list[Json]:
+    """Many mentions as fast as the workspace takes them."""
+    messages: list[Json] = []
+    slots = asyncio.Semaphore(_AT_ONCE)
+
+    async def speak(person: str) -> None:
+        async with slots:
+            messages.append(await set_up.say(person, "general", f"@soul {set_up.marked()}"))
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(size):
+            group.create_task(speak(PEOPLE[number % len(PEOPLE)]))
+    return messages

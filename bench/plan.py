@@ -1,0 +1,38 @@
+"""Which figures there are, and what a measurement is given."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+# The name of each figure, which is also its module in `bench.figures`, and what it tells.
+FIGURES: Final = MappingProxyType(
+    {
+        "startup": "seconds until the socket is up",
+        "latency": "a DM beyond the model",
+        "streaming": "what is added before the prompt and before the first visible words",
+        "burst": "500 mentions at once, and memory before and after",
+        "throughput": "full durable cycles a second",
+        "order": "quick messages in a thread",
+        "redelivery": "the same event again",
+        "kills": "messages under kill -9",
+        "downtime": "messages sent while down",
+        "prompts": "prompt tokens over a hundred turns",
+        "silence": "a minute without a word",
+        "long_answer": "an answer of 30,000 characters",
+        "discretion": "private thoughts and mass mentions",
+        "acknowledgement": "acknowledgements while others write and the model hangs",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """`quick` asks for smaller numbers of everything; `tell` takes a line on how it goes."""
+
+    quick: bool
+    tell: Callable[[str], None]
+
+    def size(self, full: int, quick: int) -> int:
+        """How many of something."""
+        return quick if self.quick else full

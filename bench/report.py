@@ -1,0 +1,81 @@
+"""Rows of figures as one table for people and as JSON for machines."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Final
+
+_HEAD: Final = ("figure", "ours", "echo", "ratio", "target", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One figure; `echo` is the bare bot's, where it can be measured. A target is a bound on ours, from either side."""
+
+    figure: str
+    unit: str
+    ours: float
+    echo: float | None = None
+    at_most: float | None = None
+    at_least: float | None = None
+    note: str = ""
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether ours keeps within its bounds; None where there is no target."""
+        if self.at_most is None and self.at_least is None:
+            return None
+        above = self.at_least is None or self.ours >= self.at_least
+        return above and (self.at_most is None or self.ours <= self.at_most)
+
+    @property
+    def ratio(self) -> float | None:
+        """Ours divided by the echo's."""
+        return self.ours / self.echo if self.echo else None
+
+    @property
+    def target(self) -> str:
+        """The bounds in signs."""
+        if self.at_most is not None and self.at_most in {self.at_least, 0}:
+            return _number(self.at_most)
+        low = "" if self.at_least is None else f">= {_number(self.at_least)}"
+        high = "" if self.at_most is None else f"<= {_number(self.at_most)}"
+        return " ".join(part for part in (low, high) if part)
+
+    def cells(self) -> tuple[str, ...]:
+        """What the table shows of it."""
+        name = f"{self.figure}, {self.unit}" if self.unit else self.figure
+        verdict = {None: "", True: "pass", False: "MISSED"}[self.passed]
+        echo = "" if self.echo is None else _number(self.echo)
+        ratio = "" if self.ratio is None else f"{self.ratio:.2f}"
+        return name, _number(self.ours), echo, ratio, self.target, verdict
+
+    def as_json(self) -> dict[str, object]:
+        """All of it, as plain values."""
+        return asdict(self) | {"ratio": self.ratio, "passed": self.passed}
+
+
+def table(rows: Sequence[Row]) -> str:
+    """The rows in Markdown, notes below."""
+    lines = [_HEAD, *(row.cells() for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(_HEAD))]
+    drawn = [
+        "| " + " | ".join(cell.rjust(width) if n else cell.ljust(width) for n, (cell, width) in fitted) + " |"
+        for fitted in (list(enumerate(zip(line, widths, strict=True))) for line in lines)
+    ]
+    rule = "|" + "|".join("-" * (width + 1) + (":" if n else "-") for n, width in enumerate(widths)) + "|"
+    notes = [f"{row.figure}: {row.note}" for row in rows if row.note]
+    return "\n".join([drawn[0], rule, *drawn[1:], *(["", *notes] if notes else [])])
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """The value below which a share of them lies (nearest rank); NaN for none."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else float("nan")
+
+
+def _number(value: float) -> str:
+    if value != value:  # noqa: PLR0124  # NaN: nothing was measured
+        return "none"
+    if value == int(value):
+        return f"{int(value):,}"
+    return f"{value:.2f}" if abs(value) < 10 else f"{value:,.0f}"  # noqa: PLR2004  # two digits are enough from here on
