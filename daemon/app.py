@@ -22,12 +22,13 @@ from daemon.dispatcher import Bell, Dispatcher
 from daemon.errors import DaemonError, StoreError
 from daemon.llm.prices import cost_usd
 from daemon.llm.router import build_llm, choose_models
+from daemon.memory.backup import back_up_periodically, folder_beside
 from daemon.memory.jobs import Job
 from daemon.memory.store import Store, open_store
 from daemon.ports import LLM, Channel, Clock, Emit, LLMCall
 from daemon.processes import PROCESSES
 from daemon.service import ServiceManager, Watchdog
-from daemon.soul import SoulKeeper, find_souls_directory
+from daemon.soul import Soul, SoulKeeper, find_souls_directory, load_soul
 from daemon.soul_engine import build_prompt, fresh_nonce
 from daemon.subprocesses.summarizes_the_conversation import summarizes_the_conversation
 from daemon.telemetry import Telemetry
@@ -162,9 +163,11 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None]) -> Non
     async with AsyncExitStack() as stack:
         telemetry = await stack.enter_async_context(telemetry_of(settings))
         telemetry("daemon.starting", version=daemon.__version__, soul=settings.name)
-        local = not (settings.slack_bot_token and settings.slack_app_token)
+        soul = _first_soul(settings)
+        settings = _as_the_soul_wishes(settings, soul)
+        local = settings.slack_bot_token is None and settings.slack_app_token is None
         if local:
-            settings = await _join_local_workspace(settings, stack, announce)
+            settings = await _join_local_workspace(settings, soul, stack, announce)
         llm = build_llm(settings, clock, telemetry, pace=_PLACEHOLDER_PACE if local else 0.0)
         stack.push_async_callback(llm.aclose)
         announce(_models_in_words(settings))
@@ -187,6 +190,7 @@ async def run_chat(settings: Settings, channel: Channel) -> None:
     clock = SystemClock()
     async with AsyncExitStack() as stack:
         telemetry = await stack.enter_async_context(telemetry_of(settings))
+        settings = _as_the_soul_wishes(settings, _first_soul(settings))
         llm = build_llm(settings, clock, telemetry, pace=_PLACEHOLDER_PACE)
         stack.push_async_callback(llm.aclose)
         built = await stack.enter_async_context(
@@ -198,10 +202,25 @@ async def run_chat(settings: Settings, channel: Channel) -> None:
         await built.store.presence.leave()
 
 
-async def _join_local_workspace(settings: Settings, stack: AsyncExitStack, announce: Callable[[str], None]) -> Settings:
+def _first_soul(settings: Settings) -> Soul:
+    """The soul as it is at the start. Raises SoulError."""
+    return load_soul(find_souls_directory(settings.souls_dir, settings.home, settings.name), settings.name)
+
+
+def _as_the_soul_wishes(settings: Settings, soul: Soul) -> Settings:
+    """The settings with the models that the soul asks for instead of the configured ones."""
+    wishes = {"persona_model": soul.models.persona, "thinking_model": soul.models.thinking}
+    return settings.model_copy(update={name: model for name, model in wishes.items() if model})
+
+
+async def _join_local_workspace(
+    settings: Settings, soul: Soul, stack: AsyncExitStack, announce: Callable[[str], None]
+) -> Settings:
     from daemon.workspace.server import serve_workspace
 
-    workspace = await stack.enter_async_context(serve_workspace(port=settings.workspace_port))
+    workspace = await stack.enter_async_context(
+        serve_workspace(port=settings.workspace_port, bot_name=soul.display_name)
+    )
     announce(f"No Slack tokens are set, so here is a workspace of your own: {workspace.url}")
     return settings.model_copy(
         update={
@@ -229,10 +248,11 @@ async def live(
 
     Any task that dies takes all down, and the service manager starts anew. Raises what it died of.
     """
-    ready = asyncio.Event()
+    ready, database = asyncio.Event(), built.settings.database_path
     working = (
         built.dispatcher.run(),
         _beat(built),
+        back_up_periodically(database, folder_beside(database), built.clock, built.emit),
         watchdog.feed(built.channel.healthy, built.clock),
         _tell_when_ready(built, ready, service, announce),
     )

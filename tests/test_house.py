@@ -1,0 +1,86 @@
+"""The house rules that no single module can keep: sizes, documents that don't lie, families that are complete."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from daemon.cli.command_reference import command_reference
+from daemon.memory.migrate import SCHEMA
+
+ROOT = Path(__file__).parents[1]
+SOURCES = sorted((ROOT / "daemon").rglob("*.py"))
+DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/COMMANDS.md", "docs/BENCH.md")
+LONGEST_MODULE = 330
+ONE_PAGE = "ports.py"  # every seam on one page, by design
+
+
+def test_no_module_outgrows_its_room() -> None:
+    long = {
+        str(path.relative_to(ROOT)): n for path in SOURCES if (n := len(path.read_text().splitlines())) > LONGEST_MODULE
+    }
+    assert not long
+
+
+def test_no_forbidden_names() -> None:
+    forbidden = {"utils", "helpers", "common", "manager", "base"}
+    assert not [path for path in SOURCES if path.stem in forbidden or path.parent.name in forbidden]
+
+
+def test_the_command_reference_is_what_the_commands_say() -> None:
+    written = (ROOT / "docs" / "COMMANDS.md").read_text(encoding="utf-8")
+    assert written == command_reference(), "run: python -m daemon.cli.command_reference docs/COMMANDS.md"
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_paths_that_a_document_names_exist(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", text)
+    named = re.findall(r"`((?:daemon|tests|docs|scripts|souls|systemd|bench)/[\w./-]*\w/?)`", text)
+    missing = [
+        path
+        for path in (*links, *named)
+        if not (ROOT / path).exists() and not (ROOT / name).parent.joinpath(path).exists()
+    ]
+    assert not missing
+
+
+def test_every_command_that_the_readme_tells_exists() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    reference = command_reference()
+    for command in set(re.findall(r"`(?:\.venv/bin/)?soul (\w+)", readme)):
+        assert f"## `soul {command}`" in reference
+
+
+def test_the_first_screen_of_the_readme_leads_to_the_first_reply() -> None:
+    first_screen = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:40]
+    assert any("./scripts/run" in line for line in first_screen)
+    assert any("say hello" in line for line in first_screen)
+
+
+def test_the_newest_migration_is_the_schema_that_the_program_knows() -> None:
+    steps = sorted(path.name[:4] for path in (ROOT / "daemon/memory/migrations/versions").glob("0*.py"))
+    assert steps == [f"{number:04d}" for number in range(1, SCHEMA + 1)]
+
+
+def test_every_member_of_a_family_is_tested() -> None:
+    tests = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+    families = ("steps", "processes", "subprocesses")
+    members = [path for family in families for path in (ROOT / "daemon" / family).glob("[a-z]*.py")]
+    untested = [path.stem for path in members if path.stem not in tests]
+    assert not untested
+
+
+def test_heavy_libraries_are_not_imported_at_start() -> None:
+    heavy = ("anthropic", "openai", "alembic", "sqlalchemy", "torch", "chromadb")
+    probe = f"import sys, daemon.app; print([name for name in {heavy!r} if name in sys.modules])"
+    seen = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert seen.stdout.strip() == "[]"
+
+
+def test_constraints_pin_everything_and_name_no_index() -> None:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    assert lines
+    assert all(re.fullmatch(r"[A-Za-z0-9_.-]+==[\w.+!-]+", line) for line in lines)
