@@ -73,14 +73,18 @@ class Living:
             await live(self.built, self._stop, service, Watchdog(service, None), lambda _: self._connected.set())
 
     async def ready(self) -> Self:
-        """Wait until it is connected; what kills it before comes out."""
-        waiting = asyncio.create_task(self._connected.wait())
+        """Wait until it is connected and has read what it missed; what kills it before comes out."""
+        waiting = asyncio.create_task(self._caught_up())
         async with asyncio.timeout(PATIENCE):
             await asyncio.wait((waiting, self._life), return_when=asyncio.FIRST_COMPLETED)
         if not waiting.done():
             waiting.cancel()
             await self._life
         return self
+
+    async def _caught_up(self) -> None:
+        await self._connected.wait()
+        await self.told.until("slack.caught_up")
 
     async def stop(self) -> None:
         """As after SIGTERM: what is under way is finished, then it ends."""
@@ -116,6 +120,7 @@ class House:
         self.model = Actor()
         self.daemon: Living | None = None
         self._daemons: list[Living] = []
+        self._made = 900_000  # above what the workspace counts
 
     # -- daemons ----------------------------------------------------------------------------------------------------
 
@@ -153,13 +158,19 @@ class House:
         """Somebody says something; gives its ts."""
         return str((await self.people.say(person, room, text, thread=thread))["ts"])
 
-    async def room(self, person: str, room: str) -> str:
-        """A room's id."""
-        return await self.people.open_dm(person) if room == "dm" else await self._named(room)
-
     async def _named(self, name: str) -> str:
         rooms = (await self.people.state())["channels"]
         return str(next(one["id"] for one in rooms if name in (one["name"], one["id"])))
+
+    def ts(self) -> str:
+        """A timestamp for an event that a test makes by hand, later than all before."""
+        self._made += 1
+        return f"{self.clock.now_ms() // 1000}.{self._made:06d}"
+
+    async def person(self, name: str) -> str:
+        """Somebody's id."""
+        people = (await self.people.state())["people"]
+        return str(next(one["id"] for one in people if name in (one["id"], one["display_name"])))
 
     # -- what the soul did --------------------------------------------------------------------------------------------
 
@@ -181,17 +192,13 @@ class House:
 
     async def answered(self, person: str, room: str, text: str, *, thread: str = "") -> str:
         """Say something and wait for what the soul says in the same thread; gives its words."""
-        channel = "D" + (await self._id(person))[1:] if room == "dm" else await self._named(room)
+        channel = "D" + (await self.person(person))[1:] if room == "dm" else await self._named(room)
         before = len(await self.people.posts_by_bot(channel))
         ts = await self.say(person, room, text, thread=thread)
         post = await self.reply(channel, count=before + 1)
         assert post["thread_ts"] == (thread or ts)
         await self.idle()
         return said(post)
-
-    async def _id(self, person: str) -> str:
-        people = (await self.people.state())["people"]
-        return str(next(one["id"] for one in people if person in (one["id"], one["display_name"])))
 
     async def until(self, look: Callable[[], Awaitable[T | None]]) -> T:
         """Look whenever the workspace changes until something is found."""
@@ -205,40 +212,52 @@ class House:
                  + (SELECT count(*) FROM jobs WHERE state IN ('ready', 'running')) AS n
             """
 
-        def still() -> bool:
-            return not self.rows(waiting)[0]["n"] and not any(one.busy for one in self._alive())
+        async def still() -> bool:
+            return not (await self.one(waiting))["n"] and not any(one.busy for one in self._alive())
 
         await self.when(still)
 
     async def heard(self, ts: str) -> str:
         """Wait until a message's row is at its end; gives its state."""
         ended = "SELECT state FROM inbox WHERE ts = ? AND state NOT IN ('new', 'claimed')"
-        await self.when(lambda: bool(self.rows(ended, ts)))
-        return str(self.rows(ended, ts)[0]["state"])
 
-    async def when(self, holds: Callable[[], bool]) -> None:
+        async def settled() -> bool:
+            return bool(await self.rows(ended, ts))
+
+        await self.when(settled)
+        return str((await self.one(ended, ts))["state"])
+
+    async def when(self, holds: Callable[[], Awaitable[bool]]) -> None:
         """Look into memory.db until something holds; a file has no events to wait on."""
         async with asyncio.timeout(PATIENCE):
-            while not holds():  # noqa: ASYNC110  # as said
+            while not await holds():  # noqa: ASYNC110  # as said
                 await asyncio.sleep(0.01)
 
     def _alive(self) -> list[Living]:
         return [one for one in self._daemons if not one.over]
 
     async def acknowledged(self) -> None:
-        """Wait until Slack has the acknowledgement of everything it has sent."""
+        """Wait until Slack has the acknowledgement of everything that it could send."""
 
         async def look() -> bool:
             log = await self.people.deliveries()
             done = {one["event_id"] for one in log if one["acked_at"] is not None}
-            return all(one["event_id"] in done for one in log if one["type"] == "events_api")
+            sent = {one["event_id"] for one in log if one["type"] == "events_api" and one["socket"]}
+            return sent <= done
 
         await self.until(look)
 
     # -- looking ------------------------------------------------------------------------------------------------------
 
-    def rows(self, sql: str, *values: object) -> list[sqlite3.Row]:
-        """Rows of memory.db."""
+    async def rows(self, sql: str, *values: object) -> list[sqlite3.Row]:
+        """Rows of memory.db, read beside the loop: the daemon in it may hold the lock that we wait for."""
+        return await asyncio.to_thread(self._rows, sql, values)
+
+    async def one(self, sql: str, *values: object) -> sqlite3.Row:
+        """The first row."""
+        return (await self.rows(sql, *values))[0]
+
+    def _rows(self, sql: str, values: tuple[object, ...]) -> list[sqlite3.Row]:
         with closing(sqlite3.connect(self.settings.database_path, timeout=5)) as connection:
             connection.row_factory = sqlite3.Row
             return connection.execute(sql, values).fetchall()

@@ -1,0 +1,109 @@
+"""Many messages at once: none lost, in order, and nobody waits for somebody else."""
+
+import asyncio
+
+from daemon.llm.placeholder import heard_in
+from tests.journeys.house import House
+from tests.journeys.model import Flow, tagged
+
+
+async def test_a_burst_in_one_thread_loses_nothing_keeps_its_order_and_is_answered_together(house: House) -> None:
+    flow = house.flow()
+    ts = await house.say("Ada", "general", "@soul one")
+    await flow.asked.wait()
+    for word in ("two", "three", "four", "five"):
+        await house.say("Ada", "general", word, thread=ts)
+    await house.acknowledged()
+    flow.end(tagged("First."))
+    await house.reply("general", "five")
+    await house.idle()
+    assert await house.replies("general") == ["First.", "Echo: two + three + four + five"]
+    assert [heard_in(prompt) for prompt in house.prompts] == [["one"], ["two", "three", "four", "five"]]
+    said = await house.rows("SELECT body FROM turns ORDER BY seq")
+    assert [row["body"] for row in said] == ["one", "First.", "two", "three", "four", "five", await _last(house)]
+
+
+async def _last(house: House) -> str:
+    return (await house.replies("general"))[-1]
+
+
+async def test_five_messages_of_a_dm_sent_at_once_are_all_heard_in_order(house: House) -> None:
+    for word in ("one", "two", "three", "four", "five"):
+        await house.say("Ada", "dm", word)
+    await house.acknowledged()
+    await house.idle()
+    heard = [word for prompt in house.prompts for word in heard_in(prompt)]
+    assert heard == ["one", "two", "three", "four", "five"]
+    assert len(await house.replies("D0ADA")) == len(house.prompts)
+
+
+async def test_a_hung_model_call_in_one_conversation_does_not_delay_another(house: House) -> None:
+    hung = house.flow()
+    await house.say("Ada", "dm", "think long")
+    await hung.asked.wait()
+    for number in range(3):
+        assert await _quick(house, number) == f"Echo: quick {number}"
+    hung.end(tagged("At last."))
+    await house.reply("D0ADA", "At last.")
+
+
+async def _quick(house: House, number: int) -> str:
+    await house.say("Ben", "dm", f"quick {number}")
+    await house.reply("D0BEN", f"quick {number}")
+    return (await house.replies("D0BEN"))[-1]
+
+
+async def test_no_more_conversations_are_thought_about_at_once_than_the_cap_says(empty_house: House) -> None:
+    house = empty_house
+    await house.start(max_cycles=2)
+    house.model.voices = {f"from {name}.": Flow() for name in ("Ada", "Ben", "Chloe")}
+    for name in ("Ada", "Ben", "Chloe"):
+        await house.say(name, "dm", f"from {name}.")
+    await house.acknowledged()
+    flows = list(house.model.voices.values())
+    await asyncio.wait_for(flows[0].asked.wait(), 5)
+    await asyncio.wait_for(flows[1].asked.wait(), 5)
+    assert not flows[2].asked.is_set()
+    flows[1].end(tagged("Done with Ben."))
+    await asyncio.wait_for(flows[2].asked.wait(), 5)
+    flows[0].end(tagged("Done with Ada."))
+    flows[2].end(tagged("Done with Chloe."))
+    for name in ("Ada", "Ben", "Chloe"):
+        await house.reply(f"D0{name.upper()}", f"Done with {name}.")
+
+
+async def test_whoever_waited_longest_is_next_however_much_a_talkative_one_says(empty_house: House) -> None:
+    house = empty_house
+    await house.start(max_cycles=1)
+    flow = house.flow()
+    await house.say("Ada", "dm", "busy")
+    await flow.asked.wait()
+    await house.say("Ben", "dm", "my turn?")
+    await house.acknowledged()
+    for number in range(5):
+        await house.say("Ada", "dm", f"more {number}")
+    await house.say("Chloe", "dm", "mine?")
+    await house.acknowledged()
+    flow.end(tagged("So."))
+    await house.reply("D0CHLOE")
+    await house.idle()
+    assert [heard_in(prompt) for prompt in house.prompts] == [
+        ["busy"],
+        ["my turn?"],
+        [f"more {number}" for number in range(5)],
+        ["mine?"],
+    ]
+
+
+async def test_thirty_people_at_once_are_all_answered_once(house: House) -> None:
+    names = [f"Guest{number:02d}" for number in range(30)]
+    for name in names:
+        await house.people.add_person(name)
+    async with asyncio.TaskGroup() as group:
+        for name in names:
+            group.create_task(house.people.say(name, "dm", f"I am {name}"))
+    await house.acknowledged()
+    await house.idle()
+    for name in names:
+        room = await house.people.open_dm(name)
+        assert await house.replies(room) == [f"Echo: I am {name}"]

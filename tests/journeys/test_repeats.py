@@ -1,0 +1,150 @@
+"""Whatever Slack repeats or could not deliver: every message is answered once, late if it must be, and none is lost."""
+
+import pytest
+
+from tests.journeys.house import House
+
+
+async def _events_of(house: House, ts: str) -> list[str]:
+    """Event ids under which a message was delivered."""
+    rows = await house.rows("SELECT event_id FROM deliveries WHERE event_id NOT LIKE 'backfill%'")
+    assert rows, ts
+    return [row["event_id"] for row in rows]
+
+
+async def test_an_event_delivered_twice_at_once_is_answered_once(house: House) -> None:
+    await house.people.fault(socket="duplicate", times=4)
+    await house.say("Ada", "general", "@soul hello")
+    await house.reply("general")
+    await house.acknowledged()
+    await house.idle()
+    assert await house.replies("general") == ["Echo: hello"]
+    assert len(house.prompts) == 1
+
+
+async def test_an_event_whose_acknowledgement_is_lost_comes_again_and_is_answered_once(house: House) -> None:
+    await house.people.fault(socket="ignore_acks", times=1)
+    ts = await house.say("Ada", "dm", "hello")
+    await house.reply("D0ADA")
+    house.clock.turn(3.1)
+    await house.acknowledged()
+    await house.idle()
+    attempts = [one["attempt"] for one in await house.people.deliveries() if one["event_type"] == "message"]
+    assert attempts.count(0) >= 1
+    assert 1 in attempts
+    assert await house.replies("D0ADA") == ["Echo: hello"]
+    assert await _events_of(house, ts)
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_an_event_that_comes_again_after_five_minutes_or_a_restart_is_not_answered_again(
+    house: House, restarted: bool
+) -> None:
+    ts = await house.say("Ada", "general", "@soul hello")
+    await house.reply("general")
+    await house.idle()
+    events = await _events_of(house, ts)
+    if restarted:
+        await house.restart()
+    house.clock.turn(305)
+    for event in events:
+        await house.people.repeat(event)
+    await house.acknowledged()
+    await house.idle()
+    assert await house.replies("general") == ["Echo: hello"]
+    assert len(house.prompts) == 1
+
+
+async def test_ten_messages_sent_while_nobody_listened_are_all_answered_and_marked_late(empty_house: House) -> None:
+    house = empty_house
+    await house.start()
+    await house.answered("Ada", "general", "@soul hello")
+    root = (await house.people.messages("general"))[0]["ts"]
+    await house.stop()
+    for number in range(4):
+        await house.say("Ada", "dm", f"dm {number}")
+    for number in range(3):
+        await house.say("Ben", "general", f"@soul mention {number}")
+    for number in range(3):
+        await house.say("Ada", "general", f"reply {number}", thread=root)
+    house.clock.turn(600)
+    await house.start()
+    await house.told.until("slack.caught_up")
+    await house.idle()
+    everything = " ".join(await house.replies("general") + await house.replies("D0ADA"))
+    for words in [f"dm {n}" for n in range(4)] + [f"mention {n}" for n in range(3)] + [f"reply {n}" for n in range(3)]:
+        assert everything.count(words) == 1
+    for prompt in house.prompts[1:]:
+        assert 'late="10 minutes"' in prompt.messages[-1].text
+    assert {row["source"] for row in await house.rows("SELECT source FROM inbox WHERE body LIKE 'dm %'")} == {
+        "backfill"
+    }
+
+
+async def test_a_message_older_than_the_limit_is_reported_and_not_answered(empty_house: House) -> None:
+    house = empty_house
+    await house.start(stale_after=1800.0)
+    await house.answered("Ada", "dm", "hello")
+    await house.stop()
+    ts = await house.say("Ada", "dm", "anybody there?")
+    house.clock.turn(1900)
+    young = await house.say("Ada", "dm", "and now?")
+    await house.start(stale_after=1800.0)
+    await house.told.until("inbox.stale")
+    await house.reply("D0ADA", "and now?")
+    await house.idle()
+    assert await house.heard(ts) == "stale"
+    assert await house.heard(young) == "answered"
+    assert await house.replies("D0ADA") == ["Echo: hello", "Echo: and now?"]
+    assert "anybody there?" not in house.last_prompt()
+
+
+async def test_a_reply_in_an_open_thread_and_one_in_a_new_thread_are_found_after_a_gap(empty_house: House) -> None:
+    house = empty_house
+    await house.start()
+    await house.answered("Ada", "general", "@soul hello")
+    await house.stop()
+    other = await house.say("Ben", "general", "a question for the room")
+    await house.say("Ada", "general", "@soul can you help Ben?", thread=other)
+    house.clock.turn(600)
+    await house.start()
+    await house.reply("general", "can you help Ben?")
+    assert "a question for the room" in house.last_prompt()
+
+
+async def test_a_message_that_was_edited_during_the_gap_is_answered_as_it_stands(empty_house: House) -> None:
+    house = empty_house
+    await house.start()
+    await house.answered("Ada", "dm", "hello")
+    await house.stop()
+    ts = await house.say("Ada", "dm", "what is 2 + 2?")
+    await house.people.edit("Ada", "dm", ts, "what is 3 + 3?")
+    gone = await house.say("Ada", "dm", "a canary")
+    await house.people.delete("Ada", "dm", gone)
+    house.clock.turn(600)
+    await house.start()
+    await house.reply("D0ADA", "3 + 3")
+    await house.told.until("slack.caught_up")
+    await house.idle()
+    assert await house.replies("D0ADA") == ["Echo: hello", "Echo: what is 3 + 3?"]
+
+
+async def test_everything_that_was_answered_before_a_restart_is_left_in_peace_after_it(house: House) -> None:
+    for words in ("one", "two", "three"):
+        await house.answered("Ada", "dm", words)
+    for _ in range(2):
+        await house.restart()
+        await house.told.until("slack.caught_up")
+    await house.idle()
+    assert await house.replies("D0ADA") == ["Echo: one", "Echo: two", "Echo: three"]
+    assert len(house.prompts) == 3
+
+
+async def test_a_socket_that_is_cut_is_replaced_and_nothing_is_lost_meanwhile(house: House) -> None:
+    await house.people.fault(socket="disconnect", reason="refresh_requested")
+    await house.say("Ada", "dm", "hello")
+    await house.people.fault(socket="close")
+    await house.say("Ada", "dm", "again")
+    await house.reply("D0ADA", "again")
+    await house.idle()
+    assert " ".join(await house.replies("D0ADA")).count("hello") == 1

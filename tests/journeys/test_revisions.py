@@ -1,0 +1,159 @@
+"""Edits and deletions count: the newest words are answered, withdrawn ones are not, and are forgotten (P8)."""
+
+from tests.journeys.house import House, said
+from tests.journeys.model import CLOSING, OPENING, tagged
+
+_LONG = "This reply is long enough to be shown while it is still being made, which takes some eighty letters."
+
+
+async def test_of_a_message_edited_before_its_answer_the_newest_text_is_answered(empty_house: House) -> None:
+    house = empty_house
+    await house.start(max_cycles=1)
+    flow = house.flow()
+    await house.say("Ben", "dm", "busy")
+    await flow.asked.wait()
+    ts = await house.say("Ada", "dm", "what is 2 + 2?")
+    await house.people.edit("Ada", "dm", ts, "what is 3 + 3?")
+    await house.acknowledged()
+    flow.end(tagged("Done."))
+    await house.reply("D0ADA")
+    await house.idle()
+    assert await house.replies("D0ADA") == ["Echo: what is 3 + 3?"]
+    assert "2 + 2" not in house.last_prompt()
+
+
+async def test_a_message_edited_while_the_model_thinks_is_answered_anew(house: House) -> None:
+    flow = house.flow()
+    ts = await house.say("Ada", "dm", "what is 2 + 2?")
+    await flow.asked.wait()
+    await house.people.edit("Ada", "dm", ts, "what is 3 + 3?")
+    await house.acknowledged()
+    flow.end(tagged("Four."))
+    await house.reply("D0ADA", "3 + 3")
+    await house.idle()
+    assert await house.replies("D0ADA") == ["Echo: what is 3 + 3?"]
+    assert [row["outcome"] for row in await house.rows("SELECT outcome FROM llm_calls")] == ["ok", "ok"]
+
+
+async def test_a_draft_of_a_message_edited_meanwhile_becomes_the_new_answer(house: House) -> None:
+    flow = house.flow()
+    ts = await house.say("Ada", "dm", "what is 2 + 2?")
+    await flow.asked.wait()
+    flow.say(OPENING, _LONG)
+    await _streaming(house, "D0ADA")
+    await house.people.edit("Ada", "dm", ts, "what is 3 + 3?")
+    await house.acknowledged()
+    flow.end(" Four.", CLOSING)
+    await house.reply("D0ADA", "3 + 3")
+    await house.idle()
+    assert await house.replies("D0ADA") == ["Echo: what is 3 + 3?"]
+    assert len(await house.people.posts_by_bot("D0ADA")) == 1
+
+
+async def _streaming(house: House, room: str) -> None:
+    async def look() -> bool:
+        return any(one.get("streaming_state") == "in_progress" for one in await house.people.posts_by_bot(room))
+
+    await house.until(look)
+
+
+async def test_a_message_deleted_while_it_waits_is_neither_thought_about_nor_answered(empty_house: House) -> None:
+    house = empty_house
+    await house.start(max_cycles=1)
+    flow = house.flow()
+    await house.say("Ben", "dm", "busy")
+    await flow.asked.wait()
+    ts = await house.say("Ada", "dm", "a canary")
+    await house.people.delete("Ada", "dm", ts)
+    await house.acknowledged()
+    flow.end(tagged("Done."))
+    await house.reply("D0BEN")
+    await house.idle()
+    assert await house.replies("D0ADA") == []
+    assert "canary" not in "".join(house.last_prompt() for _ in house.prompts)
+    assert (await house.one("SELECT body, envelope FROM inbox WHERE ts = ?", ts))["body"] == ""
+
+
+async def test_a_message_deleted_while_the_model_thinks_is_not_answered(house: House) -> None:
+    flow = house.flow()
+    ts = await house.say("Ada", "dm", "never mind")
+    await flow.asked.wait()
+    await house.people.delete("Ada", "dm", ts)
+    await house.acknowledged()
+    flow.end(tagged("But I do mind."))
+    await house.idle()
+    assert await house.replies("D0ADA") == []
+    assert await house.rows("SELECT * FROM turns") == []
+    assert await house.heard(ts) == "withdrawn"
+
+
+async def test_a_draft_whose_message_is_withdrawn_ends_with_a_courteous_line(house: House) -> None:
+    flow = house.flow()
+    ts = await house.say("Ada", "general", "@soul never mind")
+    await flow.asked.wait()
+    flow.say(OPENING, _LONG)
+    await _streaming(house, "general")
+    await house.people.delete("Ada", "general", ts)
+    await house.acknowledged()
+    flow.end(CLOSING)
+    post = await house.reply("general")
+    await house.idle()
+    assert said(post) == "_(The message I was answering is gone.)_"
+    assert len(await house.people.posts_by_bot("C0GENERAL")) == 1
+
+
+async def test_of_two_messages_one_withdrawn_the_other_is_answered(house: House) -> None:
+    flow = house.flow()
+    await house.say("Ada", "dm", "first")
+    await flow.asked.wait()
+    gone = await house.say("Ada", "dm", "a canary")
+    await house.say("Ada", "dm", "third")
+    await house.acknowledged()
+    again = house.flow()
+    flow.end(tagged("One."))
+    await again.asked.wait()
+    await house.people.delete("Ada", "dm", gone)
+    await house.acknowledged()
+    again.end(tagged("Two and three."))
+    await house.reply("D0ADA", "third")
+    await house.idle()
+    assert await house.replies("D0ADA") == ["One.", "Echo: third"]
+    assert "canary" not in house.last_prompt()
+
+
+async def test_what_is_deleted_after_its_answer_is_gone_from_the_next_prompt(house: House) -> None:
+    house.model.replies.append(tagged("I see."))
+    ts = await house.say("Ada", "dm", "the canary sings")
+    await house.reply("D0ADA")
+    await house.idle()
+    await house.people.delete("Ada", "dm", ts)
+    await house.acknowledged()
+    await house.answered("Ada", "dm", "what did I say?")
+    assert "canary" not in house.last_prompt()
+    kept = [row["body"] for table in ("turns", "inbox") for row in await house.rows(f"SELECT body FROM {table}")]
+    assert not any("canary" in body for body in kept)
+
+
+async def test_what_is_edited_after_its_answer_stands_corrected_in_the_next_prompt(house: House) -> None:
+    house.model.replies.append(tagged("I see."))
+    ts = await house.say("Ada", "dm", "the canary sings")
+    await house.reply("D0ADA")
+    await house.idle()
+    await house.people.edit("Ada", "dm", ts, "the heron sings")
+    await house.acknowledged()
+    await house.idle()
+    assert len(house.prompts) == 1, "an edit after the answer is no new question"
+    await house.answered("Ada", "dm", "what did I say?")
+    assert "canary" not in house.last_prompt()
+    assert "the heron sings" in house.last_prompt()
+
+
+async def test_a_mention_that_was_edited_into_a_message_is_answered_once(house: House) -> None:
+    ts = await house.say("Ada", "general", "lunch?")
+    await house.people.edit("Ada", "general", ts, "@soul lunch?")
+    mention = {"type": "app_mention", "user": "U0ADA", "ts": ts, "channel": "C0GENERAL", "edited": {"user": "U0ADA"}}
+    for _ in range(2):
+        await house.people.emit({**mention, "text": f"<@{house.workspace.bot_user.id}> lunch?"})
+    await house.acknowledged()
+    await house.idle()
+    assert await house.replies("general") == ["Echo: lunch?"]

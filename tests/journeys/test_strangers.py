@@ -1,0 +1,251 @@
+"""Who may talk: one gate, default deny, on every path; nothing of the refused reaches the model or memory (P42)."""
+
+from typing import Any
+
+import pytest
+
+from tests.journeys.house import House, said
+
+FORBIDDEN = ("guest", "deactivated", "stranger", "bot")
+_WORD = "xylophone"
+
+
+async def _newcomer(house: House, standing: str) -> str:
+    """Somebody of a kind, in #general, who may act: whoever is deactivated is so in the records alone."""
+    person = await house.people.add_person("Nora", standing="member" if standing == "deactivated" else standing)
+    await house.people.join("Nora", "general")
+    return str(person["id"])
+
+
+def _deactivate(house: House, user: str) -> None:
+    from dataclasses import replace
+
+    from daemon.workspace.model import Standing
+
+    people = house.workspace.workspace.state.people
+    people[user] = replace(people[user], standing=Standing.DEACTIVATED)
+
+
+async def _event(house: House, user: str, kind: str, **fields: object) -> None:
+    """An event as Slack would send it, whoever it is about."""
+    event = {"type": kind, "user": user, "text": _WORD, "channel": "C0GENERAL", "channel_type": "channel", **fields}
+    await house.people.emit(event)
+
+
+async def _by_dm(house: House, user: str, root: str) -> None:
+    room = await house.people.open_dm(user)
+    await _event(house, user, "message", channel=room, channel_type="im", ts=house.ts())
+
+
+async def _by_mention(house: House, user: str, root: str) -> None:
+    text = f"<@{house.workspace.bot_user.id}> {_WORD}"
+    await _event(house, user, "app_mention", text=text, ts=house.ts())
+
+
+async def _by_reply(house: House, user: str, root: str) -> None:
+    await _event(house, user, "message", thread_ts=root, ts=house.ts())
+
+
+async def _by_edit(house: House, user: str, root: str) -> None:
+    ts = house.ts()
+    await _event(house, user, "message", thread_ts=root, ts=ts, text="at first")
+    message = {
+        "type": "message",
+        "user": user,
+        "text": _WORD,
+        "ts": ts,
+        "thread_ts": root,
+        "edited": {"ts": house.ts()},
+    }
+    await house.people.emit(
+        {"type": "message", "subtype": "message_changed", "channel": "C0GENERAL", "channel_type": "channel"}
+        | {"ts": house.ts(), "message": message, "previous_message": {**message, "text": "at first"}}
+    )
+
+
+PATHS = {"dm": _by_dm, "mention": _by_mention, "reply": _by_reply, "edit": _by_edit}
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("standing", FORBIDDEN)
+async def test_whoever_may_not_talk_reaches_neither_the_model_nor_the_transcript(
+    house: House, standing: str, path: str
+) -> None:
+    root = await house.say("Ada", "general", "@soul hello")
+    await house.reply("general")
+    await house.idle()
+    user = await _newcomer(house, standing)
+    if standing == "deactivated":
+        _deactivate(house, user)
+    posts = len(await house.posting_calls())
+    await PATHS[path](house, user, root)
+    await house.acknowledged()
+    await house.idle()
+    spoken = (await house.posting_calls())[posts:]
+    assert len(house.prompts) == 1
+    assert not await house.rows("SELECT * FROM turns WHERE body LIKE ?", f"%{_WORD}%")
+    if standing == "guest":
+        assert [call["method"] for call in spoken] == ["chat.postMessage"]
+        assert "I only talk with full members" in str(spoken[0]["args"]["blocks"])
+    else:
+        assert spoken == []
+    assert _WORD not in str(spoken)
+    await house.answered("Ada", "general", "still there?", thread=root)
+    assert _WORD not in house.last_prompt()
+
+
+async def test_what_the_soul_says_itself_is_never_answered(house: House) -> None:
+    bot = house.workspace.bot_user
+    await _event(house, bot.id, "message", channel="D0ADA", channel_type="im", ts=house.ts(), bot_id=bot.bot_id)
+    await _event(house, bot.id, "app_mention", ts=house.ts(), text=f"<@{bot.id}> {_WORD}")
+    await house.acknowledged()
+    await house.idle()
+    assert house.prompts == []
+    assert await house.rows("SELECT * FROM inbox") == []
+
+
+async def test_somebody_whom_slack_does_not_know_is_not_answered(house: House) -> None:
+    await _event(house, "U0NOBODY", "app_mention", ts=house.ts(), text=f"<@{house.workspace.bot_user.id}> {_WORD}")
+    await house.told.until("gate.refused", reason="unknown")
+    await house.idle()
+    assert house.prompts == []
+    assert await house.posting_calls() == []
+
+
+async def test_while_slack_can_not_say_who_somebody_is_they_wait_and_are_answered_later(house: House) -> None:
+    await house.people.fault("users.info", status=500, times=2)
+    await house.say("Ada", "dm", "hello?")
+    for count in (1, 2):
+        await house.told.until("gate.failed", count)
+        assert house.prompts == []
+        house.clock.turn(6)
+    await house.reply("D0ADA", "hello?")
+    assert len(house.prompts) == 1
+
+
+async def test_a_gate_that_breaks_lets_nobody_in_and_stops_nothing_else(house: House) -> None:
+    assert house.daemon is not None
+    assert house.daemon.built is not None
+    channel = house.daemon.built.channel
+    admit = channel.admit
+
+    async def broken(perception: object) -> object:
+        if "poison" in perception.content:  # type: ignore[attr-defined]  # a perception
+            raise RuntimeError("a fault of ours")
+        return await admit(perception)  # type: ignore[arg-type]  # as above
+
+    channel.admit = broken  # type: ignore[assignment, method-assign]  # the fault itself
+    await house.say("Ada", "dm", "poison")
+    await house.told.until("gate.failed")
+    await house.say("Ben", "dm", "are you well?")
+    await house.reply("D0BEN", "are you well?")
+    assert len(house.prompts) == 1
+    channel.admit = admit  # type: ignore[method-assign]  # mended
+    house.clock.turn(6)
+    await house.reply("D0ADA", "poison")
+
+
+async def test_nobody_is_answered_in_a_channel_shared_with_another_organisation_unless_the_settings_say_so(
+    house: House,
+) -> None:
+    await house.people.add_channel("partners", members=["Ada"], shared=True)
+    await house.say("Ada", "partners", f"@soul {_WORD}")
+    post = await house.reply("partners")
+    assert "shared with other organisations" in said(post)
+    assert house.prompts == []
+    await house.idle()
+    await house.restart(allow_shared_channels=True)
+    assert await house.answered("Ada", "partners", "@soul and now?") == "Echo: and now?"
+
+
+async def test_only_the_people_on_the_list_are_answered_when_there_is_one(empty_house: House) -> None:
+    house = empty_house
+    await house.start(members=("U0ADA",))
+    await house.say("Ben", "dm", _WORD)
+    assert "my admin has listed" in said(await house.reply("D0BEN"))
+    assert house.prompts == []
+    assert await house.answered("Ada", "dm", "hello") == "Echo: hello"
+
+
+@pytest.mark.parametrize(
+    ("standing", "setting"),
+    [("guest", {"allow_guests": True}), ("stranger", {"allow_strangers": True}), ("bot", {"allow_bots": ("U0NORA",)})],
+)
+async def test_each_setting_lets_in_its_own_kind_alone(
+    empty_house: House, standing: str, setting: dict[str, Any]
+) -> None:
+    house = empty_house
+    assert await _newcomer(house, standing) == "U0NORA"
+    await house.start(**setting)
+    await house.answered("Nora", "general", f"@soul {_WORD}")
+    for other in ("guest", "stranger", "bot"):
+        if other != standing:
+            await house.people.add_person(f"Other {other}", standing=other)
+            person = await house.person(f"Other {other}")
+            await _event(house, person, "app_mention", ts=house.ts(), text=f"<@{house.workspace.bot_user.id}> no")
+    await house.acknowledged()
+    await house.idle()
+    assert len(house.prompts) == 1
+
+
+async def test_two_bots_that_answer_each_other_come_to_rest(empty_house: House) -> None:
+    house = empty_house
+    user = await _newcomer(house, "bot")
+    await house.start(allow_bots=(user,))
+    root = await house.say("Ada", "general", "@soul hello")
+    await house.reply("general")
+    for number in range(8):
+        await house.say("Nora", "general", f"beep {number}", thread=root)
+        await house.acknowledged()
+        await house.idle()
+    assert len(house.prompts) == 4, "one for Ada, three for the bot"
+
+
+async def test_words_of_whoever_may_not_be_heard_are_not_found_by_catching_up_either(empty_house: House) -> None:
+    house = empty_house
+    await house.start()
+    root = await house.say("Ada", "general", "@soul hello")
+    await house.reply("general")
+    await house.stop()
+    user = await _newcomer(house, "guest")
+    await house.say("Nora", "general", f"@soul {_WORD}", thread=root)
+    await house.people.add_person("Zed", standing="stranger")
+    await house.people.join("Zed", "general")
+    await house.say("Zed", "general", f"@soul {_WORD}", thread=root)
+    house.clock.turn(600)
+    await house.start()
+    await house.idle()
+    assert len(house.prompts) == 1
+    assert user
+    assert not await house.rows("SELECT * FROM turns WHERE body LIKE ?", f"%{_WORD}%")
+
+
+async def test_a_button_pressed_by_somebody_of_another_workspace_or_off_the_list_counts_for_nothing(
+    empty_house: House,
+) -> None:
+    house = empty_house
+    await house.start(members=("U0ADA",))
+    ts = await house.say("Ada", "general", "@soul hello")
+    post = await house.reply("general")
+    await house.idle()
+    assert post["thread_ts"] == ts
+    await house.people.click("Ben", "general", post["ts"], "soul_feedback", "bad")
+    await house.people.click("Ada", "general", post["ts"], "soul_feedback", "good")
+
+    async def given() -> bool:
+        return bool(await house.rows("SELECT * FROM feedback"))
+
+    await house.when(given)
+    assert [(row["actor"], row["value"]) for row in await house.rows("SELECT * FROM feedback")] == [("U0ADA", "good")]
+
+
+async def test_a_refused_guest_does_not_make_the_soul_part_of_the_thread(house: House) -> None:
+    ts = await house.say("Gus", "general", "@soul hello")
+    await house.reply("general", "full members")
+    await house.idle()
+    await house.say("Ada", "general", "never mind, Gus, I can help", thread=ts)
+    await house.say("Gus", "general", "thanks", thread=ts)
+    await house.acknowledged()
+    await house.idle()
+    assert house.prompts == []
+    assert len(await house.replies("general")) == 1
