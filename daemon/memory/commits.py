@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from daemon.errors import LostLease
 from daemon.memory.conversations import require_claim
 from daemon.memory.database import Database, Transaction
-from daemon.memory.records import CycleEffect, Delivery, Worker
+from daemon.memory.records import CycleEffect, Delivery, Speaks, Worker
 from daemon.ports import Clock, LLMCall
 
 STALE = "too old to answer"
@@ -48,7 +48,7 @@ class Commits:
                 """,
                 process=effect.process,
                 now=now,
-                spoke=bool(effect.parts),
+                spoke=any(turn.speaker is Speaks.SOUL for turn in effect.turns),  # a refusal takes no part in anything
                 id=str(effect.claim.conversation),
             )
             return await self._claim_first_post(transaction, effect, now)
