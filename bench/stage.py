@@ -58,7 +58,11 @@ class Stage:
 
         began = self.clock.monotonic()
         await self.spawn()
-        await self.people.wait_for(look, _START)
+        try:
+            await self.people.wait_for(look, _START)
+        except TimeoutError as error:
+            last = (self.home / "log").read_text(encoding="utf-8").splitlines()[-1:]
+            raise RuntimeError(f"{self.bot} opened no socket; its log ends: {''.join(last)}") from error
         return self.clock.monotonic() - began
 
     async def spawn(self) -> None:

@@ -21,8 +21,8 @@ async def measure(bench: Bench) -> list[Row]:
         calls = [len(await one.people.calls()) for one in both]
         used = [one.cpu for one in both]
         await ours.clock.sleep(seconds)
-        asked, echo_asked = (len(await one.people.calls()) - count for one, count in zip(both, calls, strict=True))
-        busy, echo_busy = (100 * (one.cpu - before) / seconds for one, before in zip(both, used, strict=True))
+        asked, echo_asked = [len(await one.people.calls()) - count for one, count in zip(both, calls, strict=True)]
+        busy, echo_busy = [100 * (one.cpu - before) / seconds for one, before in zip(both, used, strict=True)]
         await ours.stop()
         thoughts = _model_calls(ours.home / "memory.db") - 1  # the one before the silence
     when = f"{seconds} s of silence"
