@@ -1,0 +1,147 @@
+/** The box in which people write: Enter sends, Shift+Enter breaks the line, and what is half written stays. */
+
+import { Completion } from "./completion.js";
+import { el, icon, iconButton } from "./dom.js";
+import { ICONS } from "./icons.js";
+
+const TALLEST = 240;
+
+export class Composer {
+  /**
+   * @param {object} parts
+   * @param {string} parts.id of the text box
+   * @param {() => any[]} parts.people who can be mentioned
+   * @param {(text: string, files: File[]) => Promise<unknown>} parts.send gives something false when it failed
+   * @param {() => void} [parts.editLast] asked for by an arrow up in the empty box
+   */
+  constructor({ id, people, send, editLast = () => {} }) {
+    Object.assign(this, { send, editLast });
+    this.place = "";
+    this.drafts = new Map();
+    this.box = el("textarea", { id, rows: 1, dir: "auto", enterkeyhint: "send", autocomplete: "off" });
+    this.names = el("div", { class: "completion" });
+    this.chosen = el("div", { class: "chosen-files" });
+    this.button = iconButton("Send", ICONS.send, () => this.submit(), { class: "icon-button send" });
+    this.picker = el("input", { type: "file", multiple: true, hidden: true, "aria-hidden": "true", tabindex: -1 });
+    this.tools = [
+      iconButton("Attach files", ICONS.attach, () => this.picker.click()),
+      iconButton("Mention somebody", ICONS.at, () => this.#mention()),
+    ];
+    this.hint = el("span", { class: "hint" }, el("kbd", {}, "Enter"), " sends, ", el("kbd", {}, "Shift Enter"), " for a new line");
+    const bar = el("div", { class: "composer-bar" }, ...this.tools, this.picker, this.hint, this.button);
+    this.root = el("div", { class: "composer" }, this.names, this.box, this.chosen, bar);
+    this.completion = new Completion(this.box, this.names, people);
+    this.files = [];
+    this.#listen();
+    this.#fit();
+  }
+
+  /** Be the box of a conversation; what was half written in another one is kept for it. */
+  turnTo(place, placeholder) {
+    this.box.placeholder = placeholder;
+    this.box.setAttribute("aria-label", placeholder);
+    if (place === this.place) return;
+    this.drafts.set(this.place, this.box.value);
+    this.place = place;
+    this.files = [];
+    this.#write(this.drafts.get(place) ?? "");
+  }
+
+  /** Let people write, or not. @param {boolean} able */
+  enable(able) {
+    if (this.box.readOnly === able) this.box.readOnly = !able;
+    this.root.classList.toggle("disabled", !able);
+    this.box.setAttribute("aria-disabled", String(!able));
+    for (const tool of this.tools) tool.disabled = !able;
+    this.able = able;
+    this.button.disabled = !able || !this.#ready();
+  }
+
+  /** Put the caret here, where there is a real keyboard. */
+  focus({ always = false } = {}) {
+    if (always || matchMedia("(pointer: fine)").matches) this.box.focus({ preventScroll: true });
+  }
+
+  /** Whether something is half written. */
+  get busy() {
+    return this.#ready();
+  }
+
+  /** Send what is written; it comes back when that fails. */
+  async submit() {
+    if (!this.able || !this.#ready()) return;
+    const { place, files } = this;
+    const text = this.box.value;
+    this.files = [];
+    this.#write("");
+    if (await this.send(text, files)) return;
+    if (this.place === place && !this.#ready()) {
+      this.files = files;
+      this.#write(text);
+    } else this.drafts.set(place, text);
+  }
+
+  #listen() {
+    this.box.addEventListener("keydown", (event) => this.#key(event));
+    this.box.addEventListener("input", () => this.#fit());
+    this.picker.addEventListener("change", () => {
+      this.files = this.files.concat([...this.picker.files]);
+      this.picker.value = "";
+      this.#fit();
+      this.box.focus();
+    });
+    this.box.addEventListener("paste", (event) => {
+      const pasted = [...(event.clipboardData?.files ?? [])];
+      if (!pasted.length) return;
+      event.preventDefault();
+      this.files = this.files.concat(pasted);
+      this.#fit();
+    });
+  }
+
+  #key(event) {
+    if (event.isComposing || this.completion.takes(event)) return;
+    if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      this.submit();
+    } else if (event.key === "ArrowUp" && !this.box.value) {
+      event.preventDefault();
+      this.editLast();
+    }
+  }
+
+  #mention() {
+    const { box } = this;
+    const gap = box.selectionStart && !/\s$/.test(box.value.slice(0, box.selectionStart)) ? " @" : "@";
+    box.setRangeText(gap, box.selectionStart, box.selectionEnd, "end");
+    box.focus();
+    box.dispatchEvent(new Event("input"));
+  }
+
+  #ready() {
+    return Boolean(this.box.value.trim() || this.files.length);
+  }
+
+  #write(text) {
+    this.box.value = text;
+    this.completion.close();
+    this.#fit();
+  }
+
+  #fit() {
+    this.box.style.height = "auto";
+    this.box.style.height = `${Math.min(this.box.scrollHeight, TALLEST)}px`;
+    this.button.disabled = !this.able || !this.#ready();
+    this.chosen.replaceChildren(...this.files.map((file) => this.#chip(file)));
+  }
+
+  #chip(file) {
+    const drop = () => {
+      this.files = this.files.filter((each) => each !== file);
+      this.#fit();
+      this.box.focus();
+    };
+    const name = el("bdi", {}, file.name);
+    return el("span", { class: "file" }, icon(ICONS.file), name, iconButton(`Leave out ${file.name}`, ICONS.close, drop));
+  }
+}

@@ -1,0 +1,21 @@
+/** A face for everybody: initials on a colour of their own, and a spark for the soul. */
+
+import { el, icon } from "../dom.js";
+import { ICONS } from "../icons.js";
+
+const TINTS = 8;
+
+/** @param {any} person or undefined @param {string} size a class: `small`, `large` or empty */
+export function avatar(person, size = "") {
+  const attributes = { class: `avatar ${size}`, "aria-hidden": "true" };
+  if (person?.is_bot) return el("span", { ...attributes, class: `avatar soul ${size}` }, icon(ICONS.spark));
+  const name = person?.real_name || person?.display_name || "?";
+  const initials = name.split(/\s+/).slice(0, 2).map((word) => Array.from(word)[0] ?? "").join("");
+  return el("span", { ...attributes, class: `avatar tint-${tint(person?.id ?? "")} ${size}` }, initials.toUpperCase());
+}
+
+function tint(id) {
+  let sum = 0;
+  for (const character of id) sum = (sum * 31 + character.codePointAt(0)) % 9973;
+  return sum % TINTS;
+}

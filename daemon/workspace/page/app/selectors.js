@@ -1,0 +1,86 @@
+/** What is shown of what is known: the rows of a timeline and of a thread, in order. */
+
+import { date, dayKey } from "./time.js";
+
+const TOGETHER = 5 * 60 * 1000;
+
+/**
+ * @typedef {object} Row
+ * @property {"day" | "message" | "status" | "replies"} type
+ * @property {string} key
+ * @property {any} [message]
+ * @property {boolean} [grouped] whether it follows the same author's message closely
+ * @property {boolean} [nested] whether it stands beneath its root in the timeline
+ * @property {any} [line] the status line
+ */
+
+/** The rows of the open conversation. @param {import("./store.js").Store} store @returns {Row[]} */
+export function timelineRows(store) {
+  const { channel } = store.view;
+  const everything = inOrder(store, channel);
+  const replies = Map.groupBy(everything.filter(isReply), (message) => message.thread_ts);
+  const unfolded = store.channel?.kind === "im";
+  const rows = [];
+  let before = null;
+  for (const message of everything) {
+    if (isReply(message) && message.subtype !== "thread_broadcast") continue;
+    if (!before || dayKey(before.ts) !== dayKey(message.ts)) {
+      rows.push({ type: "day", key: `day ${dayKey(message.ts)}`, message });
+      before = null;
+    }
+    rows.push(messageRow(message, before));
+    const beneath = beneathRoot(store, message, unfolded ? (replies.get(message.ts) ?? []) : []);
+    rows.push(...beneath);
+    before = beneath.length || message.reply_count ? null : message;
+  }
+  return rows;
+}
+
+/** The rows of the open thread, its root first. @param {import("./store.js").Store} store @returns {Row[]} */
+export function threadRows(store) {
+  const { channel, thread } = store.view;
+  const everything = inOrder(store, channel);
+  const root = everything.find((message) => message.ts === thread);
+  const replies = everything.filter((message) => isReply(message) && message.thread_ts === thread);
+  const rows = root ? [messageRow(root, null)] : [];
+  if (replies.length) rows.push({ type: "replies", key: "replies", count: replies.length });
+  let before = null;
+  for (const message of replies) {
+    rows.push(messageRow(message, before));
+    before = message;
+  }
+  const line = store.statuses.get(`${channel}/${thread}`);
+  if (line) rows.push({ type: "status", key: `status ${thread}`, line });
+  return rows;
+}
+
+/** Whether a message stands in a thread under another one. @param {any} message */
+export function isReply(message) {
+  return Boolean(message.thread_ts) && message.thread_ts !== message.ts;
+}
+
+function beneathRoot(store, root, replies) {
+  const rows = [];
+  let before = null;
+  for (const message of replies) {
+    rows.push({ ...messageRow(message, before), nested: true });
+    before = message;
+  }
+  const line = store.statuses.get(`${root.channel}/${root.ts}`);
+  if (line) rows.push({ type: "status", key: `status ${root.ts}`, line, nested: true });
+  return rows;
+}
+
+function inOrder(store, channel) {
+  const stored = [...(store.messages.get(channel)?.values() ?? [])];
+  const whispered = store.ephemerals.get(channel) ?? [];
+  const all = stored.concat(whispered.map((message) => ({ ...message, is_ephemeral: true })));
+  return all.sort((one, other) => (one.ts < other.ts ? -1 : 1));
+}
+
+function messageRow(message, before) {
+  const close = before && date(message.ts) - date(before.ts) < TOGETHER;
+  const alike = before?.user === message.user && !before.subtype?.startsWith("channel_") && !message.is_ephemeral;
+  const grouped = Boolean(close && alike && !before.is_ephemeral && message.subtype !== "tombstone");
+  return { type: "message", key: `message ${message.ts}`, message, grouped };
+}

@@ -1,0 +1,91 @@
+/** What the page knows: one person's view of the workspace, and which part of it is being looked at. */
+
+/**
+ * @typedef {object} Message Slack's message object with its `channel`
+ * @typedef {{channel: string, thread: string, home: boolean}} View
+ */
+
+export class Store {
+  constructor() {
+    this.team = { name: "" };
+    this.me = null;
+    this.bot = null;
+    this.people = new Map();
+    this.channels = new Map();
+    /** @type {Map<string, Map<string, Message>>} loaded channels only, newest version of each message by ts */
+    this.messages = new Map();
+    this.ephemerals = new Map();
+    this.statuses = new Map();
+    this.more = new Map();
+    this.choices = new Map();
+    this.homeView = null;
+    this.live = false;
+    this.everLive = false;
+    this.editing = "";
+    /** @type {View} */
+    this.view = { channel: "", thread: "", home: false };
+    this.listeners = [];
+    this.due = false;
+  }
+
+  /** Call a listener soon after every change, once for many changes. @param {() => void} listener */
+  subscribe(listener) {
+    this.listeners.push(listener);
+  }
+
+  /** Say that something changed. */
+  changed() {
+    if (this.due) return;
+    this.due = true;
+    queueMicrotask(() => {
+      this.due = false;
+      for (const listener of this.listeners) listener();
+    });
+  }
+
+  /** Take a whole `state` answer; messages are loaded per channel. @param {any} state */
+  takeState({ team, me, bot, people, channels, statuses }) {
+    Object.assign(this, { team, me, bot });
+    this.people = new Map(people.map((person) => [person.id, person]));
+    this.channels = new Map(channels.map((channel) => [channel.id, channel]));
+    this.statuses = new Map(statuses.map((line) => [`${line.channel}/${line.thread_ts}`, line]));
+    this.changed();
+  }
+
+  /** Take a whole `messages` answer of a channel. @param {string} channel @param {any} answer */
+  takeMessages(channel, { messages, ephemerals, has_more: hasMore }) {
+    this.messages.set(channel, new Map(messages.map((message) => [message.ts, message])));
+    this.ephemerals.set(channel, ephemerals);
+    this.more.set(channel, hasMore);
+    this.changed();
+  }
+
+  /** @returns {any} the channel being looked at, or undefined */
+  get channel() {
+    return this.channels.get(this.view.channel);
+  }
+
+  /** @returns {any} the DM between this person and the soul, or undefined */
+  get dm() {
+    return [...this.channels.values()].find((each) => each.kind === "im" && each.user === this.bot?.id);
+  }
+
+  /** Whether a channel is this person's DM with the soul. @param {any} channel */
+  isSoulDm(channel) {
+    return channel?.kind === "im" && channel.user === this.bot?.id;
+  }
+
+  /** What somebody is called. @param {string} id */
+  nameOf(id) {
+    const person = this.people.get(id);
+    return person ? person.display_name || person.real_name || person.name : id;
+  }
+
+  /** What a conversation is called, without a sign. @param {any} channel */
+  titleOf(channel) {
+    if (channel.kind === "im") return this.nameOf(channel.user);
+    if (channel.kind !== "mpim") return channel.name;
+    const others = channel.members.filter((id) => id !== this.me.id);
+    return others.map((id) => this.nameOf(id)).join(", ");
+  }
+}

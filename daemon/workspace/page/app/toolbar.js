@@ -1,0 +1,68 @@
+/** What can be done with a message: react, reply, edit, delete; and the small window of emoji. */
+
+import { el, iconButton } from "./dom.js";
+import { emoji, QUICK } from "./emoji.js";
+import { ICONS } from "./icons.js";
+
+/**
+ * @param {any} message
+ * @param {{actions: import("./actions.js").Actions, own: boolean, inThread: boolean}} setting
+ */
+export function toolbar(message, { actions, own, inThread }) {
+  const buttons = [
+    quick(message, actions, "+1"),
+    quick(message, actions, "white_check_mark"),
+    iconButton("Add a reaction", ICONS.smile, (event) => pickReaction(event.currentTarget, message, actions), { "aria-haspopup": "dialog" }),
+  ];
+  if (!inThread) buttons.push(iconButton("Reply in thread", ICONS.reply, () => actions.openThread(message.thread_ts || message.ts)));
+  if (own) {
+    buttons.push(
+      iconButton("Edit message", ICONS.edit, () => actions.startEditing(message.ts)),
+      iconButton("Delete message", ICONS.trash, (event) => confirmRemoval(event.currentTarget, message, actions), { "aria-haspopup": "dialog" }),
+    );
+  }
+  return el("div", { class: "toolbar", role: "toolbar", "aria-label": "What to do with this message" }, ...buttons);
+}
+
+/** Open the window of emoji beside a button. */
+export function pickReaction(button, message, actions) {
+  const choose = (name) => () => {
+    menu.hidePopover();
+    actions.react(message, name);
+  };
+  const choices = QUICK.map((name) => el("button", { type: "button", "aria-label": name, title: `:${name}:`, on: { click: choose(name) } }, emoji(name)));
+  const menu = popover(button, "Add a reaction", el("div", { class: "emoji-grid" }, ...choices));
+}
+
+function quick(message, actions, name) {
+  const spoken = `React with ${name}`;
+  return el("button", { type: "button", class: "icon-button emoji", "aria-label": spoken, title: spoken, on: { click: () => actions.react(message, name) } }, emoji(name));
+}
+
+function confirmRemoval(button, message, actions) {
+  const yes = () => {
+    menu.hidePopover();
+    actions.remove(message);
+  };
+  const menu = popover(button, "Delete this message?", el("div", { class: "confirm" },
+    el("p", {}, "Delete this message? Nobody will be able to read it any more."),
+    el("button", { type: "button", class: "button danger", on: { click: yes } }, "Delete"),
+    el("button", { type: "button", class: "button", on: { click: () => menu.hidePopover() } }, "Keep it"),
+  ));
+}
+
+function popover(button, label, content) {
+  const menu = el("div", { class: "menu", popover: "auto", role: "dialog", "aria-label": label }, content);
+  menu.addEventListener("toggle", (event) => {
+    if (event.newState === "closed") menu.remove();
+  });
+  button.closest(".message").append(menu);
+  menu.showPopover();
+  const place = button.getBoundingClientRect();
+  const left = Math.min(place.left, innerWidth - menu.offsetWidth - 8);
+  const below = place.bottom + 6 + menu.offsetHeight < innerHeight;
+  menu.style.left = `${Math.max(8, left)}px`;
+  menu.style.top = `${below ? place.bottom + 6 : Math.max(8, place.top - menu.offsetHeight - 6)}px`;
+  menu.querySelector("button")?.focus();
+  return menu;
+}
