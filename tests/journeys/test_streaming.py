@@ -1,0 +1,235 @@
+"""A reply that shows while it is made: whatever goes wrong on the way, its words stand there whole and once."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from daemon.errors import ModelUnavailable
+from daemon.workspace.model import Json
+from tests.journeys.house import House, said
+from tests.journeys.model import CLOSING, OPENING, Flow
+
+_FIRST = "The first words of a long reply, which are enough to be shown at once: more than eighty characters. "
+_MORE = "And here are " + "more words, " * 50
+_REST = "which is all."
+_WHOLE = (_FIRST + _MORE + _REST).strip()
+
+
+async def _draft(house: House, room: str, containing: str = "") -> Json:
+    """Wait until a draft shows some words."""
+
+    async def look() -> Json | None:
+        posts = await house.people.posts_by_bot(room)
+        return next((p for p in posts if p.get("streaming_state") == "in_progress" and containing in p["text"]), None)
+
+    return await house.until(look)
+
+
+async def _told(house: House, flow: Flow, person: str = "Ada", room: str = "dm", text: str = "tell me") -> str:
+    """Ask, and let the first words out."""
+    ts = await house.say(person, room, text)
+    await flow.asked.wait()
+    flow.say(OPENING, _FIRST)
+    return ts
+
+
+async def _once_and_whole(house: House, room: str, words: str = _WHOLE) -> Json:
+    """The one message of the soul in a room, which says this and is finished."""
+    await house.reply(room)
+    await house.idle()
+    posts = await house.people.posts_by_bot(room)
+    assert [said(post) for post in posts] == [words]
+    assert posts[0].get("streaming_state") != "in_progress"
+    return dict(posts[0])
+
+
+async def _methods(house: House) -> list[str]:
+    return [call["method"] for call in await house.posting_calls()]
+
+
+@pytest.mark.parametrize(
+    ("room", "text", "channel"), [("dm", "tell me", "D0ADA"), ("general", "@soul go", "C0GENERAL")]
+)
+async def test_a_slow_reply_is_shown_as_it_grows_and_ends_with_buttons_and_its_key(
+    house: House, room: str, text: str, channel: str
+) -> None:
+    flow = house.flow()
+    ts = await _told(house, flow, room=room, text=text)
+    draft = await _draft(house, channel)
+    assert draft["thread_ts"] == ts
+    flow.say(_MORE)
+    await _draft(house, channel, "more words")
+    flow.end(_REST, CLOSING)
+    post = await _once_and_whole(house, channel)
+    assert post["ts"] == draft["ts"]
+    assert post["blocks"][-1]["elements"][0]["type"] == "feedback_buttons"
+    assert post["metadata"]["event_payload"]["key"].endswith("@1#0")
+    calls = await house.posting_calls()
+    assert [call["method"] for call in calls] == ["chat.startStream", "chat.appendStream", "chat.stopStream"]
+    if room == "general":
+        assert calls[0]["args"]["recipient_user_id"] == "U0ADA"
+        assert calls[0]["args"]["recipient_team_id"] == "T0LOCAL"
+    else:
+        assert "recipient_user_id" not in calls[0]["args"]
+
+
+async def test_a_quick_reply_is_one_post_without_a_draft_or_a_status_line(house: House) -> None:
+    await house.answered("Ada", "dm", "hello")
+    assert await _methods(house) == ["chat.postMessage"]
+    assert await house.people.calls("assistant.threads.setStatus") == []
+
+
+async def test_a_stream_that_slack_has_ended_meanwhile_is_finished_all_the_same(house: House) -> None:
+    await house.people.post("lifetimes", stream=30.0)
+    flow = house.flow()
+    await _told(house, flow)
+    draft = await _draft(house, "D0ADA")
+    house.clock.turn(40)
+    flow.say(_MORE)
+    await house.told.until("slack.speech_silent")
+    flow.end(_REST, CLOSING)
+    assert (await _once_and_whole(house, "D0ADA"))["ts"] == draft["ts"]
+
+
+async def test_where_slack_refuses_to_stream_the_reply_is_posted_whole(house: House) -> None:
+    await house.people.fault("chat.startStream", body={"ok": False, "error": "method_not_supported"}, times=9)
+    flow = house.flow()
+    await _told(house, flow)
+    await house.told.until("slack.speech_silent")
+    flow.end(_MORE, _REST, CLOSING)
+    await _once_and_whole(house, "D0ADA")
+    assert await _methods(house) == ["chat.startStream", "chat.postMessage"]
+
+
+_DROP = {"mode": "accept_then_drop"}
+_RESET = {"mode": "reset_before"}
+_LIMIT = {"status": 429, "headers": {"Retry-After": "1"}}
+_BROKEN = {"status": 500}
+_NO = {"body": {"ok": False, "error": "message_not_in_streaming_state"}}
+
+
+@pytest.mark.parametrize("fault", [_DROP, _RESET, _LIMIT, _BROKEN, _NO], ids=["drop", "reset", "429", "500", "no"])
+@pytest.mark.parametrize("method", ["chat.startStream", "chat.appendStream", "chat.stopStream"])
+async def test_a_streamed_reply_stands_there_whole_and_once_whatever_fails(
+    house: House, method: str, fault: dict[str, object]
+) -> None:
+    await house.people.fault(method, **fault)
+    flow = house.flow()
+    await _told(house, flow)
+    if method == "chat.startStream":
+        await house.told.until("slack.speech_silent")
+    else:
+        await _draft(house, "D0ADA")
+    flow.say(_MORE)
+    if method == "chat.appendStream":
+        await house.told.until("slack.speech_silent")
+    flow.end(_REST, CLOSING)
+    async with _turning(house):
+        await _once_and_whole(house, "D0ADA")
+
+
+@pytest.mark.parametrize("fault", [_DROP, _RESET, _LIMIT, _BROKEN], ids=["drop", "reset", "429", "500"])
+async def test_a_posted_reply_stands_there_once_whatever_fails(house: House, fault: dict[str, object]) -> None:
+    await house.people.fault("chat.postMessage", times=2, **fault)
+    await house.say("Ada", "general", "@soul hello")
+    async with _turning(house):
+        await _once_and_whole(house, "general", "Echo: hello")
+
+
+async def test_a_draft_that_is_replaced_stands_there_once_even_if_the_answer_to_that_is_lost(house: House) -> None:
+    await house.people.fault("chat.update", **_DROP)
+    await house.people.fault("chat.stopStream", **_DROP)
+    flow = house.flow()
+    await _told(house, flow)
+    await _draft(house, "D0ADA")
+    flow.end(_MORE, _REST, CLOSING)
+    async with _turning(house):
+        await _once_and_whole(house, "D0ADA")
+
+
+async def test_a_reply_whose_model_breaks_after_its_first_words_becomes_an_apology(house: House) -> None:
+    flow = house.flow()
+    await _told(house, flow)
+    await _draft(house, "D0ADA")
+    flow.end(ModelUnavailable("the line went dead"))
+    post = await house.reply("D0ADA", "I'm sorry")
+    await house.idle()
+    assert "first words" not in said(post)
+    assert len(await house.people.posts_by_bot("D0ADA")) == 1
+
+
+async def test_an_answer_that_turns_out_malformed_is_replaced_by_its_repair(house: House) -> None:
+    flow, repair = house.flow(), house.flow()
+    await _told(house, flow)
+    await _draft(house, "D0ADA")
+    flow.end('<external_dialogue verb="said">twice?</external_dialogue>')
+    repair.end('<external_dialogue verb="said">Now rightly.</external_dialogue>')
+    await _once_and_whole(house, "D0ADA", "Now rightly.")
+
+
+async def _status(house: House, room: str, ts: str, words: str) -> None:
+    async def look() -> bool:
+        return await house.people.status_of(room, ts) == words
+
+    await house.until(look)
+
+
+@pytest.mark.parametrize("ending", ["reply", "failure", "deadline", "withdrawal"])
+async def test_the_status_line_is_shown_kept_alive_and_gone_in_the_end(empty_house: House, ending: str) -> None:
+    house = empty_house
+    await house.start(deadline=2.0 if ending == "deadline" else 60.0)
+    flow = house.flow()
+    ts = await house.say("Ada", "dm", "think long")
+    await _status(house, "D0ADA", ts, "is thinking…")
+    house.clock.turn(91)
+    house.clock.turn(60)
+    await _calls(house, lambda calls: len(calls) >= 2)
+    await _status(house, "D0ADA", ts, "is thinking…")
+    if ending == "reply":
+        flow.end(OPENING, "Done.", CLOSING)
+    elif ending == "failure":
+        flow.end(ModelUnavailable("no"))
+    elif ending == "withdrawal":
+        await house.people.delete("Ada", "dm", ts)
+        flow.end(OPENING, "Done.", CLOSING)
+    await _calls(house, lambda calls: calls[-1]["args"]["status"] == "")
+    await _status(house, "D0ADA", ts, "")
+    await house.idle()
+    assert len(await house.people.posts_by_bot("D0ADA")) == (0 if ending == "withdrawal" else 1)
+
+
+async def _calls(house: House, holds: Callable[[list[Json]], bool]) -> None:
+    async def look() -> bool:
+        calls = await house.people.calls("assistant.threads.setStatus")
+        return bool(calls) and holds(calls)
+
+    await house.until(look)
+
+
+async def test_a_status_line_that_slack_refuses_costs_nobody_an_answer(house: House) -> None:
+    await house.people.fault("assistant.threads.setStatus", body={"ok": False, "error": "missing_scope"}, times=9)
+    flow = house.flow()
+    await house.say("Ada", "dm", "hello")
+    await house.told.until("slack.status_failed")
+    flow.end(OPENING, "Hello!", CLOSING)
+    await _once_and_whole(house, "D0ADA", "Hello!")
+
+
+class _turning:  # noqa: N801  # reads as a verb where it is used
+    """While the body waits, time runs ahead, so that no pause is waited for in earnest."""
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+
+    async def _turn(self) -> None:
+        while True:
+            await asyncio.sleep(0.05)
+            self._house.clock.turn(2)
+
+    async def __aenter__(self) -> None:
+        self._task = asyncio.create_task(self._turn())
+
+    async def __aexit__(self, *_: object) -> None:
+        self._task.cancel()
+        await asyncio.wait((self._task,))
