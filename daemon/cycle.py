@@ -1,6 +1,7 @@
 """One cycle: perceptions enter, the current mental process thinks and speaks, and everything ends in one commit."""
 
 import secrets
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -93,12 +94,17 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
         if speech is not None:
             await speech.settle()
     parts = house.channel.split(motor.reply)
-    if motor.reply and not parts:
+    if motor.reply and not (parts and _can_be_seen(motor.reply)):
         raise MalformedReply("nothing in the reply can be seen", reply=motor.reply)
     effect = _effect(cycle, soul, motor, parts, transcript)
     delivery = await house.commits.commit(effect)
     house.emit("cycle.committed", conversation=str(cycle.claim.conversation), trace=cycle.trace_id, parts=len(parts))
     return delivery
+
+
+def _can_be_seen(reply: str) -> bool:
+    """Whether there is more to a reply than spaces, line breaks and characters without a shape."""
+    return any(unicodedata.category(character)[0] not in "CZ" for character in reply)
 
 
 def _record(cycle: Cycle, call: LLMCall) -> None:

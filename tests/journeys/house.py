@@ -192,7 +192,7 @@ class House:
 
     async def answered(self, person: str, room: str, text: str, *, thread: str = "") -> str:
         """Say something and wait for what the soul says in the same thread; gives its words."""
-        channel = "D" + (await self.person(person))[1:] if room == "dm" else await self._named(room)
+        channel = await self.people.open_dm(person) if room == "dm" else await self._named(room)
         before = len(await self.people.posts_by_bot(channel))
         ts = await self.say(person, room, text, thread=thread)
         post = await self.reply(channel, count=before + 1)
