@@ -1,0 +1,128 @@
+"""Who is surely dead is told from who is alive, and what the dead held is free at once."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from daemon.memory.database import Database
+from daemon.memory.presence import Presence, ProcessIdentity, _start_time
+from tests.fakes import FakeClock
+from tests.store.parts import SOUL, TEAM, Hands, effect, look, poke, said
+
+IN_DOUBT = 5.0
+
+
+@contextmanager
+def sleeper() -> Iterator[ProcessIdentity]:
+    """A real process that sleeps until it is killed."""
+    with subprocess.Popen([sys.executable, "-c", "import time; print(flush=True); time.sleep(60)"], stdout=-1) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        try:
+            yield replace(ProcessIdentity.current(), pid=child.pid, start=_start_time(child.pid) or "")
+        finally:
+            child.kill()
+
+
+@pytest.fixture
+def presence(database: Database, clock: FakeClock) -> Presence:
+    return Presence(database, clock, soul=SOUL, workspace=TEAM, kind="test", version="0")
+
+
+def test_a_process_is_alive_until_it_is_killed_even_before_anybody_waited_for_it() -> None:
+    with sleeper() as identity:
+        assert not identity.surely_dead()
+        os.kill(identity.pid, signal.SIGKILL)
+        os.waitid(os.P_PID, identity.pid, os.WEXITED | os.WNOWAIT)  # a zombie: gone, and still in the list
+        assert identity.surely_dead()
+    assert identity.surely_dead()
+
+
+def test_a_later_process_with_the_same_pid_is_another() -> None:
+    ours = ProcessIdentity.current()
+    assert not ours.surely_dead()
+    assert replace(ours, start="1").surely_dead()
+
+
+def test_a_process_of_an_earlier_boot_is_dead_and_one_of_another_host_is_not_judged() -> None:
+    ours = ProcessIdentity.current()
+    assert replace(ours, boot="an earlier one").surely_dead()
+    assert not replace(ours, host="elsewhere", boot="x", pid=1, start="1").surely_dead()
+
+
+def test_an_identity_reads_back_what_it_wrote() -> None:
+    ours = ProcessIdentity.current()
+    assert ProcessIdentity.parse(str(ours)) == ours
+    with pytest.raises(ValueError, match="unpack"):
+        ProcessIdentity.parse("worker-1")
+
+
+async def test_what_a_killed_daemon_held_is_free_at_once(
+    database: Database, clock: FakeClock, path: Path, presence: Presence
+) -> None:
+    with sleeper() as identity:
+        theirs, ours = Hands.of(database, clock, str(identity)), Hands.of(database, clock, str(presence.identity))
+        await theirs.inbox.accept(said("1.0"))
+        post = await theirs.commits.commit(effect(await theirs.claim(), "a", jobs=("summarizes",)))
+        job = await theirs.jobs.claim_next()
+        await theirs.inbox.accept(said("2.0"))
+        claim = await theirs.claim()
+        assert await presence.release_the_dead(IN_DOUBT) == 0
+        assert await ours.conversations.claim_next() is None
+    assert await presence.release_the_dead(IN_DOUBT) == 1
+    taken, redone = await ours.claim(), await ours.jobs.claim_next()
+    assert taken.gen == claim.gen + 1
+    assert redone is not None
+    assert job is not None
+    assert redone.gen == job.gen + 1
+    assert await ours.outbox.claim_next() is None  # its last request may still be under way
+    await clock.advance(IN_DOUBT + 0.1)
+    found = await ours.outbox.claim_next()
+    assert found is not None
+    assert post is not None
+    assert (found.doubtful, found.post.key) == (True, post.post.key)
+    assert await presence.release_the_dead(IN_DOUBT) == 0
+
+
+async def test_a_living_daemon_keeps_what_it_holds(
+    database: Database, clock: FakeClock, path: Path, presence: Presence
+) -> None:
+    with sleeper() as identity:
+        theirs = Hands.of(database, clock, str(identity))
+        await theirs.inbox.accept(said())
+        claim = await theirs.claim()
+        before = look(path, "SELECT * FROM conversations")
+        assert await presence.release_the_dead(IN_DOUBT) == 0
+        assert look(path, "SELECT * FROM conversations") == before
+        await theirs.conversations.renew(claim)
+
+
+async def test_a_holder_with_a_name_not_of_ours_is_left_to_its_lease(hands: Hands, presence: Presence) -> None:
+    await hands.inbox.accept(said())
+    claim = await hands.claim()  # by `worker-1`
+    assert await presence.release_the_dead(IN_DOUBT) == 0
+    await hands.conversations.renew(claim)
+
+
+async def test_a_beat_is_one_row_that_goes_with_a_clean_stop(presence: Presence, path: Path, clock: FakeClock) -> None:
+    await presence.beat("connecting", {})
+    await clock.advance(10)
+    await presence.beat("connected", {"active": 2})
+    rows = look(path, "SELECT pid, state, detail, seen_ms - started_ms FROM presence")
+    assert rows == [(os.getpid(), "connected", '{"active": 2}', 10_000)]
+    await presence.leave()
+    assert look(path, "SELECT count(*) FROM presence") == [(0,)]
+
+
+async def test_the_row_of_a_dead_daemon_is_cleared_away(presence: Presence, path: Path) -> None:
+    await presence.beat("connected", {})
+    poke(path, "UPDATE presence SET id = id || '0'")  # as if it had started at another time
+    assert await presence.release_the_dead(IN_DOUBT) == 1
+    assert look(path, "SELECT count(*) FROM presence") == [(0,)]

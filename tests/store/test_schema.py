@@ -1,0 +1,173 @@
+"""The tables, how a file comes to have them, and that the hot queries never read a whole table."""
+
+import asyncio
+import json
+import re
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from daemon.memory import migrate, sqlite
+from daemon.memory.database import Database
+from tests.fakes import FakeClock
+from tests.store.parts import DM, Hands, deleted, edited, effect, look, said
+
+_ALEMBICS = "alembic_version"
+
+
+def test_a_migration_says_where_it_came_from_and_is_done_once(path: Path) -> None:
+    assert migrate.migrate(path) == (0, migrate.SCHEMA)
+    assert migrate.migrate(path) == (migrate.SCHEMA, migrate.SCHEMA)
+    assert migrate.version_of(path) == migrate.SCHEMA
+
+
+def test_an_empty_file_is_filled_as_a_fresh_one_is(path: Path) -> None:
+    path.touch()
+    migrate.migrate(path)
+    fresh = path.with_name("fresh.db")
+    migrate.migrate(fresh)
+    schema = "SELECT type, name, sql FROM sqlite_schema ORDER BY name"
+    assert look(path, schema) == look(fresh, schema)
+
+
+def test_the_newest_step_is_the_schema_the_program_knows() -> None:
+    steps = sorted((Path(migrate.__file__).parent / "migrations" / "versions").glob("[0-9]*.py"))
+    assert [int(step.name[:4]) for step in steps] == list(range(1, migrate.SCHEMA + 1))
+
+
+def test_every_table_is_strict_and_every_time_an_integer(path: Path) -> None:
+    migrate.migrate(path)
+    with closing(sqlite.connect(path)) as connection:
+        tables = connection.execute("SELECT name, strict FROM pragma_table_list WHERE name NOT LIKE 'sqlite_%'")
+        strict = {row["name"]: row["strict"] for row in tables}
+        assert strict.pop(_ALEMBICS) == 0
+        assert set(strict.values()) == {1}
+        for table in strict:
+            for column in connection.execute(f"PRAGMA table_info({table})"):
+                if re.search(r"_ms$|^lease_until$|^not_before$", column["name"]):
+                    assert column["type"] == "INTEGER", (table, column["name"])
+
+
+@pytest.mark.parametrize("table", ["inbox", "outbox", "jobs", "turns", "feedback"])
+def test_states_that_nobody_knows_are_refused(path: Path, table: str) -> None:
+    migrate.migrate(path)
+    sql = str(look(path, "SELECT sql FROM sqlite_schema WHERE name = ?", table)[0][0])
+    assert re.search(r"CHECK \((state|speaker|value) IN", sql)
+
+
+def test_alembic_is_loaded_only_when_a_step_is_due(path: Path) -> None:
+    program = """
+import asyncio, json, sys
+from pathlib import Path
+from daemon.clock import SystemClock
+from daemon.memory.store import open_store
+async def live():
+    async with open_store(Path(sys.argv[1]), SystemClock(), lambda *a, **k: None, soul="a", workspace="b", kind="c",
+                          version="0", lease=1, on_accepted=lambda: None):
+        pass
+asyncio.run(live())
+print(json.dumps([name for name in ("alembic", "sqlalchemy") if name in sys.modules]))
+"""
+
+    def start() -> list[str]:
+        done = subprocess.run([sys.executable, "-c", program, str(path)], check=True, capture_output=True, text=True)
+        loaded: list[str] = json.loads(done.stdout)
+        return loaded
+
+    assert start() == ["alembic", "sqlalchemy"]  # so the test can tell
+    assert start() == []
+
+
+async def test_no_hot_query_reads_a_whole_table_that_grows(
+    hands: Hands, database: Database, path: Path, clock: FakeClock
+) -> None:
+    statements: set[str] = set()
+    connections = [database._writer, *(database._readers.get_nowait() for _ in range(2))]
+    for connection in connections:
+        await connection.set_trace_callback(statements.add)
+    for reader in connections[1:]:
+        database._readers.put_nowait(reader)
+    await _a_full_day(hands, clock)
+    for connection in connections:
+        await connection.set_trace_callback(lambda _: None)
+    plans = _plans(path, statements)
+    assert len(plans) > 25
+    scans = {
+        f"{step}  <-  {' '.join(sql.split())}"
+        for sql, steps in plans.items()
+        for step in steps
+        if re.match(r"SCAN (inbox|outbox|turns|jobs|deliveries|llm_calls|conversations|feedback|o|e|c|i|t|j|w)\b", step)
+        and "USING" not in step
+    }
+    assert scans == set()
+
+
+def _plans(path: Path, statements: set[str]) -> dict[str, list[str]]:
+    with closing(sqlite3.connect(path)) as connection:
+        return {
+            sql: [str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}")]
+            for sql in statements
+            if re.match(r"\s*(SELECT|INSERT|UPDATE|DELETE)", sql)
+        }
+
+
+async def _a_full_day(hands: Hands, clock: FakeClock) -> None:
+    """Everything that is done for every message, and whatever is asked while idle."""
+    await hands.inbox.accept(said("1.0"))
+    await hands.inbox.accept(edited("1.0", "other words"))
+    claim = await hands.claim()
+    await hands.conversations.begin_draft(claim, reply_to="", recipient="U1", posted_after="1")
+    await hands.conversations.draft_opened(claim, "1.5")
+    await hands.conversations.renew(claim)
+    await hands.turns.transcript(DM, 50)
+    delivery = await hands.commits.commit(effect(claim, "a", "b", jobs=("summarizes",)))
+    assert delivery is not None
+    await hands.outbox.sent(delivery, "2.0")
+    delivery = await hands.outbox.claim_next(str(DM))
+    assert delivery is not None
+    await hands.outbox.postpone(delivery, 0, doubtful=False, reason="429")
+    delivery = await hands.outbox.claim_next()
+    assert delivery is not None
+    await hands.outbox.give_up(delivery, "dead", "no")
+    job = await hands.jobs.claim_next()
+    assert job is not None
+    await hands.jobs.finish(job, ())
+    for due in (hands.conversations.next_due_ms, hands.outbox.next_due_ms, hands.jobs.next_due_ms):
+        assert await due() is None
+    await hands.inbox.accept(deleted("1.0"))
+    await hands.inbox.accept(said("3.0"))
+    await hands.conversations.release(await hands.claim())
+
+
+async def test_a_message_costs_few_statements(hands: Hands, database: Database) -> None:
+    """Each is a trip to the writer's thread: a bound, so that nobody adds many without noticing."""
+    counts: dict[str, int] = {}
+
+    async def count(name: str, work: object) -> None:
+        seen: list[str] = []
+        await database._writer.set_trace_callback(seen.append)
+        assert asyncio.iscoroutine(work)
+        await work
+        await database._writer.set_trace_callback(lambda _: None)
+        counts[name] = len(seen)
+
+    await count("accept", hands.inbox.accept(said()))
+    claim = None
+
+    async def claiming() -> None:
+        nonlocal claim
+        claim = await hands.claim()
+
+    await count("claim", claiming())
+    assert claim is not None
+    await count("commit", hands.commits.commit(effect(claim, "hello")))
+    delivery = await hands.outbox.claim_next()
+    assert delivery is None
+    print(counts)
+    assert counts["accept"] <= 10
+    assert counts["claim"] <= 10
+    assert counts["commit"] <= 18
