@@ -128,7 +128,10 @@ class Commits:
 
 async def _require_unchanged(transaction: Transaction, effect: CycleEffect) -> None:
     rows = await transaction.rows(
-        "SELECT id, revision FROM inbox WHERE conversation = :id AND state = 'claimed'",
+        """
+        SELECT id, revision FROM inbox
+        WHERE conversation = :id AND state IN ('new', 'claimed') AND state = 'claimed' -- the first finds the index
+        """,
         id=str(effect.claim.conversation),
     )
     if {(row["id"], row["revision"]) for row in rows} != {(one.id, one.revision) for one in effect.claim.heard}:

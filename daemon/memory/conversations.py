@@ -127,7 +127,7 @@ class Conversations:
                 await transaction.run(
                     """
                     UPDATE inbox SET state = 'new', not_before = :due, reason = :reason, attempts = max(0, attempts - 1)
-                    WHERE conversation = :id AND state = 'claimed'
+                    WHERE conversation = :id AND state IN ('new', 'claimed') AND state = 'claimed'
                     """,
                     due=due,
                     reason=reason,

@@ -99,7 +99,8 @@ class Database:
         """Run a unit of work and return its value once it is durable.
 
         Raises what the unit raises (nothing of it is stored then), StoreBusy after `within` seconds, StoreFull, or
-        SchemaMismatch when a newer program has migrated the file meanwhile. A cancelled caller's unit may still commit.
+        SchemaMismatch when a newer program has migrated the file meanwhile. A cancelled caller's unit may still commit,
+        and so may one whose StoreError tells of a disk that failed in the very commit.
         """
         if self._ended.is_set():
             raise StoreError("memory.db is closed", hint="the daemon is stopping; start it again")

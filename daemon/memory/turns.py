@@ -106,7 +106,8 @@ async def forget_summary(transaction: Transaction, conversation: str, seq: int) 
         INSERT INTO working_memory (conversation, version, audience, summary, summarized_to, updated_ms)
         SELECT id, 1, audience, '', -1, last_ms FROM conversations c WHERE id = :id
           AND (EXISTS (SELECT 1 FROM working_memory w WHERE w.conversation = c.id AND w.summarized_to >= :seq)
-            OR EXISTS (SELECT 1 FROM jobs j WHERE j.conversation = c.id AND j.state = 'running'))
+            OR EXISTS (SELECT 1 FROM jobs j WHERE j.conversation = c.id
+                         AND j.state IN ('ready', 'running') AND j.state = 'running'))
         ON CONFLICT (conversation) DO UPDATE SET summary = '', version = working_memory.version + 1,
           summarized_to = -(working_memory.version + 1)
         """,

@@ -126,6 +126,7 @@ TABLES = (
     ) STRICT
     """,
     "CREATE INDEX outbox_waiting ON outbox (conversation, seq) WHERE state IN ('pending', 'sending')",
+    "CREATE INDEX outbox_due ON outbox (soul, workspace, seq) WHERE state IN ('pending', 'sending')",
     "CREATE INDEX outbox_drafts ON outbox (conversation) WHERE state = 'drafting'",
     "CREATE INDEX outbox_by_message ON outbox (platform_ts) WHERE platform_ts IS NOT NULL",
     """
@@ -155,7 +156,8 @@ TABLES = (
       gen INTEGER NOT NULL DEFAULT 0
     ) STRICT
     """,
-    "CREATE UNIQUE INDEX jobs_live ON jobs (kind, conversation) WHERE state IN ('ready', 'running')",
+    "CREATE UNIQUE INDEX jobs_live ON jobs (conversation, kind) WHERE state IN ('ready', 'running')",
+    "CREATE INDEX jobs_due ON jobs (soul, workspace, seq) WHERE state IN ('ready', 'running')",
     """
     CREATE TABLE llm_calls (
       seq INTEGER PRIMARY KEY AUTOINCREMENT,
