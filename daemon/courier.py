@@ -1,5 +1,6 @@
 """Brings posts from the outbox to their channel, each exactly once; looks before sending again, reports the unsure."""
 
+import asyncio
 from dataclasses import replace
 
 from daemon.errors import ChannelRefused, DeliveryUncertain, LostLease, NotDelivered
@@ -15,7 +16,8 @@ class Courier:
     """Sends claimed posts.
 
     `in_doubt` seconds pass before a post that may have been sent is looked up; a post older than `stale_after` seconds
-    is reported instead of sent; a claim older than half a `lease` is not used any more.
+    is reported instead of sent; a claim older than a quarter of its `lease` is not used any more, and a request may
+    take half of it.
     """
 
     def __init__(
@@ -49,15 +51,15 @@ class Courier:
             return False
 
     async def _attempt(self, delivery: Delivery) -> bool:
-        claimed = self._clock.monotonic()
         try:
             post = await self._looked_up(delivery)
         except DeliveryUncertain as doubt:
             return await self._still_in_doubt(delivery, doubt)
         if post is None:
             return True
-        if self._clock.monotonic() - claimed > self._lease / 2:
-            await self._outbox.postpone(delivery, 0, doubtful=False, reason="took too long to look up")
+        if delivery.lease_until - self._clock.now_ms() < self._lease * 750:
+            # Whoever was paused here must not send: another daemon may be about to take the row over.
+            await self._outbox.postpone(delivery, 0, doubtful=False, reason="the claim grew old before it was sent")
             return False
         return await self._send(delivery, post)
 
@@ -82,16 +84,19 @@ class Courier:
 
     async def _send(self, delivery: Delivery, post: Post) -> bool:
         try:
-            ts = await self._channel.deliver(post)
+            async with asyncio.timeout(
+                self._lease / 2
+            ):  # what is still under way then is in doubt, and the claim holds
+                ts = await self._channel.deliver(post)
+        except TimeoutError:
+            return await self._in_the_dark(delivery, "sending took too long")
         except NotDelivered as error:
             pause = error.retry_after or min(_LONGEST_PAUSE, 0.5 * 2 ** min(delivery.attempts, _MANY))
             await self._outbox.postpone(delivery, pause, doubtful=False, reason=error.message)
             self._emit("outbox.postponed", key=post.key, reason=error.message, seconds=pause)
             return False
         except DeliveryUncertain as doubt:
-            await self._outbox.postpone(delivery, self._in_doubt, doubtful=True, reason=doubt.message)
-            self._emit("outbox.in_doubt", key=post.key, reason=doubt.message)
-            return False
+            return await self._in_the_dark(delivery, doubt.message)
         except ChannelRefused as refusal:
             await self._outbox.give_up(delivery, "dead", refusal.message)
             self._emit("outbox.dead", key=post.key, reason=refusal.message, hint=refusal.hint)
@@ -99,6 +104,11 @@ class Courier:
         await self._outbox.sent(delivery, ts)
         self._emit("outbox.sent", key=post.key, attempts=delivery.attempts)
         return True
+
+    async def _in_the_dark(self, delivery: Delivery, reason: str) -> bool:
+        await self._outbox.postpone(delivery, self._in_doubt, doubtful=True, reason=reason)
+        self._emit("outbox.in_doubt", key=delivery.post.key, reason=reason)
+        return False
 
     async def _still_in_doubt(self, delivery: Delivery, doubt: DeliveryUncertain) -> bool:
         """The platform's history can't be read: try again, and in the end say that it can't be told."""

@@ -160,13 +160,17 @@ class CycleEffect:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A post claimed for sending. `doubtful`: an earlier attempt may have gone through, so look before sending."""
+    """A post claimed for sending until `lease_until` (ms).
+
+    `doubtful`: an earlier attempt may have gone through, so look before sending.
+    """
 
     post: Post
     gen: int
     doubtful: bool
     created_ms: int
     attempts: int
+    lease_until: int
 
     @classmethod
     def from_row(cls, row: sqlite3.Row, *, doubtful: bool) -> "Delivery":
@@ -188,6 +192,7 @@ class Delivery:
             doubtful=doubtful,
             created_ms=row["created_ms"],
             attempts=row["attempts"],
+            lease_until=row["lease_until"],
         )
 
 

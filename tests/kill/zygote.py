@@ -12,6 +12,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -84,7 +85,7 @@ def make_naive() -> None:
         delivery = await claim_next(self, conversation)
         if delivery is None:
             return None
-        return Delivery(delivery.post, delivery.gen, False, delivery.created_ms, delivery.attempts)
+        return replace(delivery, doubtful=False)
 
     Outbox.claim_next = careless  # type: ignore[method-assign]  # as above
 

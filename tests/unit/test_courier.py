@@ -1,6 +1,8 @@
 """Each post is sent once: looked up when in doubt, postponed when refused for now, reported when it can't be told."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -148,7 +150,7 @@ async def test_pauses_grow_up_to_a_minute_however_often_it_fails(house: House) -
 @pytest.mark.parametrize("doubtful", [True, False])
 async def test_ten_thousand_attempts_are_no_trouble(house: House, doubtful: bool) -> None:
     delivery = await house.reply()
-    many = Delivery(delivery.post, delivery.gen, doubtful, delivery.created_ms, 10_000)
+    many = replace(delivery, doubtful=doubtful, attempts=10_000)
     house.office.answers, house.office.lookups = [NotDelivered("no")], [DeliveryUncertain("no")]
     assert not await house.courier.deliver(many)
     assert house.waits() == pytest.approx(60, abs=0.1)
@@ -190,7 +192,7 @@ async def test_what_can_not_be_looked_up_is_tried_again_and_reported_in_the_end(
     assert house.events.names[-1] == "outbox.unknown"
 
 
-async def test_a_look_up_that_took_half_the_lease_sends_nothing(house: House) -> None:
+async def test_a_look_up_that_took_long_sends_nothing(house: House) -> None:
     class Slow(PostOffice):
         async def find(self, post: Post) -> Found | None:
             await house.clock.sleep(LEASE / 2 + 1)
@@ -204,6 +206,30 @@ async def test_a_look_up_that_took_half_the_lease_sends_nothing(house: House) ->
     assert not await courier.deliver(await house.next(LEASE + 1))
     assert slow.posted == []
     assert house.row[0] == "pending"
+
+
+async def test_a_daemon_that_was_paused_after_its_claim_sends_nothing(house: House) -> None:
+    delivery = await house.reply()
+    await house.clock.sleep(LEASE / 2)
+    assert not await house.courier.deliver(delivery)
+    assert house.office.posted == []
+    assert house.row[0] == "pending"
+
+
+async def test_a_request_that_hangs_is_in_doubt_before_the_claim_ends(house: House) -> None:
+    class Hanging(PostOffice):
+        async def deliver(self, post: Post) -> str:
+            await asyncio.Event().wait()
+            return "never"
+
+    delivery = await house.reply()
+    brief = 0.02
+    courier = Courier(
+        house.hands.outbox, Hanging(), house.clock, house.events, in_doubt=IN_DOUBT, stale_after=STALE, lease=brief
+    )
+    assert not await courier.deliver(delivery)
+    assert house.row[0] == "sending"
+    assert house.events.names[-1] == "outbox.in_doubt"
 
 
 @pytest.mark.parametrize("trouble", ["sent", "uncertain", "refused", "unreadable"])

@@ -9,6 +9,7 @@ from daemon.ports import Clock
 
 _PACED_FOR: Final = 60.0  # seconds of one call a second after Slack has complained
 _SPACING: Final = 1.0
+_QUEUE: Final = 2.0  # seconds that a call waits for its slot; whoever comes later is told when to come again
 _KEYS: Final = 1000
 _MINUTE: Final = 60.0
 
@@ -33,9 +34,13 @@ class Pacing:
         self._keys: OrderedDict[tuple[str, str], _Key] = OrderedDict()
 
     def held(self, method: str, channel: str) -> float:
-        """Seconds that this method must still rest in this channel; 0.0 when it is free."""
+        """Seconds that this method must still rest in this channel, or that its queue is long; 0.0 when it is free."""
         key = self._keys.get((method, channel))
-        return max(0.0, key.held_until - self._clock.monotonic()) if key else 0.0
+        if key is None:
+            return 0.0
+        now = self._clock.monotonic()
+        queue = key.next_slot - now if now < key.paced_until else 0.0
+        return max(0.0, key.held_until - now, queue if queue > _QUEUE else 0.0)
 
     def throttled(self, method: str, channel: str, retry_after: float) -> None:
         """Slack answered 429 with this Retry-After, in seconds."""
