@@ -91,17 +91,17 @@ class Discretion:
             return _plain(value)
         if self._detail == Detail.DEBUG:
             return self._redact(value if isinstance(value, str) else repr(value))
-        text = self._redact(_plain(value))
         for word, length in _EXCERPTS.items():
             if word in words:
-                return self._excerpt(word, text, length, thinking)
+                return self._excerpt(word, value, length, thinking)
         private = _PRIVATE.intersection(words) and words[-1] not in _POINTERS
-        return None if private else _cut(text, _LONGEST_FIELD)
+        return None if private else _cut(self._redact(_plain(value)), _LONGEST_FIELD)
 
-    def _excerpt(self, word: str, text: str, length: int, thinking: bool) -> str | None:
+    def _excerpt(self, word: str, value: object, length: int, thinking: bool) -> str | None:
         """The beginning of a prompt or of an answer that was meant to be heard; the thinking role's answers are not."""
         if self._detail < Detail.VERBOSE:
-            return None
+            return None  # before it is searched for secrets: prompts are long
+        text = self._redact(_plain(value))
         if word == "prompt":
             return _cut(text, length)
         return None if thinking else _cut(_spoken(text), length)

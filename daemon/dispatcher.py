@@ -104,14 +104,18 @@ class Dispatcher:
         async with asyncio.TaskGroup() as group:
             while True:
                 try:
-                    while not self._stopping and await claim(group):
-                        pass
-                    due = await next_due()
+                    due = await next_due()  # looking is cheap; a claim takes the write lock even when it finds nothing
+                    while self._is_due(due) and await claim(group):
+                        due = await next_due()
                 except StoreError as error:
                     self._emit("store.failed", reason=error.message, hint=error.hint)
                     await self._clock.sleep(_PAUSE_AFTER_FAILURE)
                     continue
                 await bell.wait(self._clock, self._until(due))
+
+    def _is_due(self, due: int | None) -> bool:
+        """Whether something is to be claimed now; nothing is while stopping."""
+        return due is not None and not self._stopping and due <= self._clock.now_ms()
 
     def _until(self, due: int | None) -> float:
         """Seconds to wait for what falls due at a time; nothing more is due while stopping."""
