@@ -1,0 +1,224 @@
+"""The daemon's life: restarts, two at once, a drain, a lost lease, a full disk, and silence when nothing happens."""
+
+import asyncio
+from contextlib import closing
+from sqlite3 import connect
+
+import pytest
+
+from daemon.memory.database import Transaction
+from daemon.memory.store import open_store
+from tests.journeys.clock import TurnableClock
+from tests.journeys.house import House, Told, said
+from tests.journeys.model import Actor, tagged
+
+
+async def test_the_transcript_survives_a_restart(house: House) -> None:
+    await house.answered("Ada", "dm", "my cat is called Minos")
+    await house.restart()
+    await house.answered("Ada", "dm", "what is she called?")
+    assert "my cat is called Minos" in house.last_prompt()
+    assert "Echo: my cat is called Minos" in house.last_prompt()
+
+
+async def test_two_daemons_on_one_memory_answer_each_message_once(empty_house: House) -> None:
+    house = empty_house
+    other = Actor()
+    await house.start()
+    await house.start(other)
+    root = await house.say("Ada", "general", "@soul hello")
+    await house.reply("general", "hello")
+    for number in range(10):
+        for person in ("Ada", "Ben", "Chloe"):
+            await house.say(person, "dm", f"dm {number} of {person}")
+        await house.say("Ben", "general", f"reply {number}.", thread=root)
+    await house.acknowledged()
+    await house.idle()
+    rooms = ("D0ADA", "D0BEN", "D0CHLOE", "general")
+    everything = " ".join([words for room in rooms for words in await house.replies(room)])
+    for number in range(10):
+        for words in [f"dm {number} of {person}" for person in ("Ada", "Ben", "Chloe")] + [f"reply {number}."]:
+            assert everything.count(words) == 1
+    assert house.prompts, "both took their share"
+    assert other.prompts
+
+
+async def test_a_drain_finishes_what_is_under_way_and_claims_nothing_more(empty_house: House) -> None:
+    house = empty_house
+    living = await house.start(max_cycles=1)
+    flow = house.flow()
+    await house.say("Ada", "dm", "first")
+    await flow.asked.wait()
+    waiting = await house.say("Ben", "dm", "second")
+    await house.acknowledged()
+    stopping = asyncio.create_task(living.stop())
+    await living.told.until("daemon.draining")
+    flow.end(tagged("Done with the first."))
+    await stopping
+    assert living.told.named("daemon.drained") == [{"finished": True}]
+    assert await house.replies("D0ADA") == ["Done with the first."]
+    assert await house.replies("D0BEN") == []
+    assert (await house.one("SELECT state FROM inbox WHERE ts = ?", waiting))["state"] == "new"
+    assert await house.rows("SELECT * FROM presence") == []
+    await house.start()
+    await house.reply("D0BEN", "second")
+
+
+async def test_what_a_drain_can_not_wait_for_is_given_back_and_finished_by_the_next_daemon(
+    empty_house: House,
+) -> None:
+    house = empty_house
+    living = await house.start(drain=0.1)
+    flow = house.flow()
+    await house.say("Ada", "dm", "think long")
+    await flow.asked.wait()
+    flow.say(
+        '<external_dialogue verb="said">', "These are the first words of a reply that nobody will hear the end of. " * 2
+    )
+    await house.until(lambda: house.people.calls("chat.startStream"))
+    await living.stop()
+    assert living.told.named("daemon.drained") == [{"finished": False}]
+    await house.start()
+    await house.reply("D0ADA", "think long")
+    await house.idle()
+    assert [said(post) for post in await house.people.posts_by_bot("D0ADA")] == ["Echo: think long"]
+
+
+async def test_a_daemon_that_lost_its_lease_while_it_slept_posts_nothing(house: House) -> None:
+    flow = house.flow()
+    await house.say("Ada", "dm", "who answers?")
+    await flow.asked.wait()
+    later = TurnableClock()
+    later.turn(60)
+    assert house.daemon is not None
+    assert house.daemon.built is not None
+    settings = house.settings
+    async with open_store(
+        *(settings.database_path, later, Told()),
+        soul=settings.name,
+        workspace="T0LOCAL",
+        kind="slack",
+        version="0",
+        lease=5.0,
+        on_accepted=lambda: None,
+    ) as awake:
+        claim = await awake.conversations.claim_next()
+        assert claim is not None
+        flow.end(tagged("A zombie speaks."))
+        await house.told.until("cycle.lost")
+        assert await house.posting_calls() == []
+        assert await house.rows("SELECT * FROM turns") == []
+        await awake.conversations.release(claim)
+    house.clock.turn(61)
+    await house.reply("D0ADA", "who answers?")
+    await house.idle()
+    assert len(await house.people.posts_by_bot("D0ADA")) == 1
+
+
+async def test_a_lease_lost_in_the_middle_of_a_thought_cuts_it_short(house: House) -> None:
+    flow = house.flow()
+    await house.say("Ada", "dm", "who answers?")
+    await flow.asked.wait()
+    with closing(connect(house.settings.database_path)) as database, database:
+        database.execute("UPDATE conversations SET gen = gen + 1, lease_owner = 'somebody else'")
+    house.clock.turn(3)
+    await house.told.until("cycle.lost")
+    assert house.model.cut == 1
+    assert await house.posting_calls() == []
+
+
+async def test_a_lease_is_kept_however_long_a_thought_takes(house: House) -> None:
+    flow = house.flow()
+    await house.say("Ada", "dm", "think long")
+    await flow.asked.wait()
+
+    async def held() -> bool:
+        until = (await house.one("SELECT lease_until FROM conversations"))["lease_until"]
+        return bool(until >= house.clock.now_ms() + 4000)
+
+    for _ in range(10):
+        house.clock.turn(2)
+        await house.when(held)
+    flow.end(tagged("Done."))
+    await house.reply("D0ADA", "Done.")
+    assert len(house.prompts) == 1
+
+
+async def _unacknowledged(house: House) -> None:
+    """Every delivery so far was left without an acknowledgement."""
+    assert [one for one in await house.people.deliveries() if one["acked_at"] is not None] == []
+
+
+async def test_what_could_not_be_stored_because_the_file_is_locked_is_not_acknowledged_and_comes_again(
+    house: House,
+) -> None:
+    with closing(connect(house.settings.database_path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        await house.say("Ada", "dm", "hello?")
+        await _failing(house)
+        other.execute("ROLLBACK")
+    house.clock.turn(3.1)
+    await house.reply("D0ADA", "hello?")
+    await house.acknowledged()
+    log = await house.people.deliveries()
+    attempts = [(one["attempt"], one["acked_at"] is not None) for one in log if one["event_id"] == log[0]["event_id"]]
+    assert attempts == [(0, False), (1, True)]
+
+
+async def _failing(house: House) -> None:
+    """Let the patience of the store end; nothing was acknowledged then."""
+    async with asyncio.timeout(10):
+        while not any("memory.db" in str(one["note"]) for one in house.told.named("slack.library")):
+            house.clock.turn(0.5)
+            await asyncio.sleep(0.02)
+    await _unacknowledged(house)
+
+
+async def test_what_could_not_be_stored_because_the_disk_is_full_is_not_acknowledged_and_comes_again(
+    house: House,
+) -> None:
+    assert house.daemon is not None
+    assert house.daemon.built is not None
+    database = house.daemon.built.store.database
+
+    async def pages(most: str) -> None:
+        async def unit(transaction: Transaction) -> None:
+            count = (await transaction.rows("PRAGMA page_count"))[0][0]
+            await transaction.rows(f"PRAGMA max_page_count = {most or count}")
+
+        await database.write(unit)
+
+    await pages("")
+    await house.say("Ada", "dm", "a long story: " + "word " * 7_000)
+    await _failing(house)
+    assert await house.rows("SELECT * FROM inbox") == []
+    await pages("1000000")
+    house.model.replies.append(tagged("Long!"))
+    house.clock.turn(3.1)
+    await house.reply("D0ADA", "Long!")
+
+
+async def test_sixty_seconds_of_silence_cost_no_call_at_all(house: House) -> None:
+    await house.answered("Ada", "dm", "hello")
+    calls, prompts = len(await house.people.calls()), len(house.prompts)
+    for _ in range(60):
+        house.clock.turn(1)
+        await asyncio.sleep(0.002)  # everybody who woke gets a turn
+    assert len(await house.people.calls()) == calls
+    assert len(house.prompts) == prompts
+
+
+@pytest.mark.parametrize("value", ["good", "bad"])
+async def test_a_press_of_a_feedback_button_is_kept_and_the_last_one_counts(house: House, value: str) -> None:
+    await house.answered("Ada", "dm", "hello")
+    post = await house.reply("D0ADA")
+    other = "good" if value == "bad" else "bad"
+    for pressed in (other, value):
+        await house.people.click("Ada", "dm", post["ts"], "soul_feedback", pressed)
+
+    async def kept() -> bool:
+        rows = await house.rows("SELECT outbox, actor, value FROM feedback")
+        return [tuple(row) for row in rows] == [(post["metadata"]["event_payload"]["key"], "U0ADA", value)]
+
+    await house.when(kept)
+    assert len(house.prompts) == 1

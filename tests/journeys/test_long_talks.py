@@ -1,0 +1,103 @@
+"""A long conversation costs no more than a short one, and is not forgotten: the summary stands for what is old."""
+
+import re
+
+from daemon.llm.placeholder import answer_to
+from daemon.llm.scripted import Reply
+from daemon.ports import ModelRole, Prompt
+from tests.journeys.house import House
+from tests.journeys.model import shown, tagged, tokens
+
+_TURNS = 100
+_SOUL = 'name = "brief"\ndisplay_name = "Brief"\n[budgets]\ntranscript = 200\n'
+
+
+async def test_a_hundred_turns_stay_within_the_tokens_of_thirty(house: House) -> None:
+    async def placeholder(prompt: Prompt) -> Reply:
+        return answer_to(prompt)
+
+    house.model.default = placeholder
+    for number in range(_TURNS):
+        await house.answered("Ada", "dm", f"turn {number}: " + "some words about the matter at hand, " * 6)
+    spent = [tokens(prompt) for prompt in house.prompts if prompt.role is ModelRole.PERSONA]
+    assert len(spent) == _TURNS
+    assert spent[0] <= 3_000
+    assert max(spent) <= 6_000
+    assert max(spent[50:]) <= max(spent[:50]) * 1.05, "flat after the first half"
+    summary = (await house.one("SELECT summary FROM working_memory"))["summary"]
+    assert summary
+    assert summary[:40] in house.last_prompt()
+    assert len(await house.rows("SELECT * FROM turns")) == 2 * _TURNS, "turns are never thrown away"
+    print(f"turns={_TURNS} tokens_first={spent[0]} tokens_last={spent[-1]} tokens_most={max(spent)}")
+
+
+async def _facts(prompt: Prompt) -> Reply:
+    """A mind that remembers facts alone."""
+    if prompt.role is ModelRole.PERSONA:
+        return tagged("I see.")
+    return "Known: " + " ".join(dict.fromkeys(re.findall(r"fact\w+", shown(prompt))))
+
+
+async def _brief(house: House) -> None:
+    """A soul whose transcript is short, so that summaries come soon."""
+    folder = house.settings.home / "souls" / "brief"
+    folder.mkdir(parents=True)
+    (folder / "soul.toml").write_text(_SOUL)
+    (folder / "soul.md").write_text("Brief is brief.")
+    house.model.default = _facts
+    await house.start(name="brief")
+
+
+async def test_what_was_said_long_ago_is_known_by_the_summary_and_what_was_withdrawn_is_not(
+    empty_house: House,
+) -> None:
+    house = empty_house
+    await _brief(house)
+    gone = ""
+    for number in range(12):
+        ts = await house.say("Ada", "dm", f"remember factNumber{number} for me, will you, as long as you can?")
+        gone = ts if number == 3 else gone
+        await house.heard(ts)
+        await house.idle()
+    kept = await house.one("SELECT summary, summarized_to FROM working_memory")
+    assert kept["summarized_to"] > 3
+    assert "factNumber0" in kept["summary"]
+    assert "factNumber3" in kept["summary"]
+    assert "factNumber3" in house.last_prompt()
+    await house.people.delete("Ada", "dm", gone)
+    await house.acknowledged()
+    for number in range(2):
+        before = len(house.prompts)
+        await house.answered("Ada", "dm", f"and now, what is left? {number}")
+        assert not any("factNumber3" in shown(prompt) for prompt in house.prompts[before:])
+    kept = await house.one("SELECT summary FROM working_memory")
+    assert "factNumber0" in kept["summary"]
+    assert "factNumber3" not in kept["summary"]
+    everything = str([tuple(row) for table in ("turns", "inbox") for row in await house.rows(f"SELECT * FROM {table}")])
+    assert "factNumber3" not in everything
+
+
+async def test_a_summary_that_fails_is_tried_again_later_and_costs_nobody_an_answer(empty_house: House) -> None:
+    house = empty_house
+    await _brief(house)
+    failures = 2
+
+    async def failing(prompt: Prompt) -> Reply:
+        nonlocal failures
+        if prompt.role is ModelRole.THINKING and failures:
+            failures -= 1
+            raise KeyError("a fault of ours")
+        return await _facts(prompt)
+
+    house.model.default = failing
+    for number in range(8):
+        ts = await house.say("Ada", "dm", f"remember factNumber{number} for me, will you, as long as you can?")
+        await house.heard(ts)
+    await house.told.until("job.failed")
+    house.clock.turn(6)
+    await house.told.until("job.failed", 2)
+    house.clock.turn(11)
+    await house.told.until("job.done")
+    await house.idle()
+    assert "factNumber0" in (await house.one("SELECT summary FROM working_memory"))["summary"]
+    assert {row["state"] for row in await house.rows("SELECT state FROM jobs")} == {"done"}

@@ -1,0 +1,74 @@
+"""A private thought never leaves, whatever the model writes: the whole house against a grammar of hostile answers."""
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator
+
+from daemon.ports import Completion, ModelRole, Prompt
+from tests.journeys.house import House
+from tests.journeys.model import Actor
+from tests.unit.test_tagged_output_hostile import CANARY, Author
+
+ANSWERS = 200
+_AT_ONCE = 20  # as many drafts as Slack lets us begin in a minute
+_SHOWN = f'<external_dialogue verb="said">{"These are words that all may see. " * 3}</external_dialogue>'
+
+
+class Hostile(Actor):
+    """Answers by the grammar, in small pieces and with pauses, so that drafts are shown before the end is known."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self._dice = random.Random(seed)
+        self._author = Author(self._dice)
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
+        """See `LLM.stream`."""
+        self.prompts.append(prompt)
+        answer = self._author.answer()
+        if self._dice.random() < 0.5:
+            yield _SHOWN
+            await asyncio.sleep(0.2)  # a model that takes its time, so that this is seen
+        size = self._dice.randint(3, 40)
+        for start in range(0, len(answer), size):
+            await asyncio.sleep(0.002)
+            yield answer[start : start + size]
+        yield Completion(self.model_for(ModelRole.PERSONA), 1, 0, 1)
+
+
+async def test_of_two_hundred_hostile_answers_no_private_word_is_in_any_call_to_slack(empty_house: House) -> None:
+    house = empty_house
+    model = Hostile(20261121)
+    await house.start(model, max_cycles=64)
+    for begun in range(0, ANSWERS, _AT_ONCE):
+        for number in range(begun, begun + _AT_ONCE):
+            await house.say("Ada", "general", f"@soul question {number}")
+        await house.acknowledged()
+        await house.idle()
+        house.clock.turn(61)
+    calls = await house.people.calls()
+    leaks = [call for call in calls if CANARY in str(call["args"])]
+    assert leaks == []
+    assert len(model.prompts) >= ANSWERS
+    begun_streams = [call for call in calls if call["method"] == "chat.startStream"]
+    replies = await house.replies("general")
+    assert len(replies) == ANSWERS, "everybody got a word"
+    assert len(begun_streams) > ANSWERS / 10
+    assert any("I'm sorry" not in reply for reply in replies)
+    print(f"answers={ANSWERS} calls={len(calls)} drafts={len(begun_streams)} leaks={len(leaks)}")
+
+
+async def test_a_private_thought_is_kept_with_the_turn_and_nowhere_else(house: House) -> None:
+    house.model.replies.append(
+        '<internal_monologue verb="mused">a canary thought</internal_monologue>'
+        '<external_dialogue verb="said">Aloud.</external_dialogue>'
+    )
+    await house.answered("Ada", "dm", "hello")
+    turn = await house.one("SELECT body, thought FROM turns WHERE speaker = 'soul'")
+    assert turn["body"] == "Aloud."
+    assert "a canary thought" in turn["thought"]
+    await house.answered("Ada", "dm", "again")
+    assert "canary" not in house.last_prompt()
+    assert "canary" not in str(await house.people.calls())
+    for table in ("inbox", "outbox", "llm_calls", "working_memory", "presence", "audit"):
+        assert not any("canary" in str(tuple(row)) for row in await house.rows(f"SELECT * FROM {table}"))
