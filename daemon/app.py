@@ -319,12 +319,14 @@ async def _beat(built: Daemon) -> None:
 
 @contextmanager
 def _signals(stop: asyncio.Event) -> Iterator[None]:
-    """The first SIGTERM or SIGINT sets `stop`; a second one cuts the drain short."""
-    loop = asyncio.get_running_loop()
-    main = asyncio.current_task()
+    """The first SIGTERM or SIGINT sets `stop`; a second one cuts the body short, which then simply ends here."""
+    loop, main, cut = asyncio.get_running_loop(), asyncio.current_task(), False
+    assert main is not None  # a running loop's coroutine is a task's
 
     def told() -> None:
-        if stop.is_set() and main is not None:
+        nonlocal cut
+        if stop.is_set():
+            cut = True
             main.cancel()
         stop.set()
 
@@ -332,6 +334,10 @@ def _signals(stop: asyncio.Event) -> Iterator[None]:
         loop.add_signal_handler(number, told)
     try:
         yield
+    except asyncio.CancelledError:
+        if not cut:
+            raise
+        main.uncancel()
     finally:
         for number in _TOLD_EXITS:
             loop.remove_signal_handler(number)

@@ -54,7 +54,7 @@ class ConversationHandler:
             async with alongside(self._keep_lease(claim)):
                 chosen = await self._sort(claim)
         except LostLease as lost:
-            self._house.emit("cycle.lost", conversation=str(claim.conversation), trace=trace, reason=lost.message)
+            await self._let_go(Cycle(self._house, claim, (), (), {}, trace), lost)
             return None
         except StoreError:
             raise
@@ -87,13 +87,8 @@ class ConversationHandler:
                 house.channel.thinking(cycle.newest),
             ):
                 return await run_cycle(cycle)
-        except Superseded as news:
-            await house.commits.record_calls(cycle.calls)
-            await house.conversations.release(claim, reason=news.message)
-            return None
         except LostLease as lost:
-            await house.commits.record_calls(cycle.calls)
-            house.emit("cycle.lost", conversation=str(claim.conversation), trace=cycle.trace_id, reason=lost.message)
+            await self._let_go(cycle, lost)
             return None
         except StoreError:
             raise
@@ -174,9 +169,17 @@ class ConversationHandler:
         try:
             return await self._house.commits.commit(effect)
         except LostLease as lost:
-            if isinstance(lost, Superseded):
-                await self._house.conversations.release(claim, reason=lost.message)
+            await self._let_go(cycle, lost)
             return None
+
+    async def _let_go(self, cycle: Cycle, lost: LostLease) -> None:
+        """Somebody else has the claim by now; or its messages have changed, and are to be answered anew."""
+        house, claim = self._house, cycle.claim
+        await house.commits.record_calls(cycle.calls)
+        if isinstance(lost, Superseded):
+            await house.conversations.release(claim, reason=lost.message)
+        else:
+            house.emit("cycle.lost", conversation=str(claim.conversation), trace=cycle.trace_id, reason=lost.message)
 
     async def _keep_lease(self, claim: Claim) -> None:
         """Renew the claim again and again. Raises LostLease when somebody else has taken it."""

@@ -227,6 +227,10 @@ class House:
         await self.when(settled)
         return str((await self.one(ended, ts))["state"])
 
+    async def claimed(self) -> bool:
+        """Whether somebody works on some message."""
+        return bool(await self.rows("SELECT * FROM inbox WHERE state = 'claimed'"))
+
     async def when(self, holds: Callable[[], Awaitable[bool]]) -> None:
         """Look into memory.db until something holds; a file has no events to wait on."""
         async with asyncio.timeout(PATIENCE):

@@ -3,7 +3,7 @@
 import re
 
 from daemon.llm.placeholder import answer_to
-from daemon.llm.scripted import Reply
+from daemon.llm.scripted import Reply, Script
 from daemon.ports import ModelRole, Prompt
 from tests.journeys.house import House
 from tests.journeys.model import shown, tagged, tokens
@@ -31,20 +31,20 @@ async def test_a_hundred_turns_stay_within_the_tokens_of_thirty(house: House) ->
     print(f"turns={_TURNS} tokens_first={spent[0]} tokens_last={spent[-1]} tokens_most={max(spent)}")
 
 
-async def _facts(prompt: Prompt) -> Reply:
+async def facts(prompt: Prompt) -> Reply:
     """A mind that remembers facts alone."""
     if prompt.role is ModelRole.PERSONA:
         return tagged("I see.")
     return "Known: " + " ".join(dict.fromkeys(re.findall(r"fact\w+", shown(prompt))))
 
 
-async def _brief(house: House) -> None:
+async def brief_soul(house: House, mind: Script = facts) -> None:
     """A soul whose transcript is short, so that summaries come soon."""
     folder = house.settings.home / "souls" / "brief"
     folder.mkdir(parents=True)
     (folder / "soul.toml").write_text(_SOUL)
     (folder / "soul.md").write_text("Brief is brief.")
-    house.model.default = _facts
+    house.model.default = mind
     await house.start(name="brief")
 
 
@@ -52,7 +52,7 @@ async def test_what_was_said_long_ago_is_known_by_the_summary_and_what_was_withd
     empty_house: House,
 ) -> None:
     house = empty_house
-    await _brief(house)
+    await brief_soul(house)
     gone = ""
     for number in range(12):
         ts = await house.say("Ada", "dm", f"remember factNumber{number} for me, will you, as long as you can?")
@@ -79,7 +79,6 @@ async def test_what_was_said_long_ago_is_known_by_the_summary_and_what_was_withd
 
 async def test_a_summary_that_fails_is_tried_again_later_and_costs_nobody_an_answer(empty_house: House) -> None:
     house = empty_house
-    await _brief(house)
     failures = 2
 
     async def failing(prompt: Prompt) -> Reply:
@@ -87,9 +86,9 @@ async def test_a_summary_that_fails_is_tried_again_later_and_costs_nobody_an_ans
         if prompt.role is ModelRole.THINKING and failures:
             failures -= 1
             raise KeyError("a fault of ours")
-        return await _facts(prompt)
+        return await facts(prompt)
 
-    house.model.default = failing
+    await brief_soul(house, failing)
     for number in range(8):
         ts = await house.say("Ada", "dm", f"remember factNumber{number} for me, will you, as long as you can?")
         await house.heard(ts)

@@ -1,0 +1,120 @@
+"""The rarer turns of a conversation: what fails while something else is failing."""
+
+import asyncio
+from contextlib import closing
+from sqlite3 import connect
+
+from daemon.errors import ModelUnavailable
+from daemon.llm.scripted import Reply
+from daemon.ports import ModelRole, Prompt
+from tests.journeys.house import House
+from tests.journeys.model import shown, tagged
+from tests.journeys.test_long_talks import brief_soul, facts
+
+
+async def test_a_lease_lost_while_the_gate_is_asked_ends_the_claim_without_a_word(house: House) -> None:
+    await house.people.fault("users.info", delay=60)
+    await house.say("Ada", "dm", "hello")
+    await house.when(house.claimed)
+    with closing(connect(house.settings.database_path)) as database, database:
+        database.execute("UPDATE conversations SET gen = gen + 1, lease_owner = 'somebody else', lease_until = 0")
+    house.clock.turn(2)
+    await house.told.until("cycle.lost")
+    await house.reply("D0ADA", "hello")
+    await house.idle()
+    assert len(await house.replies("D0ADA")) == 1
+
+
+async def test_a_message_is_given_back_by_a_daemon_that_is_cut_off_while_it_asks_the_gate(house: House) -> None:
+    await house.people.fault("users.info", delay=60)
+    await house.say("Ada", "dm", "hello")
+    await house.when(house.claimed)
+    assert house.daemon is not None
+    await house.daemon.cut()
+    row = await house.one("SELECT state, reason, attempts FROM inbox")
+    assert tuple(row) == ("new", "stopped", 0)
+    await house.start()
+    await house.reply("D0ADA", "hello")
+
+
+async def test_a_message_edited_while_its_apology_is_due_is_answered_anew(house: House) -> None:
+    flow = house.flow()
+    ts = await house.say("Ada", "dm", "what is 2 + 2?")
+    await flow.asked.wait()
+    await house.people.edit("Ada", "dm", ts, "what is 3 + 3?")
+    await house.acknowledged()
+    flow.end(ModelUnavailable("the line went dead"))
+    await house.reply("D0ADA")
+    await house.idle()
+    assert await house.replies("D0ADA") == ["Echo: what is 3 + 3?"]
+
+
+async def test_an_apology_for_a_claim_that_somebody_else_has_by_now_is_not_made(house: House) -> None:
+    flow = house.flow()
+    await house.say("Ada", "dm", "hello")
+    await flow.asked.wait()
+    with closing(connect(house.settings.database_path)) as database, database:
+        database.execute("UPDATE conversations SET gen = gen + 1, lease_owner = 'somebody else'")
+    flow.end(ModelUnavailable("the line went dead"))
+    await house.told.until("cycle.failed")
+    await house.told.until("cycle.lost")
+    assert await house.posting_calls() == []
+
+
+async def test_a_lease_that_can_not_be_renewed_just_now_does_not_end_a_thought(empty_house: House) -> None:
+    house = empty_house
+    await house.start(lease=60.0)
+    flow = house.flow()
+    await house.say("Ada", "dm", "think long")
+    await flow.asked.wait()
+    with closing(connect(house.settings.database_path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        async with asyncio.timeout(10):
+            while not house.told.named("cycle.lease_not_renewed"):
+                house.clock.turn(1)
+                await asyncio.sleep(0.02)
+        other.execute("ROLLBACK")
+    flow.end(tagged("Done."))
+    await house.reply("D0ADA", "Done.")
+    await house.idle()
+    assert len(await house.replies("D0ADA")) == 1
+
+
+async def test_what_somebody_said_aside_is_left_out_while_slack_can_not_say_who_they_are(house: House) -> None:
+    root = await house.say("Ada", "general", "@soul hello")
+    await house.reply("general")
+    aside = await house.say("Chloe", "general", "@Ben the canary sings", thread=root)
+    await house.heard(aside)
+    await house.people.fault("users.info", status=500)
+    await house.answered("Ada", "general", "and now?", thread=root)
+    assert house.told.named("cycle.aside_unknown")
+    assert "canary" not in house.last_prompt()
+
+
+async def test_a_summary_made_of_words_withdrawn_meanwhile_is_dropped_and_made_anew(empty_house: House) -> None:
+    house = empty_house
+    asked, go = asyncio.Event(), asyncio.Event()
+
+    async def slow(prompt: Prompt) -> Reply:
+        if prompt.role is ModelRole.THINKING:
+            asked.set()
+            await go.wait()
+        return await facts(prompt)
+
+    await brief_soul(house, slow)
+    first = ""
+    for number in range(8):
+        ts = await house.say("Ada", "dm", f"remember factNumber{number} for me, will you, as long as you can?")
+        await house.heard(ts)
+        first = first or ts
+    await asyncio.wait_for(asked.wait(), 10)
+    await house.people.delete("Ada", "dm", first)
+    await house.acknowledged()
+    go.set()
+    await house.told.until("job.done")
+    before = len(house.prompts)
+    await house.answered("Ada", "dm", "and now?")
+    assert not any("factNumber0" in shown(prompt) for prompt in house.prompts[before:])
+    kept = await house.one("SELECT summary FROM working_memory")
+    assert "factNumber1" in kept["summary"]
+    assert "factNumber0" not in kept["summary"]
