@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from daemon.concurrency import alongside
 from daemon.cycle import Cycle, House, new_trace, run_cycle
@@ -125,7 +125,8 @@ class ConversationHandler:
             admission: Admission = await self._house.channel.admit(perception)
             if admission.admitted:
                 answered.append(one)
-                perceptions.append(one.perception(name=admission.name, late=late))
+                perceived = one.perception(name=admission.name, late=late)
+                perceptions.append(replace(perceived, received_ms=now) if late else perceived)
             else:
                 ignored[one.id] = admission.reason
                 refusal = refusal or admission.say

@@ -107,3 +107,17 @@ async def test_thirty_people_at_once_are_all_answered_once(house: House) -> None
     for name in names:
         room = await house.people.open_dm(name)
         assert await house.replies(room) == [f"Echo: I am {name}"]
+
+
+async def test_a_message_that_waited_long_in_our_own_house_is_answered_as_late(empty_house: House) -> None:
+    house = empty_house
+    await house.start(max_cycles=1)
+    flow = house.flow()
+    await house.say("Ada", "dm", "busy")
+    await flow.asked.wait()
+    await house.say("Ben", "dm", "my turn?")
+    await house.acknowledged()
+    house.clock.turn(600)
+    flow.end(tagged("Done."))
+    await house.reply("D0BEN", "my turn?")
+    assert 'late="10 minutes"' in house.last_prompt()

@@ -174,28 +174,44 @@ async def _failing(house: House) -> None:
     await _unacknowledged(house)
 
 
+async def _pages(house: House, most: int = 0) -> None:
+    """Let the file grow no further, or again to a number of pages."""
+    assert house.daemon is not None
+    assert house.daemon.built is not None
+
+    async def unit(transaction: Transaction) -> None:
+        count = most or (await transaction.rows("PRAGMA page_count"))[0][0]
+        await transaction.rows(f"PRAGMA max_page_count = {count}")
+
+    await house.daemon.built.store.database.write(unit)
+
+
 async def test_what_could_not_be_stored_because_the_disk_is_full_is_not_acknowledged_and_comes_again(
     house: House,
 ) -> None:
-    assert house.daemon is not None
-    assert house.daemon.built is not None
-    database = house.daemon.built.store.database
-
-    async def pages(most: str) -> None:
-        async def unit(transaction: Transaction) -> None:
-            count = (await transaction.rows("PRAGMA page_count"))[0][0]
-            await transaction.rows(f"PRAGMA max_page_count = {most or count}")
-
-        await database.write(unit)
-
-    await pages("")
+    await _pages(house)
     await house.say("Ada", "dm", "a long story: " + "word " * 7_000)
     await _failing(house)
     assert await house.rows("SELECT * FROM inbox") == []
-    await pages("1000000")
+    await _pages(house, 1_000_000)
     house.model.replies.append(tagged("Long!"))
     house.clock.turn(3.1)
     await house.reply("D0ADA", "Long!")
+
+
+async def test_a_reply_that_could_not_be_stored_is_not_sent_and_is_made_again_when_there_is_room(house: House) -> None:
+    flow = house.flow()
+    await house.say("Ada", "dm", "tell me")
+    await flow.asked.wait()
+    await _pages(house)
+    flow.end(tagged("A long story. " * 700))
+    await house.told.until("store.failed")
+    assert await house.posting_calls() == []
+    await _pages(house, 1_000_000)
+    house.clock.turn(6)
+    await house.reply("D0ADA", "tell me")
+    await house.idle()
+    assert await house.replies("D0ADA") == ["Echo: tell me"]
 
 
 async def test_sixty_seconds_of_silence_cost_no_call_at_all(house: House) -> None:
