@@ -23,7 +23,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown := set(options.figures) - set(FIGURES):
         sys.stderr.write(f"no such figure: {', '.join(sorted(unknown))}; there are {', '.join(FIGURES)}\n")
         return 2
-    rows, failures = asyncio.run(_measure(options.figures or list(FIGURES), quick=options.quick))
+    try:
+        rows, failures = asyncio.run(_measure(options.figures or list(FIGURES), quick=options.quick))
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        sys.stderr.write("stopped\n")
+        return 2
     host = described()
     if options.json:
         report = {"host": host, "quick": options.quick, "rows": [row.as_json() for row in rows], "failed": failures}
