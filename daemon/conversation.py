@@ -13,7 +13,7 @@ from daemon.perception import Perception
 from daemon.ports import Admission, Source
 
 _CRASHES = 3  # claims of one message that ended without a word before it is given up with an apology
-_LATE_S = 120.0  # a live message that waited longer is answered as late
+_LATE_S = 120.0  # a message that waited longer, in Slack or here, is answered as late
 _GATE_PAUSE = 5.0
 
 
@@ -120,7 +120,7 @@ class ConversationHandler:
                 ignored[one.id] = STALE
                 self._house.emit("inbox.stale", id=one.id, age_s=round(self._age(one, now)))
                 continue
-            late = one.source is Source.BACKFILL or self._age(one, now) > _LATE_S
+            late = self._age(one, now) > _LATE_S
             perception = one.perception(late=late)
             admission: Admission = await self._house.channel.admit(perception)
             if admission.admitted:

@@ -148,3 +148,21 @@ async def test_a_socket_that_is_cut_is_replaced_and_nothing_is_lost_meanwhile(ho
     await house.reply("D0ADA", "again")
     await house.idle()
     assert " ".join(await house.replies("D0ADA")).count("hello") == 1
+
+
+async def test_nothing_is_lost_doubled_or_called_late_while_one_of_two_sockets_is_refreshed(
+    empty_house: House,
+) -> None:
+    house = empty_house
+    await house.start(slack_sockets=2)
+    root = await house.say("Ada", "general", "@soul hello")
+    await house.reply("general", "hello")
+    for number in range(20):
+        if number % 5 == 0:
+            await house.people.fault(socket="disconnect", reason="refresh_requested", only=1)
+        await house.say("Ben", "general", f"word {number}.", thread=root)
+    await house.acknowledged()
+    await house.idle()
+    everything = " ".join(await house.replies("general"))
+    assert [everything.count(f"word {number}.") for number in range(20)] == [1] * 20
+    assert not any("late=" in message.text for prompt in house.prompts for message in prompt.messages)
