@@ -30,6 +30,7 @@ export class Completion {
   look() {
     const begun = BEGUN.exec(this.box.value.slice(0, this.box.selectionStart))?.[1];
     this.found = begun === undefined ? [] : this.people().filter((each) => fits(each, begun)).slice(0, MOST);
+    if (this.found.length === 1 && this.found[0].display_name.toLowerCase() === begun.toLowerCase()) this.found = [];
     this.at = 0;
     this.#show();
   }

@@ -18,7 +18,7 @@ export class Composer {
     Object.assign(this, { send, editLast });
     this.place = "";
     this.drafts = new Map();
-    this.box = el("textarea", { id, rows: 1, dir: "auto", enterkeyhint: "send", autocomplete: "off" });
+    this.box = el("textarea", { id, rows: 1, dir: "auto", readonly: true, enterkeyhint: "send", autocomplete: "off" });
     this.names = el("div", { class: "completion" });
     this.chosen = el("div", { class: "chosen-files" });
     this.button = iconButton("Send", ICONS.send, () => this.submit(), { class: "icon-button send" });
@@ -32,6 +32,7 @@ export class Composer {
     this.root = el("div", { class: "composer" }, this.names, this.box, this.chosen, bar);
     this.completion = new Completion(this.box, this.names, people);
     this.files = [];
+    this.able = false;
     this.#listen();
     this.#fit();
   }

@@ -1,0 +1,68 @@
+"""A browser for the whole run; a fresh workspace, a connected app and windows for each test."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, BrowserContext
+
+from daemon.workspace.client import WorkspaceClient
+from daemon.workspace.server import WorkspaceServer, serve_workspace
+from tests.page.soul import HandMoved
+from tests.page.window import MISSING, Window, chromium, launched
+
+OpenWindow = Callable[..., Awaitable[Window]]
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Browser]:
+    if chromium() is None:
+        pytest.skip(MISSING)
+    profile: Path = tmp_path_factory.mktemp("browser")
+    async with launched(profile) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients read proxies and tokens from the environment behind everybody's back."""
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def server() -> AsyncIterator[WorkspaceServer]:
+    async with serve_workspace() as running:
+        yield running
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def people(server: WorkspaceServer) -> AsyncIterator[WorkspaceClient]:
+    async with WorkspaceClient(server.url) as client:
+        yield client
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def soul(server: WorkspaceServer, people: WorkspaceClient) -> AsyncIterator[HandMoved]:
+    app = await HandMoved(server, people).connect()
+    await people.wait_for_sockets(1)
+    yield app
+    await app.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def new_window(browser: Browser) -> AsyncIterator[OpenWindow]:
+    """Opens windows; when the test is over, none of them may have complained of anything."""
+    opened: list[tuple[Window, BrowserContext]] = []
+
+    async def open_one(url: str, person: str = "", conversation: str = "", **options: object) -> Window:
+        context = await browser.new_context(locale="en-GB", timezone_id="UTC", **options)  # type: ignore[arg-type]  # theirs to check
+        window = Window(await context.new_page()).watch()
+        opened.append((window, context))
+        return await window.open(url, person, conversation)
+
+    yield open_one
+    for _, context in opened:
+        await context.close()
+    assert [fault for window, _ in opened for fault in window.faults] == []

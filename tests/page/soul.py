@@ -1,0 +1,87 @@
+"""The soul's side of the wire, moved by hand, so that a test can look at every moment of an answer."""
+
+from typing import Any
+
+from slack_bolt.context.ack.async_ack import AsyncAck
+
+from daemon.workspace.client import WorkspaceClient
+from daemon.workspace.server import WorkspaceServer
+from tests.workspace.stock import StockApp
+
+Json = dict[str, Any]
+FEEDBACK: Json = {
+    "type": "context_actions",
+    "elements": [
+        {
+            "type": "feedback_buttons",
+            "action_id": "feedback",
+            "positive_button": {"text": {"type": "plain_text", "text": "Good answer"}, "value": "good"},
+            "negative_button": {"text": {"type": "plain_text", "text": "Bad answer"}, "value": "bad"},
+        }
+    ],
+}
+
+
+class HandMoved:
+    """A connected app that does only what it is told."""
+
+    def __init__(self, server: WorkspaceServer, people: WorkspaceClient) -> None:
+        self._stock = StockApp(server)
+        self._people = people
+        self.api = self._stock.client
+        self.pressed: list[tuple[str, str]] = []
+        self._stock.app.action("feedback")(self._press)
+
+    async def _press(self, ack: AsyncAck, body: Json) -> None:
+        await ack()
+        self.pressed.append((body["user"]["id"], body["actions"][0]["value"]))
+
+    async def connect(self) -> "HandMoved":
+        await self._stock.connect()
+        return self
+
+    async def close(self) -> None:
+        await self._stock.close()
+
+    async def newest(self, channel: str, person: str = "U0ADA") -> Json:
+        """The last message of a conversation, once there is one."""
+
+        async def look() -> Json | None:
+            found = await self._people.messages(channel, person=person)
+            return found[-1] if found else None
+
+        return await self._people.wait_for(look)
+
+    async def think(self, root: Json, status: str = "is thinking…") -> None:
+        await self.api.api_call(
+            "assistant.threads.setStatus",
+            json={"channel_id": root["channel"], "thread_ts": root["ts"], "status": status},
+        )
+
+    async def begin(self, root: Json, words: str) -> str:
+        answer = await self.api.api_call(
+            "chat.startStream",
+            json={
+                "channel": root["channel"],
+                "thread_ts": root["ts"],
+                "recipient_user_id": root["user"],
+                "recipient_team_id": root["team"],
+                "markdown_text": words,
+            },
+        )
+        return str(answer["ts"])
+
+    async def go_on(self, root: Json, ts: str, words: str) -> None:
+        await self.api.api_call(
+            "chat.appendStream", json={"channel": root["channel"], "ts": ts, "markdown_text": words}
+        )
+
+    async def finish(self, root: Json, ts: str) -> None:
+        await self.api.api_call("chat.stopStream", json={"channel": root["channel"], "ts": ts, "blocks": [FEEDBACK]})
+
+    async def reply(self, root: Json, text: str) -> str:
+        """A whole answer at once, in markdown."""
+        blocks = [{"type": "markdown", "text": text}]
+        thread = root.get("thread_ts", root["ts"])
+        answer = await self.api.chat_postMessage(channel=root["channel"], thread_ts=thread, text=text, blocks=blocks)
+        return str(answer["ts"])

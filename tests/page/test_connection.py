@@ -1,0 +1,86 @@
+"""The page when something is missing: the soul, the stream of changes, the whole workspace."""
+
+import pytest
+from playwright.async_api import expect
+
+from daemon.workspace.client import WorkspaceClient
+from daemon.workspace.server import WorkspaceServer, serve_workspace
+from tests.page.conftest import OpenWindow
+from tests.page.soul import FEEDBACK, HandMoved
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+def cut_all_connections(server: WorkspaceServer) -> int:
+    """As if the network had failed for a moment; gives how many connections there were."""
+    assert server._runner is not None
+    assert server._runner.server is not None
+    transports = [handler.transport for handler in server._runner.server.connections if handler.transport]
+    for transport in transports:
+        transport.abort()
+    return len(transports)
+
+
+async def test_a_broken_stream_is_taken_up_again_without_losing_what_was_said(
+    server: WorkspaceServer, people: WorkspaceClient, new_window: OpenWindow
+) -> None:
+    ada = await new_window(server.url, "U0ADA", "C0GENERAL")
+    ada.breaks_expected = True
+    await people.say("ben", "general", "before")
+    await expect(ada.message("before")).to_be_visible()
+    assert cut_all_connections(server) > 0
+    async with WorkspaceClient(server.url) as others:
+        said = await others.say("ben", "general", "meanwhile")
+        await expect(ada.message("meanwhile")).to_be_visible()
+        await others.edit("ben", "general", said["ts"], "afterwards")
+    await expect(ada.message("afterwards")).to_be_visible()
+    await expect(ada.message("before")).to_have_count(1)
+
+
+async def test_without_the_workspace_nothing_can_be_sent_and_nothing_half_written_is_lost(
+    new_window: OpenWindow,
+) -> None:
+    async with serve_workspace() as first:
+        ada = await new_window(first.url, "U0ADA")
+        ada.breaks_expected = True
+        port = int(first.url.rpartition(":")[2])
+        await ada.composer.fill("half written")
+    await expect(ada.page.locator(".banner.lost")).to_contain_text("connection to the workspace is lost")
+    await expect(ada.composer).not_to_be_editable()
+    async with serve_workspace(port=port) as second:
+        await expect(ada.composer).to_be_editable()
+        await expect(ada.page.locator(".banner.lost")).to_have_count(0)
+        await expect(ada.composer).to_have_value("half written")
+        await ada.composer.press("Enter")
+        await expect(ada.message("half written")).to_be_visible()
+        assert second.workspace.state.timeline("D0ADA").newest
+        await ada.page.close()
+
+
+async def test_an_absent_soul_is_told_plainly_and_its_return_too(
+    server: WorkspaceServer, people: WorkspaceClient, soul: HandMoved, new_window: OpenWindow
+) -> None:
+    said = await people.say("ada", "dm", "hello")
+    blocks = [{"type": "markdown", "text": "Hello!"}, FEEDBACK]
+    await soul.api.chat_postMessage(channel="D0ADA", thread_ts=said["ts"], text="Hello!", blocks=blocks)
+    ada = await new_window(server.url, "U0ADA")
+    await expect(ada.page.locator(".banner")).to_have_count(0)
+    await soul.close()
+    await expect(ada.page.locator(".banner.absent")).to_contain_text("Soul is not connected")
+    good = ada.message("Hello!").get_by_role("button", name="Good answer")
+    await good.click()
+    await expect(ada.page.locator(".toast")).to_contain_text("did not arrive")
+    await expect(good).to_have_attribute("aria-pressed", "false")
+
+
+async def test_one_joins_a_channel_and_lets_the_soul_in(
+    server: WorkspaceServer, people: WorkspaceClient, new_window: OpenWindow
+) -> None:
+    await people.add_channel("garden", members=["ben"], app=False)
+    ada = await new_window(server.url, "U0ADA")
+    await ada.go("garden")
+    await ada.page.get_by_role("button", name="Join").click()
+    await expect(ada.composer).to_be_editable()
+    await ada.page.get_by_role("button", name="Add Soul").click()
+    await expect(ada.page.get_by_role("button", name="Add Soul")).to_have_count(0)
+    await expect(ada.timeline).to_contain_text("@Soul has joined the channel")
