@@ -1,41 +1,48 @@
 """Wait for a step of a model's answer, but not for ever, on a Clock that tests can turn."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Generator
+from functools import partial
+from types import coroutine
 from typing import TypeVar
 
+from daemon.concurrency import alongside
 from daemon.ports import Clock
 
 T = TypeVar("T")
 
 
-async def within(clock: Clock, seconds: float, step: Callable[[], Awaitable[T]]) -> T:
-    """The step's result, or what it raises. Raises TimeoutError once a late step was cancelled and has cleaned up."""
-    async with asyncio.TaskGroup() as group:
-        work = group.create_task(_outcome(step))
-        await asyncio.wait((work,), timeout=0)  # most pieces are there already and need no timer
-        if not work.done():
-            timer = group.create_task(clock.sleep(seconds))
-            await asyncio.wait((work, timer), return_when=asyncio.FIRST_COMPLETED)
-            timer.cancel()
-        late = not work.done()
-        work.cancel()
-    if late:
-        raise TimeoutError
-    outcome = work.result()
-    if isinstance(outcome, _Failure):
-        raise outcome.error
-    return outcome
+async def within(clock: Clock, seconds: float, step: Callable[[], Coroutine[object, object, T]]) -> T:
+    """The step's result, or what it raises. Raises TimeoutError once a late step was cancelled and has cleaned up.
 
-
-@dataclass(frozen=True, slots=True)
-class _Failure:
-    error: Exception
-
-
-async def _outcome(step: Callable[[], Awaitable[T]]) -> T | _Failure:
+    Most pieces of an answer are there already: such a step ends at once, and costs neither a timer nor a task.
+    """
+    work = step()
     try:
-        return await step()
-    except Exception as error:  # noqa: BLE001 - raised again by `within`, where no task group wraps it
-        return _Failure(error)
+        awaited = work.send(None)
+    except StopIteration as end:
+        ready: T = end.value
+        return ready
+    async with alongside(_ring(clock, seconds)):
+        return await _rest(work, awaited)
+
+
+async def _ring(clock: Clock, seconds: float) -> None:
+    await clock.sleep(seconds)
+    raise TimeoutError
+
+
+@coroutine
+def _rest(work: Coroutine[object, object, T], awaited: object) -> Generator[object, object, T]:
+    """Go on with a coroutine that has begun and waits for something, in the task that began it (PEP 380)."""
+    while True:
+        try:
+            sent = yield awaited
+        except BaseException as error:  # noqa: BLE001  # whatever is thrown in here is meant for the work
+            advance = partial(work.throw, error)
+        else:
+            advance = partial(work.send, sent)
+        try:
+            awaited = advance()
+        except StopIteration as end:
+            found: T = end.value
+            return found
