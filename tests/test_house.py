@@ -9,6 +9,7 @@ import pytest
 
 from daemon.cli.command_reference import command_reference
 from daemon.memory.migrate import SCHEMA
+from daemon.processes import PROCESSES
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "daemon").rglob("*.py"))
@@ -65,12 +66,14 @@ def test_the_newest_migration_is_the_schema_that_the_program_knows() -> None:
     assert steps == [f"{number:04d}" for number in range(1, SCHEMA + 1)]
 
 
-def test_every_member_of_a_family_is_tested() -> None:
+def test_every_cognitive_step_is_tested() -> None:
     tests = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
-    families = ("steps", "processes", "subprocesses")
-    members = [path for family in families for path in (ROOT / "daemon" / family).glob("[a-z]*.py")]
-    untested = [path.stem for path in members if path.stem not in tests]
+    untested = [path.stem for path in (ROOT / "daemon/steps").glob("[a-z]*.py") if path.stem not in tests]
     assert not untested
+
+
+def test_every_mental_process_is_in_the_table_of_its_family() -> None:
+    assert set(PROCESSES) == {path.stem for path in (ROOT / "daemon/processes").glob("[a-z]*.py")}
 
 
 def test_heavy_libraries_are_not_imported_at_start() -> None:
