@@ -1,0 +1,98 @@
+"""Chance: people say, edit and delete in any order while daemons think, restart and drain; the end is always right."""
+
+import asyncio
+import random
+
+import pytest
+
+from daemon.llm.scripted import Reply
+from daemon.ports import Prompt
+from tests.journeys.house import House
+from tests.journeys.model import shown, tagged
+
+PEOPLE = ("Ada", "Ben", "Chloe")
+_STEPS = 50
+
+
+class Talk:
+    """What one person has said to the soul in their DM: the newest words of each message, and words taken back."""
+
+    def __init__(self, house: House, person: str, dice: random.Random) -> None:
+        self.person, self._house, self._dice = person, house, dice
+        self.words: dict[str, str] = {}
+        self.gone: set[str] = set()
+        self.deleted: set[str] = set()
+        self._number = 0
+
+    def _fresh(self) -> str:
+        self._number += 1
+        return f"{self.person.lower()}w{self._number:03d}x"
+
+    async def act(self) -> None:
+        """Say something, or change or take back what was said."""
+        choice = self._dice.random()
+        if choice < 0.6 or not self.words:
+            word = self._fresh()
+            self.words[await self._house.say(self.person, "dm", word)] = word
+            return
+        ts = self._dice.choice(list(self.words))
+        self.gone.add(self.words.pop(ts))
+        if choice < 0.8:
+            self.deleted.add(ts)
+            await self._house.people.delete(self.person, "dm", ts)
+        else:
+            self.words[ts] = self._fresh()
+            await self._house.people.edit(self.person, "dm", ts, self.words[ts])
+
+
+async def _noted(dice: random.Random) -> Reply:
+    if dice.random() < 0.5:
+        await asyncio.sleep(dice.random() * 0.05)  # a model that takes its time
+    return tagged("Noted.")
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_in_the_end_what_stands_is_known_and_answered_and_what_is_gone_is_not(
+    empty_house: House, seed: int
+) -> None:
+    house, dice = empty_house, random.Random(seed)
+
+    async def model(_: Prompt) -> Reply:
+        return await _noted(dice)
+
+    house.model.default = model
+    await house.start()
+    talks = [Talk(house, person, dice) for person in PEOPLE]
+    for _ in range(_STEPS):
+        await dice.choice(talks).act()
+        if dice.random() < 0.05:
+            await house.restart()
+        elif dice.random() < 0.3:
+            await asyncio.sleep(dice.random() * 0.03)  # people take their time too
+    await house.acknowledged()
+    await house.idle()
+    for talk in talks:
+        await house.answered(talk.person, "dm", "and now?")
+        seen = shown(house.prompts[-1])
+        assert [word for word in talk.words.values() if seen.count(word) != 1] == []
+        assert [word for word in talk.gone if word in seen] == []
+        assert [row["state"] for ts in talk.words for row in await _row(house, ts)] == ["answered"] * len(talk.words)
+    await _each_post_once(house, {ts for talk in talks for ts in talk.deleted})
+
+
+async def _row(house: House, ts: str) -> list[dict[str, str]]:
+    return [dict(row) for row in await house.rows("SELECT state FROM inbox WHERE ts = ?", ts)]
+
+
+async def _each_post_once(house: House, deleted: set[str]) -> None:
+    """Every post that memory.db calls sent is to be seen once, finished, and there is no other.
+
+    One whose thread was deleted in the moment between its commit and its posting can't be seen, and is told as refused.
+    """
+    posts = [post for room in ("D0ADA", "D0BEN", "D0CHLOE") for post in await house.people.posts_by_bot(room)]
+    assert not [post for post in posts if post.get("streaming_state") == "in_progress"]
+    keys = sorted(post["metadata"]["event_payload"]["key"] for post in posts)
+    outbox = await house.rows("SELECT id, state, reply_to, reason FROM outbox")
+    assert keys == sorted(row["id"] for row in outbox if row["state"] == "sent")
+    others = [row for row in outbox if row["state"] not in {"sent", "dropped"}]
+    assert all(row["reply_to"] in deleted and row["reason"].endswith("thread_not_found") for row in others)
