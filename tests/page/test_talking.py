@@ -164,6 +164,8 @@ async def test_what_only_one_person_may_see_is_marked_as_such(
     ben = await new_window(server.url, "U0BEN", "C0GENERAL")
     await soul.api.chat_postEphemeral(channel="C0GENERAL", user="U0ADA", text="psst")
     await expect(ada.message("psst")).to_contain_text("Only visible to you")
+    await ada.page.reload()
+    await expect(ada.message("psst")).to_contain_text("Only visible to you")
     await ada.say("heard it")
     await expect(ben.message("heard it")).to_be_visible()
     await expect(ben.message("psst")).to_have_count(0)

@@ -105,7 +105,11 @@ export class Actions {
   async load(channel, { earlier = false } = {}) {
     const limit = (this.limits.get(channel) ?? FIRST_PAGE) * (earlier ? 3 : 1);
     this.limits.set(channel, limit);
-    this.store.takeMessages(channel, await this.api.get("messages", { channel, thread: "*", limit: String(limit) }));
+    const [stored, whispered] = await Promise.all([
+      this.api.get("messages", { channel, thread: "*", limit: String(limit) }),
+      this.api.get("messages", { channel, limit: "0" }), // what only this person sees, in threads and outside
+    ]);
+    this.store.takeMessages(channel, { ...stored, ephemerals: whispered.ephemerals });
   }
 
   /** Files as the workspace takes them; those that are too large are left out, and that is told. @param {File[]} files */

@@ -91,7 +91,7 @@ export class Room {
       menu,
       sign ? icon(sign) : avatar(other, "small"),
       el("h1", {}, el("bdi", {}, name)),
-      el("span", { class: "quiet header-note" }, this.#note(channel, other)),
+      el("span", { class: channel.kind === "im" && other?.active ? "quiet header-note present" : "quiet header-note" }, this.#note(channel, other)),
       tabs ? this.#tabs(channel) : null,
     );
   }

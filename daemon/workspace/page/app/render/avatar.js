@@ -16,6 +16,6 @@ export function avatar(person, size = "") {
 
 function tint(id) {
   let sum = 0;
-  for (const character of id) sum = (sum * 31 + character.codePointAt(0)) % 9973;
+  for (const character of id) sum = (sum * 27 + character.codePointAt(0)) % 9973;
   return sum % TINTS;
 }

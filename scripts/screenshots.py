@@ -1,0 +1,129 @@
+"""Takes the README's pictures: a workspace with a small scene in it, seen in a real browser."""
+
+import asyncio
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.async_api import Browser, ViewportSize, expect
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from daemon.workspace.client import WorkspaceClient
+from daemon.workspace.server import WorkspaceServer, serve_workspace
+from tests.page.soul import FEEDBACK, HandMoved
+from tests.page.window import Window, launched
+
+IMAGES = Path(__file__).parent.parent / "docs" / "images"
+SIZE: ViewportSize = {"width": 1180, "height": 740}
+PHONE: ViewportSize = {"width": 390, "height": 760}
+LARGEST = 200_000  # bytes of one picture
+
+MORNING = """\
+Good morning, Ada. Three things from yesterday:
+
+1. The **import** ran through: 18,204 rows, none refused.
+2. Ben asked for the new report *before* Thursday's call.
+3. You wanted to think again about the name `archive_later`.
+
+Shall we begin with the report?"""
+REPORT = """\
+Then let's keep it short. This is what I would send:
+
+| Week | Signups | Stayed |
+|:-----|--------:|-------:|
+| 45   |     312 |   71 % |
+| 46   |     368 |   74 % |
+
+> Growth is steady, and people stay a little longer each week.
+
+I can draft the sentence for Ben, too. One mom"""
+PLAN = """\
+Here is how I would cut over:
+
+- freeze writes at **18:00**, when traffic is lowest
+- copy, then compare the row counts:
+
+```sql
+SELECT count(*) FROM events WHERE day >= '2026-01-01';
+```
+
+- switch the readers first; the writers follow when Chloe agrees"""
+
+
+async def dm(people: WorkspaceClient, soul: HandMoved) -> None:
+    """Ada talks with the soul; the second answer is still being written."""
+    first = await people.say("ada", "dm", "Good morning! What did I leave unfinished?")
+    answer = await soul.begin(first, MORNING)
+    await soul.finish(first, answer)
+    second = await people.say("ada", "dm", "Yes, the report. Two weeks, nothing fancy.")
+    await soul.begin(second, REPORT)
+
+
+async def channel(people: WorkspaceClient, soul: HandMoved) -> str:
+    """A question in a channel, answered in its thread; gives the thread's ts."""
+    await people.say("ben", "general", "The release is out. Thanks, everybody! 🎉")
+    party = await people.say("chloe", "general", "It even works on my old phone.")
+    for person in ("ada", "ben", "gus"):
+        await people.react(person, "general", party["ts"], "tada")
+    await people.react("ben", "general", party["ts"], "heart")
+    asked = await people.say("ada", "general", "@Soul how would you move the events table without a night shift?")
+    await soul.api.chat_postMessage(
+        channel=asked["channel"],
+        thread_ts=asked["ts"],
+        text=PLAN,
+        blocks=[{"type": "markdown", "text": PLAN}, FEEDBACK],
+    )
+    await people.say("ben", "general", "18:00 suits me. I'll watch the graphs.", thread=asked["ts"])
+    await people.say("chloe", "general", "Agreed, readers first.", thread=asked["ts"])
+    await people.say("gus", "general", "Lunch at the harbour, anybody?")
+    await people.say("ben", "founders", "Numbers for Thursday are in.")
+    await people.say("chloe", "random", "Look at this cat.")
+    return str(asked["ts"])
+
+
+async def shoot(
+    browser: Browser, server: WorkspaceServer, name: str, view: str, *, dark: bool = False, phone: bool = False
+) -> None:
+    """One picture of Ada's window."""
+    context = await browser.new_context(
+        viewport=PHONE if phone else SIZE,
+        color_scheme="dark" if dark else "light",
+        locale="en-GB",
+        reduced_motion="reduce",
+        has_touch=phone,
+    )
+    window = await Window(await context.new_page()).watch().open(server.url, "U0ADA", view)
+    await expect(window.timeline.locator(".message").first).to_be_visible()
+    await window.page.mouse.move(SIZE["width"] - 2, 2)
+    path = IMAGES / f"{name}.png"
+    await window.page.screenshot(path=path)
+    await context.close()
+    print(f"{path}: {path.stat().st_size // 1000} kB")
+    if path.stat().st_size > LARGEST:
+        raise SystemExit(f"{path} is larger than {LARGEST // 1000} kB")
+
+
+async def main() -> None:
+    """Set the scene once, and look at it from all sides."""
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as profile:
+        async with (
+            serve_workspace() as server,
+            WorkspaceClient(server.url) as people,
+            launched(Path(profile)) as browser,
+        ):
+            soul = await HandMoved(server, people).connect()
+            await people.wait_for_sockets(1)
+            thread = await channel(people, soul)
+            await dm(people, soul)
+            await shoot(browser, server, "workspace-dm", "D0ADA")
+            await shoot(browser, server, "workspace-thread", f"C0GENERAL/{thread}")
+            await shoot(browser, server, "workspace-dark", "D0ADA", dark=True)
+            if "--phone" in sys.argv:
+                await shoot(browser, server, "workspace-phone", "D0ADA", phone=True)
+            await soul.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
