@@ -1,12 +1,9 @@
-"""The composition root and the daemon's life: the only module that knows every concrete class."""
+"""The composition root: the only module that knows every concrete class."""
 
 import asyncio
-import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from pydantic import SecretStr
 
@@ -14,15 +11,15 @@ import daemon
 from daemon.clock import SystemClock
 from daemon.cognition import Mind
 from daemon.concurrency import alongside
-from daemon.config import ServiceEnvironment, Settings
+from daemon.config import ServiceEnvironment, Settings, unknown_settings
 from daemon.conversation import ConversationHandler, Patience
 from daemon.courier import Courier
 from daemon.cycle import SUMMARIZE, House, new_trace, tell_of
 from daemon.dispatcher import Bell, Dispatcher
-from daemon.errors import DaemonError, StoreError
+from daemon.errors import DaemonError
+from daemon.life import Daemon, beat, learned_before, live, stop_on_signals
 from daemon.llm.prices import cost_usd
 from daemon.llm.router import build_llm, choose_models
-from daemon.memory.backup import back_up_periodically, folder_beside
 from daemon.memory.jobs import Job
 from daemon.memory.store import Store, open_store
 from daemon.ports import LLM, Channel, Clock, Emit, LLMCall
@@ -33,26 +30,7 @@ from daemon.soul_engine import build_prompt, fresh_nonce
 from daemon.subprocesses.summarizes_the_conversation import summarizes_the_conversation
 from daemon.telemetry import Telemetry
 
-if TYPE_CHECKING:
-    from daemon.channels.slack.channel import SlackChannel
-    from daemon.channels.slack.identity import Identity
-
-_BEAT = 10.0  # seconds between two signs of life in memory.db
 _PLACEHOLDER_PACE = 0.03  # seconds per word, so that people see the placeholder's replies stream
-_START_PATIENCE = 60.0  # seconds asked of the service manager at a time
-_TOLD_EXITS = (signal.SIGTERM, signal.SIGINT)
-
-
-@dataclass(frozen=True, slots=True)
-class Daemon:
-    """A daemon put together and ready to work on one channel."""
-
-    settings: Settings
-    clock: Clock
-    emit: Emit
-    channel: Channel
-    store: Store
-    dispatcher: Dispatcher
 
 
 @asynccontextmanager
@@ -163,6 +141,8 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None]) -> Non
     async with AsyncExitStack() as stack:
         telemetry = await stack.enter_async_context(telemetry_of(settings))
         telemetry("daemon.starting", version=daemon.__version__, soul=settings.name)
+        for strange in unknown_settings():
+            telemetry("settings.unknown", note=strange)
         soul = _first_soul(settings)
         settings = _as_the_soul_wishes(settings, soul)
         local = settings.slack_bot_token is None and settings.slack_app_token is None
@@ -175,8 +155,8 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None]) -> Non
 
         channel, stop = SlackChannel(settings, clock, telemetry), asyncio.Event()
         stack.push_async_callback(channel.close)
-        stack.enter_context(_signals(stop))
-        identity = await _introduced(channel, service, clock, stop)
+        stack.enter_context(stop_on_signals(stop))
+        identity = await learned_before(stop, channel.introduce(), service, clock)
         if identity is None:
             return
         built = await stack.enter_async_context(
@@ -196,7 +176,7 @@ async def run_chat(settings: Settings, channel: Channel) -> None:
         built = await stack.enter_async_context(
             assemble(settings, channel, clock, telemetry, workspace=channel.name, llm=llm)
         )
-        async with alongside(built.dispatcher.run(), _beat(built)):
+        async with alongside(built.dispatcher.run(), beat(built)):
             await channel.listen(built.store.inbox, asyncio.Event())
             await built.dispatcher.drain(settings.drain)
         await built.store.presence.leave()
@@ -239,105 +219,3 @@ def _models_in_words(settings: Settings) -> str:
             "For a real mind set ANTHROPIC_API_KEY=… in .env and start again."
         )
     return f"Speaking with {persona}, thinking with {thinking}."
-
-
-async def live(
-    built: Daemon, stop: asyncio.Event, service: ServiceManager, watchdog: Watchdog, announce: Callable[[str], None]
-) -> None:
-    """The daemon's tasks under one group until `stop` is set; then nothing new is heard and the work is drained.
-
-    Any task that dies takes all down, and the service manager starts anew. Raises what it died of.
-    """
-    ready, database = asyncio.Event(), built.settings.database_path
-    working = (
-        built.dispatcher.run(),
-        _beat(built),
-        back_up_periodically(database, folder_beside(database), built.clock, built.emit),
-        watchdog.feed(built.channel.healthy, built.clock),
-        _tell_when_ready(built, ready, service, announce),
-    )
-    async with alongside(*working):
-        async with alongside(built.channel.listen(built.store.inbox, ready)):
-            await stop.wait()
-            service.stopping("finishing what is under way")
-            built.emit("daemon.draining", active=built.dispatcher.active)
-        finished = await built.dispatcher.drain(built.settings.drain)
-        built.emit("daemon.drained", finished=finished)
-    await built.store.presence.leave()
-
-
-async def _introduced(
-    channel: "SlackChannel", service: ServiceManager, clock: Clock, stop: asyncio.Event
-) -> "Identity | None":
-    """Who we are in Slack, however long it can't be reached; None when we are told to stop before we know."""
-    told, identity = asyncio.Event(), None
-
-    async def learn() -> None:
-        nonlocal identity
-        identity = await channel.introduce()
-        told.set()
-
-    async def give_up() -> None:
-        await stop.wait()
-        told.set()
-
-    async with alongside(learn(), give_up(), _ask_for_time(service, clock)):
-        await told.wait()
-    return identity
-
-
-async def _ask_for_time(service: ServiceManager, clock: Clock) -> None:
-    """While Slack can't be reached, the start takes long but has not failed."""
-    while True:
-        service.status("waiting for Slack")
-        service.extend_timeout(_START_PATIENCE)
-        await clock.sleep(_START_PATIENCE / 2)
-
-
-async def _tell_when_ready(
-    built: Daemon, ready: asyncio.Event, service: ServiceManager, announce: Callable[[str], None]
-) -> None:
-    await ready.wait()
-    service.ready("connected to Slack")
-    built.emit("daemon.ready")
-    announce("Connected. Stop with Ctrl-C.")
-
-
-async def _beat(built: Daemon) -> None:
-    """Keep our row in memory.db fresh, and free at once what daemons held that died without a word."""
-    while True:
-        try:
-            healthy = built.channel.healthy()
-            await built.store.presence.beat(
-                "connected" if healthy else "not connected", {"active": built.dispatcher.active}
-            )
-            await built.store.presence.release_the_dead(built.settings.in_doubt)
-        except StoreError as error:
-            built.emit("store.failed", reason=error.message, hint=error.hint)
-        await built.clock.sleep(_BEAT)
-
-
-@contextmanager
-def _signals(stop: asyncio.Event) -> Iterator[None]:
-    """The first SIGTERM or SIGINT sets `stop`; a second one cuts the body short, which then simply ends here."""
-    loop, main, cut = asyncio.get_running_loop(), asyncio.current_task(), False
-    assert main is not None  # a running loop's coroutine is a task's
-
-    def told() -> None:
-        nonlocal cut
-        if stop.is_set():
-            cut = True
-            main.cancel()
-        stop.set()
-
-    for number in _TOLD_EXITS:
-        loop.add_signal_handler(number, told)
-    try:
-        yield
-    except asyncio.CancelledError:
-        if not cut:
-            raise
-        main.uncancel()
-    finally:
-        for number in _TOLD_EXITS:
-            loop.remove_signal_handler(number)

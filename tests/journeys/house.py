@@ -7,9 +7,10 @@ from contextlib import AsyncExitStack, closing
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from daemon.app import Daemon, assemble, live
+from daemon.app import assemble
 from daemon.channels.slack.channel import SlackChannel
 from daemon.config import Settings
+from daemon.life import Daemon, live
 from daemon.ports import Prompt
 from daemon.service import ServiceManager, Watchdog
 from daemon.workspace.client import WorkspaceClient
