@@ -6,7 +6,11 @@ const FIRST_PAGE = 300;
 const LARGEST_FILE = 8 * 1024 * 1024;
 
 export class Actions {
-  /** @param {import("./store.js").Store} store @param {import("./api.js").Api} api @param {(text: string) => void} tell */
+  /**
+   * @param {import("./store.js").Store} store
+   * @param {import("./api.js").Api} api
+   * @param {(text: string) => void} tell
+   */
   constructor(store, api, tell) {
     Object.assign(this, { store, api, tell });
     this.limits = new Map();
@@ -112,7 +116,10 @@ export class Actions {
     this.store.takeMessages(channel, { ...stored, ephemerals: whispered.ephemerals });
   }
 
-  /** Files as the workspace takes them; those that are too large are left out, and that is told. @param {File[]} files */
+  /**
+   * Files as the workspace takes them; those that are too large are left out, and that is told.
+   * @param {File[]} files
+   */
   async pack(files) {
     const fitting = files.filter((file) => file.size <= LARGEST_FILE);
     if (fitting.length < files.length) this.tell("Files of up to 8 MB can be attached.");

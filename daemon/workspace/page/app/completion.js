@@ -29,7 +29,12 @@ export class Completion {
   /** Offer what fits the words before the caret. */
   look() {
     const begun = BEGUN.exec(this.box.value.slice(0, this.box.selectionStart))?.[1];
-    this.found = begun === undefined ? [] : this.people().filter((each) => fits(each, begun)).slice(0, MOST);
+    this.found =
+      begun === undefined
+        ? []
+        : this.people()
+            .filter((each) => fits(each, begun))
+            .slice(0, MOST);
     if (this.found.length === 1 && this.found[0].display_name.toLowerCase() === begun.toLowerCase()) this.found = [];
     this.at = 0;
     this.#show();
@@ -67,16 +72,18 @@ export class Completion {
 
   #show() {
     this.list.hidden = !this.found.length;
-    this.list.replaceChildren(...this.found.map((person, at) => {
-      const choose = (event) => {
-        event.preventDefault();
-        this.#choose(person);
-      };
-      const attributes = { id: `${this.list.id}-${at}`, role: "option", "aria-selected": String(at === this.at) };
-      const real = person.real_name === person.display_name ? "" : person.real_name;
-      const names = [el("bdi", { class: "name" }, person.display_name), el("bdi", { class: "quiet" }, real)];
-      return el("div", { ...attributes, on: { mousedown: choose } }, avatar(person, "small"), ...names);
-    }));
+    this.list.replaceChildren(
+      ...this.found.map((person, at) => {
+        const choose = (event) => {
+          event.preventDefault();
+          this.#choose(person);
+        };
+        const attributes = { id: `${this.list.id}-${at}`, role: "option", "aria-selected": String(at === this.at) };
+        const real = person.real_name === person.display_name ? "" : person.real_name;
+        const names = [el("bdi", { class: "name" }, person.display_name), el("bdi", { class: "quiet" }, real)];
+        return el("div", { ...attributes, on: { mousedown: choose } }, avatar(person, "small"), ...names);
+      }),
+    );
     if (this.found.length) this.box.setAttribute("aria-activedescendant", `${this.list.id}-${this.at}`);
     else this.box.removeAttribute("aria-activedescendant");
   }

@@ -27,7 +27,14 @@ export class Composer {
       iconButton("Attach files", ICONS.attach, () => this.picker.click()),
       iconButton("Mention somebody", ICONS.at, () => this.#mention()),
     ];
-    this.hint = el("span", { class: "hint" }, el("kbd", {}, "Enter"), " sends, ", el("kbd", {}, "Shift Enter"), " for a new line");
+    this.hint = el(
+      "span",
+      { class: "hint" },
+      el("kbd", {}, "Enter"),
+      " sends, ",
+      el("kbd", {}, "Shift Enter"),
+      " for a new line",
+    );
     const bar = el("div", { class: "composer-bar" }, ...this.tools, this.picker, this.hint, this.button);
     this.root = el("div", { class: "composer" }, this.names, this.box, this.chosen, bar);
     this.completion = new Completion(this.box, this.names, people);
@@ -143,6 +150,12 @@ export class Composer {
       this.box.focus();
     };
     const name = el("bdi", {}, file.name);
-    return el("span", { class: "file" }, icon(ICONS.file), name, iconButton(`Leave out ${file.name}`, ICONS.close, drop));
+    return el(
+      "span",
+      { class: "file" },
+      icon(ICONS.file),
+      name,
+      iconButton(`Leave out ${file.name}`, ICONS.close, drop),
+    );
   }
 }

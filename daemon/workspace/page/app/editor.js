@@ -22,10 +22,17 @@ export function editor(message, { store, actions }) {
     box.focus();
     box.setSelectionRange(box.value.length, box.value.length);
   });
-  return el("div", { class: "editor" }, box, el("div", { class: "editor-bar" },
-    el("button", { type: "button", class: "button", on: { click: () => actions.startEditing("") } }, "Cancel"),
-    el("button", { type: "button", class: "button primary", on: { click: save } }, "Save"),
-  ));
+  return el(
+    "div",
+    { class: "editor" },
+    box,
+    el(
+      "div",
+      { class: "editor-bar" },
+      el("button", { type: "button", class: "button", on: { click: () => actions.startEditing("") } }, "Cancel"),
+      el("button", { type: "button", class: "button primary", on: { click: save } }, "Save"),
+    ),
+  );
 }
 
 /** Stored text as it was typed: mentions by name, links bare, entities undone. */

@@ -1,8 +1,18 @@
 /** Follows the workspace's event stream for as long as the page is open, and finds its way back whenever it breaks. */
 
 const KINDS = [
-  "message", "message_changed", "message_deleted", "reaction", "ephemeral", "thread", "status", "prompts", "presence",
-  "channel", "person", "home",
+  "message",
+  "message_changed",
+  "message_deleted",
+  "reaction",
+  "ephemeral",
+  "thread",
+  "status",
+  "prompts",
+  "presence",
+  "channel",
+  "person",
+  "home",
 ];
 const SHORTEST = 250;
 const LONGEST = 5_000;

@@ -78,7 +78,8 @@ class Page {
     if (here && message.user !== store.me.id) this.readHere();
     const answersMe = message.parent_user_id === store.me.id && message.user === store.bot.id;
     const elsewhere = store.view.thread && this.thread.composer.busy;
-    if (!here || !answersMe || store.channel.kind === "im" || store.view.thread === message.thread_ts || elsewhere) return;
+    if (!here || !answersMe || store.channel.kind === "im" || store.view.thread === message.thread_ts || elsewhere)
+      return;
     if (matchMedia(WIDE).matches) this.actions.openThread(message.thread_ts);
   }
 
@@ -131,7 +132,8 @@ class Page {
     this.room.show();
     this.thread.show();
     const unread = [...store.channels.values()].reduce((sum, room) => sum + (room.unread ?? 0), 0);
-    document.title = `${unread ? `(${unread}) ` : ""}${store.titleOf(store.channel)} – ${store.nameOf(store.me.id)}, ${store.team.name}`;
+    const news = unread ? `(${unread}) ` : "";
+    document.title = `${news}${store.titleOf(store.channel)} – ${store.nameOf(store.me.id)}, ${store.team.name}`;
   }
 }
 

@@ -17,7 +17,11 @@ import { pickReaction, toolbar } from "./toolbar.js";
  * @property {boolean} inThread whether it is shown in the thread pane
  */
 
-/** Everything that a message's look depends on, as text. @param {import("./selectors.js").Row} row @param {Setting} setting */
+/**
+ * Everything that a message's look depends on, as text.
+ * @param {import("./selectors.js").Row} row
+ * @param {Setting} setting
+ */
 export function signature({ message, grouped, nested }, { store }) {
   if (store.editing === message.ts) return `editing ${grouped}`;
   return JSON.stringify([message, grouped, nested, chosen(store, message), store.people.size]);
@@ -30,15 +34,28 @@ export function messageNode(row, setting) {
   const { store } = setting;
   const author = store.people.get(message.user);
   const streaming = message.streaming_state === "in_progress";
-  const kinds = ["message", row.grouped && "grouped", row.nested && "nested", streaming && "streaming", message.is_ephemeral && "ephemeral"];
+  const kinds = [
+    "message",
+    row.grouped && "grouped",
+    row.nested && "nested",
+    streaming && "streaming",
+    message.is_ephemeral && "ephemeral",
+  ];
   const label = `${store.nameOf(message.user)}, ${clock(message.ts)}`;
-  const attributes = { class: kinds.filter(Boolean).join(" "), tabindex: -1, "aria-label": label, "aria-busy": streaming ? "true" : null };
+  const attributes = {
+    class: kinds.filter(Boolean).join(" "),
+    tabindex: -1,
+    "aria-label": label,
+    "aria-busy": streaming ? "true" : null,
+  };
   return el(
     "article",
     { ...attributes, data: { ts: message.ts } },
     row.grouped ? moment(message.ts, "gutter-time") : avatar(author),
     el("div", { class: "content" }, row.grouped ? null : heading(message, author, store), ...content(row, setting)),
-    message.is_ephemeral || store.editing === message.ts ? null : toolbar(message, { ...setting, own: message.user === store.me.id }),
+    message.is_ephemeral || store.editing === message.ts
+      ? null
+      : toolbar(message, { ...setting, own: message.user === store.me.id }),
   );
 }
 
@@ -56,7 +73,11 @@ function content(row, setting) {
   const { store, actions } = setting;
   if (store.editing === message.ts) return [editor(message, setting)];
   const press = (actionId, value) => actions.press(message, actionId, value);
-  const body = el("div", { class: "body" }, ...messageBody(message, { words: wordsOf(store), chosen: chosen(store, message), press }));
+  const body = el(
+    "div",
+    { class: "body" },
+    ...messageBody(message, { words: wordsOf(store), chosen: chosen(store, message), press }),
+  );
   if (message.edited) body.append(el("span", { class: "edited", title: whole(message.edited.ts) }, "(edited)"));
   return [
     message.is_ephemeral ? el("p", { class: "only-you" }, icon(ICONS.eye), "Only visible to you") : null,
@@ -79,27 +100,52 @@ function heading(message, author, store) {
 }
 
 function moment(ts, kind) {
-  return el("time", { class: kind, title: whole(ts), datetime: new Date(Number.parseFloat(ts) * 1000).toISOString() }, clock(ts));
+  return el(
+    "time",
+    { class: kind, title: whole(ts), datetime: new Date(Number.parseFloat(ts) * 1000).toISOString() },
+    clock(ts),
+  );
 }
 
 function files(message, { actions }) {
   const shown = message.files.map((file) => {
     const href = actions.api.address("file", { file: file.id });
-    return el("a", { class: "file", href, download: file.name }, icon(ICONS.file), el("bdi", {}, file.name), el("span", { class: "quiet" }, size(file.size)));
+    return el(
+      "a",
+      { class: "file", href, download: file.name },
+      icon(ICONS.file),
+      el("bdi", {}, file.name),
+      el("span", { class: "quiet" }, size(file.size)),
+    );
   });
   return el("div", { class: "files" }, ...shown);
 }
 
 function size(bytes) {
-  return bytes < 1024 ? `${bytes} B` : bytes < 1024 * 1024 ? `${Math.round(bytes / 1024)} kB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`;
+  return bytes < 1024
+    ? `${bytes} B`
+    : bytes < 1024 * 1024
+      ? `${Math.round(bytes / 1024)} kB`
+      : `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 }
 
 function reactions(message, { store, actions }) {
   const shown = message.reactions.map(({ name, users, count }) => {
     const mine = users.includes(store.me.id);
     const who = `${users.map((id) => store.nameOf(id)).join(", ")} reacted with :${name}:`;
-    const attributes = { type: "button", class: "reaction", "aria-pressed": String(mine), title: who, "aria-label": `${name}, ${count}` };
-    return el("button", { ...attributes, data: { focus: `reaction ${name}` }, on: { click: () => actions.react(message, name) } }, emoji(name) ?? `:${name}:`, el("span", {}, String(count)));
+    const attributes = {
+      type: "button",
+      class: "reaction",
+      "aria-pressed": String(mine),
+      title: who,
+      "aria-label": `${name}, ${count}`,
+    };
+    return el(
+      "button",
+      { ...attributes, data: { focus: `reaction ${name}` }, on: { click: () => actions.react(message, name) } },
+      emoji(name) ?? `:${name}:`,
+      el("span", {}, String(count)),
+    );
   });
   const more = { type: "button", class: "reaction more", "aria-label": "Add a reaction", title: "Add a reaction" };
   const pick = (event) => pickReaction(event.currentTarget, message, actions);
@@ -110,17 +156,39 @@ function summary({ message }, { store, actions, inThread }) {
   const count = message.reply_count ?? 0;
   if (!count || inThread || store.channels.get(message.channel)?.kind === "im") return null;
   const faces = (message.reply_users ?? []).slice(0, 3).map((id) => avatar(store.people.get(id), "tiny"));
-  const last = message.latest_reply ? el("span", { class: "quiet" }, `Last ${dayAndClock(message.latest_reply)}`) : null;
+  const last = message.latest_reply
+    ? el("span", { class: "quiet" }, `Last ${dayAndClock(message.latest_reply)}`)
+    : null;
   const words = el("span", { class: "reply-count" }, count === 1 ? "1 reply" : `${count} replies`);
-  return el("button", { type: "button", class: "summary", data: { focus: "summary" }, on: { click: () => actions.openThread(message.ts) } }, ...faces, words, last);
+  return el(
+    "button",
+    {
+      type: "button",
+      class: "summary",
+      data: { focus: "summary" },
+      on: { click: () => actions.openThread(message.ts) },
+    },
+    ...faces,
+    words,
+    last,
+  );
 }
 
 function remark(message, store) {
-  const words = message.subtype === "tombstone" ? document.createTextNode("This message was deleted.") : inline(message.text, wordsOf(store), "mrkdwn");
-  return el("article", { class: "message remark", tabindex: -1, data: { ts: message.ts } }, el("p", {}, words, " ", moment(message.ts, "time")));
+  const words =
+    message.subtype === "tombstone"
+      ? document.createTextNode("This message was deleted.")
+      : inline(message.text, wordsOf(store), "mrkdwn");
+  return el(
+    "article",
+    { class: "message remark", tabindex: -1, data: { ts: message.ts } },
+    el("p", {}, words, " ", moment(message.ts, "time")),
+  );
 }
 
 function chosen(store, message) {
-  const key = (message.blocks ?? []).flatMap((block) => block.elements ?? []).find((each) => each.type === "feedback_buttons")?.action_id;
+  const key = (message.blocks ?? [])
+    .flatMap((block) => block.elements ?? [])
+    .find((each) => each.type === "feedback_buttons")?.action_id;
   return key ? (store.choices.get(`${message.channel}/${message.ts}/${key}`) ?? "") : "";
 }

@@ -25,11 +25,13 @@ export class Notices {
     const lines = [];
     if (everLive && !live) lines.push(["lost", "The connection to the workspace is lost. Trying again…"]);
     else if (bot && !bot.active) lines.push(["absent", absent(this.store.nameOf(bot.id))]);
-    this.banners.show(lines.map(([kind, text]) => ({
-      key: kind,
-      signature: text,
-      build: () => el("p", { class: `banner ${kind}` }, text),
-    })));
+    this.banners.show(
+      lines.map(([kind, text]) => ({
+        key: kind,
+        signature: text,
+        build: () => el("p", { class: `banner ${kind}` }, text),
+      })),
+    );
   }
 }
 

@@ -68,7 +68,14 @@ export class Room {
     const { store, actions } = this;
     if (store.more.get(channel.id)) {
       const earlier = () => actions.load(channel.id, { earlier: true });
-      return [{ key: "more", signature: "", build: () => el("button", { type: "button", class: "button earlier", on: { click: earlier } }, "Show earlier messages") }];
+      return [
+        {
+          key: "more",
+          signature: "",
+          build: () =>
+            el("button", { type: "button", class: "button earlier", on: { click: earlier } }, "Show earlier messages"),
+        },
+      ];
     }
     if (rows.length) return [];
     const signature = JSON.stringify([channel.id, channel.prompts, channel.members, channel.app_is_member]);
@@ -81,17 +88,31 @@ export class Room {
     const other = store.people.get(channel.user);
     const tabs = store.isSoulDm(channel) && Boolean(store.homeView);
     const facts = [channel.id, name, channel.members.length, channel.is_shared, other?.active, tabs, view.home, unread];
-    this.header.show([{ key: "header", signature: JSON.stringify(facts), build: () => this.#headerNode(channel, name, { other, tabs, unread }) }]);
+    this.header.show([
+      {
+        key: "header",
+        signature: JSON.stringify(facts),
+        build: () => this.#headerNode(channel, name, { other, tabs, unread }),
+      },
+    ]);
   }
 
   #headerNode(channel, name, { other, tabs, unread }) {
     const sign = { channel: ICONS.hash, group: ICONS.lock, mpim: ICONS.people }[channel.kind];
-    const menu = iconButton(unread ? "Conversations, some unread" : "Conversations", ICONS.menu, this.openMenu, { class: unread ? "icon-button menu-button unread" : "icon-button menu-button" });
-    return el("div", { class: "header-line" },
+    const menu = iconButton(unread ? "Conversations, some unread" : "Conversations", ICONS.menu, this.openMenu, {
+      class: unread ? "icon-button menu-button unread" : "icon-button menu-button",
+    });
+    return el(
+      "div",
+      { class: "header-line" },
       menu,
       sign ? icon(sign) : avatar(other, "small"),
       el("h1", {}, el("bdi", {}, name)),
-      el("span", { class: channel.kind === "im" && other?.active ? "quiet header-note present" : "quiet header-note" }, this.#note(channel, other)),
+      el(
+        "span",
+        { class: channel.kind === "im" && other?.active ? "quiet header-note present" : "quiet header-note" },
+        this.#note(channel, other),
+      ),
       tabs ? this.#tabs(channel) : null,
     );
   }
@@ -99,18 +120,37 @@ export class Room {
   #note(channel, other) {
     if (channel.kind === "im") return other?.active ? "here" : "away";
     const count = channel.members.length;
-    return [count === 1 ? "1 member" : `${count} members`, channel.is_shared && "shared with another organisation"].filter(Boolean).join(" · ");
+    return [count === 1 ? "1 member" : `${count} members`, channel.is_shared && "shared with another organisation"]
+      .filter(Boolean)
+      .join(" · ");
   }
 
   #tabs(channel) {
     const { store, actions } = this;
-    const tab = (name, current, open) => el("button", { type: "button", class: "tab", "aria-current": current ? "page" : null, data: { focus: name }, on: { click: open } }, name);
-    return el("div", { class: "tabs" }, tab("Messages", !store.view.home, () => actions.open(channel.id)), tab("Home", store.view.home, () => actions.openHome()));
+    const tab = (name, current, open) =>
+      el(
+        "button",
+        {
+          type: "button",
+          class: "tab",
+          "aria-current": current ? "page" : null,
+          data: { focus: name },
+          on: { click: open },
+        },
+        name,
+      );
+    return el(
+      "div",
+      { class: "tabs" },
+      tab("Messages", !store.view.home, () => actions.open(channel.id)),
+      tab("Home", store.view.home, () => actions.openHome()),
+    );
   }
 
   #showHome() {
     const { homeView } = this.store;
-    const build = () => el("div", {}, ...viewBlocks(homeView?.blocks ?? [], { words: wordsOf(this.store), chosen: "", press: () => {} }));
+    const build = () =>
+      el("div", {}, ...viewBlocks(homeView?.blocks ?? [], { words: wordsOf(this.store), chosen: "", press: () => {} }));
     this.home.show([{ key: "home", signature: JSON.stringify(homeView), build }]);
   }
 
@@ -120,14 +160,18 @@ export class Room {
     let hint = null;
     if (channel.is_archived) hint = ["This channel is archived."];
     else if (!channel.is_member) hint = [`You are not in ${name} yet.`, "Join", () => actions.join(channel.id)];
-    else if (!channel.app_is_member && channel.kind !== "im") hint = [`${soul} is not in ${name}.`, `Add ${soul}`, () => actions.invite(channel.id)];
-    const build = ([text, label, act]) => el("p", {}, text, label ? el("button", { type: "button", class: "button", on: { click: act } }, label) : null);
+    else if (!channel.app_is_member && channel.kind !== "im")
+      hint = [`${soul} is not in ${name}.`, `Add ${soul}`, () => actions.invite(channel.id)];
+    const build = ([text, label, act]) =>
+      el("p", {}, text, label ? el("button", { type: "button", class: "button", on: { click: act } }, label) : null);
     this.hint.show(hint ? [{ key: channel.id + hint[0], signature: hint[0], build: () => build(hint) }] : []);
   }
 
   #editLast() {
     const { store } = this;
-    const own = [...(store.messages.get(store.view.channel)?.values() ?? [])].filter((message) => message.user === store.me.id && !message.subtype);
+    const own = [...(store.messages.get(store.view.channel)?.values() ?? [])].filter(
+      (message) => message.user === store.me.id && !message.subtype,
+    );
     const last = own.filter((message) => !message.thread_ts || message.thread_ts === message.ts).at(-1);
     if (last) this.actions.startEditing(last.ts);
   }
@@ -137,6 +181,8 @@ export class Room {
 export function peopleIn(store) {
   const members = new Set(store.channel?.members ?? []);
   const rank = (person) => (person.id === store.bot.id ? 0 : members.has(person.id) ? 1 : 2);
-  const others = [...store.people.values()].filter((person) => person.id !== store.me.id && person.standing !== "deactivated");
+  const others = [...store.people.values()].filter(
+    (person) => person.id !== store.me.id && person.standing !== "deactivated",
+  );
   return others.sort((one, other) => rank(one) - rank(other));
 }

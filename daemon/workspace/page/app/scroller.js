@@ -15,7 +15,12 @@ export class Scroller {
     const rows = el("div", { class: "rows", role: "log", "aria-label": label, "aria-live": "polite" });
     this.list = new KeyedList(rows);
     this.box = el("div", { class: "scroller", tabindex: -1 }, this.head, rows);
-    const down = el("button", { type: "button", class: "to-end", hidden: true, on: { click: () => this.toEnd() } }, icon(ICONS.arrowDown), "Latest messages");
+    const down = el(
+      "button",
+      { type: "button", class: "to-end", hidden: true, on: { click: () => this.toEnd() } },
+      icon(ICONS.arrowDown),
+      "Latest messages",
+    );
     this.down = down;
     this.root = el("div", { class: "scroller-frame" }, this.box, down);
     this.atEnd = true;
@@ -49,7 +54,8 @@ export class Scroller {
     const { key } = row;
     if (row.type === "day") return { key, signature: dayName(row.message.ts), build: () => day(row.message.ts) };
     if (row.type === "replies") return { key, signature: String(row.count), build: () => replies(row.count) };
-    if (row.type === "status") return { key, signature: JSON.stringify([row.line, row.nested]), build: () => this.#status(row) };
+    if (row.type === "status")
+      return { key, signature: JSON.stringify([row.line, row.nested]), build: () => this.#status(row) };
     return { key, signature: signature(row, this.setting), build: () => messageNode(row, this.setting) };
   }
 

@@ -22,18 +22,29 @@ export class Sidebar {
   show() {
     const { store } = this;
     if (!store.me) return;
-    this.title.replaceChildren(el("span", { class: "workspace-name" }, store.team.name), el("span", { class: "workspace-note" }, "on this computer"));
+    this.title.replaceChildren(
+      el("span", { class: "workspace-name" }, store.team.name),
+      el("span", { class: "workspace-note" }, "on this computer"),
+    );
     const all = [...store.channels.values()].filter((room) => !room.is_archived || room.is_member);
     this.rooms.show([
-      ...this.#group("Channels", all.filter((room) => room.kind === "channel" || room.kind === "group")),
+      ...this.#group(
+        "Channels",
+        all.filter((room) => room.kind === "channel" || room.kind === "group"),
+      ),
       ...this.#group("Direct messages", this.#directly(all)),
-      ...this.#group("Group messages", all.filter((room) => room.kind === "mpim")),
+      ...this.#group(
+        "Group messages",
+        all.filter((room) => room.kind === "mpim"),
+      ),
     ]);
     this.#showSelf();
   }
 
   #directly(all) {
-    return all.filter((room) => room.kind === "im").sort((one, other) => this.store.isSoulDm(other) - this.store.isSoulDm(one));
+    return all
+      .filter((room) => room.kind === "im")
+      .sort((one, other) => this.store.isSoulDm(other) - this.store.isSoulDm(one));
   }
 
   #group(name, rooms) {
@@ -49,19 +60,37 @@ export class Sidebar {
     const other = store.people.get(room.user);
     const away = room.kind === "im" && !other?.active;
     const facts = [name, room.unread, current, away, room.is_shared, room.is_member, room.is_archived];
-    return { key: room.id, signature: JSON.stringify(facts), build: () => this.#link(room, { name, current, other, away }) };
+    return {
+      key: room.id,
+      signature: JSON.stringify(facts),
+      build: () => this.#link(room, { name, current, other, away }),
+    };
   }
 
   #link(room, { name, current, other, away }) {
     const sign = room.kind === "im" ? avatar(other, "small") : icon(SIGNS[room.kind]);
-    const kind = ["room-link", current && "current", room.unread && "unread", away && "away", !room.is_member && "outside"];
+    const kind = [
+      "room-link",
+      current && "current",
+      room.unread && "unread",
+      away && "away",
+      !room.is_member && "outside",
+    ];
     const spoken = room.unread ? `${name}, ${room.unread} unread` : name;
     return el(
       "a",
-      { class: kind.filter(Boolean).join(" "), href: `#/${room.id}`, "aria-current": current ? "page" : null, "aria-label": spoken, data: { focus: room.id } },
+      {
+        class: kind.filter(Boolean).join(" "),
+        href: `#/${room.id}`,
+        "aria-current": current ? "page" : null,
+        "aria-label": spoken,
+        data: { focus: room.id },
+      },
       sign,
       el("bdi", { class: "room-name" }, name),
-      room.is_shared ? el("span", { class: "shared", title: "Shared with another organisation" }, icon(ICONS.link)) : null,
+      room.is_shared
+        ? el("span", { class: "shared", title: "Shared with another organisation" }, icon(ICONS.link))
+        : null,
       room.unread ? el("span", { class: "count" }, String(room.unread)) : null,
     );
   }
@@ -69,7 +98,10 @@ export class Sidebar {
   #showSelf() {
     const { me, people } = this.store;
     const everybody = [...people.values()].filter((person) => !person.is_bot && person.standing !== "deactivated");
-    const signature = JSON.stringify([me.id, everybody.map((person) => [person.id, person.active, person.display_name])]);
+    const signature = JSON.stringify([
+      me.id,
+      everybody.map((person) => [person.id, person.active, person.display_name]),
+    ]);
     this.switcher.show([{ key: "self", signature, build: () => this.#switcher(me, everybody) }]);
   }
 
@@ -77,16 +109,50 @@ export class Sidebar {
     const rows = everybody.map((person) => {
       const address = addressAs(person.id);
       const current = person.id === me.id ? "true" : null;
-      const names = el("span", { class: "names" }, el("bdi", {}, person.real_name), el("span", { class: "quiet" }, standing(person)));
-      return el("li", {},
+      const names = el(
+        "span",
+        { class: "names" },
+        el("bdi", {}, person.real_name),
+        el("span", { class: "quiet" }, standing(person)),
+      );
+      return el(
+        "li",
+        {},
         el("a", { href: address, class: "person", "aria-current": current }, avatar(person, "small"), names),
-        el("a", { href: address, target: "_blank", class: "icon-button", title: "In a window of their own", "aria-label": `${person.display_name} in a new window` }, icon(ICONS.window)),
+        el(
+          "a",
+          {
+            href: address,
+            target: "_blank",
+            class: "icon-button",
+            title: "In a window of their own",
+            "aria-label": `${person.display_name} in a new window`,
+          },
+          icon(ICONS.window),
+        ),
       );
     });
     const note = el("p", { class: "quiet" }, "Be anybody here. Two windows can be two people at once.");
-    const menu = el("div", { id: "people", class: "people-menu", popover: "auto" }, el("h2", {}, "Who are you?"), el("ul", {}, ...rows), note);
-    const names = el("span", { class: "names" }, el("bdi", {}, me.real_name), el("span", { class: "quiet" }, "Switch person"));
-    const button = { type: "button", class: "self-button", popovertarget: "people", "aria-haspopup": "dialog", data: { focus: "self" } };
+    const menu = el(
+      "div",
+      { id: "people", class: "people-menu", popover: "auto" },
+      el("h2", {}, "Who are you?"),
+      el("ul", {}, ...rows),
+      note,
+    );
+    const names = el(
+      "span",
+      { class: "names" },
+      el("bdi", {}, me.real_name),
+      el("span", { class: "quiet" }, "Switch person"),
+    );
+    const button = {
+      type: "button",
+      class: "self-button",
+      popovertarget: "people",
+      "aria-haspopup": "dialog",
+      data: { focus: "self" },
+    };
     return el("div", {}, el("button", button, avatar(me), names, icon(ICONS.swap)), menu);
   }
 }

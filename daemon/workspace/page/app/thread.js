@@ -8,13 +8,21 @@ import { Scroller } from "./scroller.js";
 import { threadRows } from "./selectors.js";
 
 export class Thread {
-  /** @param {HTMLElement} root @param {import("./store.js").Store} store @param {import("./actions.js").Actions} actions */
+  /**
+   * @param {HTMLElement} root
+   * @param {import("./store.js").Store} store
+   * @param {import("./actions.js").Actions} actions
+   */
   constructor(root, store, actions) {
     Object.assign(this, { root, store, actions });
     this.scroller = new Scroller({ store, actions, inThread: true }, "Thread");
     this.note = el("span", { class: "quiet header-note" });
     const close = iconButton("Close the thread", ICONS.close, () => this.close());
-    const header = el("header", { class: "room-header" }, el("div", { class: "header-line" }, el("h2", {}, "Thread"), this.note, close));
+    const header = el(
+      "header",
+      { class: "room-header" },
+      el("div", { class: "header-line" }, el("h2", {}, "Thread"), this.note, close),
+    );
     this.composer = new Composer({
       id: "thread-composer",
       people: () => peopleIn(store),

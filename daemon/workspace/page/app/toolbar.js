@@ -12,13 +12,18 @@ export function toolbar(message, { actions, own, inThread }) {
   const buttons = [
     quick(message, actions, "+1"),
     quick(message, actions, "white_check_mark"),
-    iconButton("Add a reaction", ICONS.smile, (event) => pickReaction(event.currentTarget, message, actions), { "aria-haspopup": "dialog" }),
+    iconButton("Add a reaction", ICONS.smile, (event) => pickReaction(event.currentTarget, message, actions), {
+      "aria-haspopup": "dialog",
+    }),
   ];
-  if (!inThread) buttons.push(iconButton("Reply in thread", ICONS.reply, () => actions.openThread(message.thread_ts || message.ts)));
+  if (!inThread)
+    buttons.push(iconButton("Reply in thread", ICONS.reply, () => actions.openThread(message.thread_ts || message.ts)));
   if (own) {
     buttons.push(
       iconButton("Edit message", ICONS.edit, () => actions.startEditing(message.ts)),
-      iconButton("Delete message", ICONS.trash, (event) => confirmRemoval(event.currentTarget, message, actions), { "aria-haspopup": "dialog" }),
+      iconButton("Delete message", ICONS.trash, (event) => confirmRemoval(event.currentTarget, message, actions), {
+        "aria-haspopup": "dialog",
+      }),
     );
   }
   return el("div", { class: "toolbar", role: "toolbar", "aria-label": "What to do with this message" }, ...buttons);
@@ -30,13 +35,25 @@ export function pickReaction(button, message, actions) {
     menu.hidePopover();
     actions.react(message, name);
   };
-  const choices = QUICK.map((name) => el("button", { type: "button", "aria-label": name, title: `:${name}:`, on: { click: choose(name) } }, emoji(name)));
+  const choices = QUICK.map((name) =>
+    el("button", { type: "button", "aria-label": name, title: `:${name}:`, on: { click: choose(name) } }, emoji(name)),
+  );
   const menu = popover(button, "Add a reaction", el("div", { class: "emoji-grid" }, ...choices));
 }
 
 function quick(message, actions, name) {
   const spoken = `React with ${name}`;
-  return el("button", { type: "button", class: "icon-button emoji", "aria-label": spoken, title: spoken, on: { click: () => actions.react(message, name) } }, emoji(name));
+  return el(
+    "button",
+    {
+      type: "button",
+      class: "icon-button emoji",
+      "aria-label": spoken,
+      title: spoken,
+      on: { click: () => actions.react(message, name) },
+    },
+    emoji(name),
+  );
 }
 
 function confirmRemoval(button, message, actions) {
@@ -44,11 +61,17 @@ function confirmRemoval(button, message, actions) {
     menu.hidePopover();
     actions.remove(message);
   };
-  const menu = popover(button, "Delete this message?", el("div", { class: "confirm" },
-    el("p", {}, "Delete this message? Nobody will be able to read it any more."),
-    el("button", { type: "button", class: "button danger", on: { click: yes } }, "Delete"),
-    el("button", { type: "button", class: "button", on: { click: () => menu.hidePopover() } }, "Keep it"),
-  ));
+  const menu = popover(
+    button,
+    "Delete this message?",
+    el(
+      "div",
+      { class: "confirm" },
+      el("p", {}, "Delete this message? Nobody will be able to read it any more."),
+      el("button", { type: "button", class: "button danger", on: { click: yes } }, "Delete"),
+      el("button", { type: "button", class: "button", on: { click: () => menu.hidePopover() } }, "Keep it"),
+    ),
+  );
 }
 
 function popover(button, label, content) {

@@ -23,15 +23,32 @@ export function welcome(store, say) {
 function withSoul(store, channel, say) {
   const name = store.nameOf(store.bot.id);
   const offered = channel.prompts?.prompts?.length ? channel.prompts : { title: "", prompts: FIRST_WORDS };
-  const chips = offered.prompts.map(({ title, message }) => el("button", { type: "button", class: "prompt", on: { click: () => say(message) } }, el("bdi", {}, title)));
-  return el("section", { class: "welcome" },
+  const chips = offered.prompts.map(({ title, message }) =>
+    el("button", { type: "button", class: "prompt", on: { click: () => say(message) } }, el("bdi", {}, title)),
+  );
+  return el(
+    "section",
+    { class: "welcome" },
     avatar(store.bot, "large"),
     el("h2", {}, `This is where you and ${name} talk`),
-    el("p", {}, `Only you and ${name} can read this. Write to it below as you would to a colleague: its answer appears beneath your words while it is being written.`),
+    el(
+      "p",
+      {},
+      `Only you and ${name} can read this. Write to it below as you would to a colleague: `,
+      "its answer appears beneath your words while it is being written.",
+    ),
     el("p", { class: "prompts-title" }, offered.title || "A good beginning"),
     el("div", { class: "prompts" }, ...chips),
-    el("ul", { class: "tips" },
-      el("li", {}, "In a channel, mention ", el("span", { class: "mention" }, `@${name}`), " and it answers in a thread."),
+    el(
+      "ul",
+      { class: "tips" },
+      el(
+        "li",
+        {},
+        "In a channel, mention ",
+        el("span", { class: "mention" }, `@${name}`),
+        " and it answers in a thread.",
+      ),
       el("li", {}, "Open a second window as somebody else to see what others see."),
     ),
   );
@@ -41,9 +58,25 @@ function elsewhere(store, channel) {
   const name = store.titleOf(channel);
   const sign = channel.kind === "channel" || channel.kind === "group" ? "#" : "";
   const others = channel.members.filter((id) => id !== store.me.id).map((id) => store.nameOf(id));
-  return el("section", { class: "welcome" },
+  return el(
+    "section",
+    { class: "welcome" },
     el("h2", {}, el("bdi", {}, `${sign}${name}`)),
-    el("p", {}, others.length ? `Here are ${others.join(", ")} and you. Nothing has been said yet.` : "Nothing has been said yet."),
-    channel.app_is_member ? el("p", {}, "Mention ", el("span", { class: "mention" }, `@${store.nameOf(store.bot.id)}`), " to bring it into the talk.") : null,
+    el(
+      "p",
+      {},
+      others.length
+        ? `Here are ${others.join(", ")} and you. Nothing has been said yet.`
+        : "Nothing has been said yet.",
+    ),
+    channel.app_is_member
+      ? el(
+          "p",
+          {},
+          "Mention ",
+          el("span", { class: "mention" }, `@${store.nameOf(store.bot.id)}`),
+          " to bring it into the talk.",
+        )
+      : null,
   );
 }

@@ -10,7 +10,11 @@ export function avatar(person, size = "") {
   const attributes = { class: `avatar ${size}`, "aria-hidden": "true" };
   if (person?.is_bot) return el("span", { ...attributes, class: `avatar soul ${size}` }, icon(ICONS.spark));
   const name = person?.real_name || person?.display_name || "?";
-  const initials = name.split(/\s+/).slice(0, 2).map((word) => Array.from(word)[0] ?? "").join("");
+  const initials = name
+    .split(/\s+/)
+    .slice(0, 2)
+    .map((word) => Array.from(word)[0] ?? "")
+    .join("");
   return el("span", { ...attributes, class: `avatar tint-${tint(person?.id ?? "")} ${size}` }, initials.toUpperCase());
 }
 

@@ -15,11 +15,14 @@ import { prose } from "./prose.js";
 const SHOWN = {
   markdown: (block, { words }) => prose(block.text ?? "", words, "markdown"),
   section: (block, setting) => section(block, setting),
-  header: (block, { words }) => el("div", { class: "heading level-2", role: "heading", "aria-level": 2 }, said(block.text, words)),
+  header: (block, { words }) =>
+    el("div", { class: "heading level-2", role: "heading", "aria-level": 2 }, said(block.text, words)),
   divider: () => el("hr"),
-  context: (block, { words }) => el("div", { class: "context" }, ...(block.elements ?? []).map((each) => small(each, words))),
+  context: (block, { words }) =>
+    el("div", { class: "context" }, ...(block.elements ?? []).map((each) => small(each, words))),
   image: (block) => picture(block),
-  actions: (block, setting) => el("div", { class: "actions" }, ...(block.elements ?? []).map((each) => button(each, setting))),
+  actions: (block, setting) =>
+    el("div", { class: "actions" }, ...(block.elements ?? []).map((each) => button(each, setting))),
   context_actions: (block, setting) => contextActions(block, setting),
 };
 const CONTENT = new Set(["markdown", "section", "header", "context", "image", "divider"]);
@@ -42,12 +45,19 @@ function section(block, setting) {
   const fields = (block.fields ?? []).map((field) => el("div", { class: "field" }, said(field, setting.words)));
   const accessory = block.accessory?.type === "button" ? button(block.accessory, setting) : null;
   const text = block.text ? said(block.text, setting.words) : null;
-  return el("div", { class: "section" }, el("div", {}, text, fields.length ? el("div", { class: "fields" }, ...fields) : null), accessory);
+  return el(
+    "div",
+    { class: "section" },
+    el("div", {}, text, fields.length ? el("div", { class: "fields" }, ...fields) : null),
+    accessory,
+  );
 }
 
 function said(text, words) {
   if (!text) return null;
-  return text.type === "mrkdwn" ? prose(text.text ?? "", words, "mrkdwn") : el("div", { dir: "auto" }, String(text.text ?? ""));
+  return text.type === "mrkdwn"
+    ? prose(text.text ?? "", words, "mrkdwn")
+    : el("div", { dir: "auto" }, String(text.text ?? ""));
 }
 
 function small(element, words) {
@@ -70,10 +80,14 @@ function button(element, { press }) {
 
 function contextActions(block, setting) {
   const elements = (block.elements ?? []).filter((element) => element.type === "feedback_buttons");
-  return el("div", { class: "feedback", role: "group", "aria-label": "Was this answer good?" }, ...elements.flatMap((element) => [
-    feedbackButton(element, "positive_button", ICONS.up, setting),
-    feedbackButton(element, "negative_button", ICONS.down, setting),
-  ]));
+  return el(
+    "div",
+    { class: "feedback", role: "group", "aria-label": "Was this answer good?" },
+    ...elements.flatMap((element) => [
+      feedbackButton(element, "positive_button", ICONS.up, setting),
+      feedbackButton(element, "negative_button", ICONS.down, setting),
+    ]),
+  );
 }
 
 function feedbackButton(element, part, drawing, { chosen, press }) {
@@ -81,5 +95,9 @@ function feedbackButton(element, part, drawing, { chosen, press }) {
   const name = text?.text ?? "Feedback";
   const attributes = { type: "button", class: "icon-button", title: name, "aria-label": spoken || name };
   attributes["aria-pressed"] = String(chosen === value);
-  return el("button", { ...attributes, data: { focus: part }, on: { click: () => press(element.action_id, value) } }, icon(drawing));
+  return el(
+    "button",
+    { ...attributes, data: { focus: part }, on: { click: () => press(element.action_id, value) } },
+    icon(drawing),
+  );
 }

@@ -1,4 +1,4 @@
-/** Words within a line: emphasis, code, links, mentions. Every pattern is bounded, so hostile text costs linear time. */
+/** Words within a line: emphasis, code, links, mentions. Every pattern is bounded, so hostile text costs little. */
 
 import { el } from "../dom.js";
 import { emoji } from "../emoji.js";
@@ -15,19 +15,30 @@ const PIECES = [
   String.raw`&(?<entity>lt|gt|amp|quot|nbsp|#\d{1,6}|#x[\da-fA-F]{1,6});`,
   String.raw`:(?<emoji>[a-z0-9_+-]{1,40}):`,
 ];
+const HREF = String.raw`(?<href>[^\s<>()]{1,1000}(?:\([^\s()]{0,200}\)[^\s()]{0,200}){0,3})`;
 const MARKDOWN_PIECES = [
   String.raw`\\(?<escaped>[!-\/:-@\[-\`{-~])`,
-  String.raw`!?\[(?<words>[^\[\]\n]{0,500})\]\(\s?<?(?<href>[^\s<>()]{1,1000}(?:\([^\s()]{0,200}\)[^\s()]{0,200}){0,3})>?(?:\s"[^"\n]{0,300}")?\s?\)`,
+  String.raw`!?\[(?<words>[^\[\]\n]{0,500})\]\(\s?<?${HREF}>?(?:\s"[^"\n]{0,300}")?\s?\)`,
 ];
 
 const MRKDWN = {
   pieces: new RegExp(PIECES.join("|"), "g"),
-  marks: [["**", ["strong"]], ["*", ["strong"]], ["_", ["em"]], ["~", ["s"]]],
+  marks: [
+    ["**", ["strong"]],
+    ["*", ["strong"]],
+    ["_", ["em"]],
+    ["~", ["s"]],
+  ],
 };
 const MARKDOWN = {
   pieces: new RegExp([...MARKDOWN_PIECES, ...PIECES].join("|"), "g"),
   marks: [
-    ["***", ["strong", "em"]], ["**", ["strong"]], ["__", ["strong"]], ["~~", ["s"]], ["*", ["em"]], ["_", ["em"]],
+    ["***", ["strong", "em"]],
+    ["**", ["strong"]],
+    ["__", ["strong"]],
+    ["~~", ["s"]],
+    ["*", ["em"]],
+    ["_", ["em"]],
   ],
 };
 const NAMED_ENTITIES = { lt: "<", gt: ">", amp: "&", quot: '"', nbsp: "\u00A0" };

@@ -18,17 +18,17 @@ const TABLE_LINE = /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
  * @returns {HTMLElement}
  */
 export function prose(text, words, dialect) {
-  const box = el("div", { class: "prose", dir: "auto" });
-  if (dialect === "markdown") {
-    box.append(...blocks(text.split("\n"), { words, dialect, depth: 0 }));
-    return box;
+  const whole = el("div", { class: "prose" });
+  if (dialect === "markdown") whole.append(...blocks(text.split("\n"), { words, dialect, depth: 0 }));
+  else {
+    text.split("```").forEach((part, at, parts) => {
+      const closed = at % 2 && at < parts.length - 1;
+      if (closed) whole.append(codeBlock(decoded(part.replace(/^\n|\n$/g, ""))));
+      else whole.append(...blocks((at % 2 ? `\`\`\`${part}` : part).split("\n"), { words, dialect, depth: 0 }));
+    });
   }
-  text.split("```").forEach((part, at, parts) => {
-    const closed = at % 2 && at < parts.length - 1;
-    if (closed) box.append(codeBlock(decoded(part.replace(/^\n|\n$/g, ""))));
-    else box.append(...blocks((at % 2 ? `\`\`\`${part}` : part).split("\n"), { words, dialect, depth: 0 }));
-  });
-  return box;
+  whole.dir = "auto"; // only now: before, every child added would be searched for its direction
+  return whole;
 }
 
 function blocks(lines, style) {
@@ -39,7 +39,7 @@ function blocks(lines, style) {
     if (text) out.push(el("p", {}, inline(text, style.words, style.dialect)));
     paragraph = [];
   };
-  for (let at = 0; at < lines.length; ) {
+  for (let at = 0; at < lines.length;) {
     const found = lines[at].trim() ? special(lines, at, style) : { node: null, next: at + 1 };
     if (found) {
       flush();
@@ -67,7 +67,11 @@ function special(lines, at, style) {
   const heading = HEADING.exec(line);
   if (heading) {
     const words = heading[2].replace(/\s#{1,6}\s*$/, "");
-    const attributes = { class: `heading level-${heading[1].length}`, role: "heading", "aria-level": heading[1].length };
+    const attributes = {
+      class: `heading level-${heading[1].length}`,
+      role: "heading",
+      "aria-level": heading[1].length,
+    };
     return { node: el("div", attributes, inline(words, style.words, style.dialect)), next: at + 1 };
   }
   if (RULE.test(line)) return { node: el("hr"), next: at + 1 };
@@ -136,7 +140,9 @@ function goesOn(next, base) {
 
 function table(lines, at, style) {
   const head = cells(lines[at]);
-  const sides = cells(lines[at + 1]).map((cell) => (cell.endsWith(":") ? (cell.startsWith(":") ? "center" : "end") : ""));
+  const sides = cells(lines[at + 1]).map((cell) =>
+    cell.endsWith(":") ? (cell.startsWith(":") ? "center" : "end") : "",
+  );
   let end = at + 2;
   while (end < lines.length && lines[end].includes("|") && lines[end].trim()) end += 1;
   const row = (texts, tag) => {
@@ -153,5 +159,8 @@ function table(lines, at, style) {
 
 function cells(line) {
   const inner = line.trim().replace(/^\|/, "").replace(/\|$/, "");
-  return inner.split(/(?<!\\)\|/).slice(0, 50).map((cell) => cell.trim().replaceAll("\\|", "|"));
+  return inner
+    .split(/(?<!\\)\|/)
+    .slice(0, 50)
+    .map((cell) => cell.trim().replaceAll("\\|", "|"));
 }
