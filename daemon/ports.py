@@ -144,7 +144,10 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """An utterance was edited; `text` is what it says now."""
+    """An utterance was edited; `text` is what it says now.
+
+    `asks` is the whole utterance where only the edit addresses it to the soul, which may never have heard it before.
+    """
 
     event_id: str
     soul: str
@@ -152,6 +155,7 @@ class Revision:
     channel: str
     ts: str
     text: str
+    asks: Utterance | None = None
 
 
 @dataclass(frozen=True, slots=True)

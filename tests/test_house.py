@@ -87,3 +87,12 @@ def test_constraints_pin_everything_and_name_no_index() -> None:
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     assert lines
     assert all(re.fullmatch(r"[A-Za-z0-9_.-]+==[\w.+!-]+", line) for line in lines)
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="only a checkout has a .gitignore to keep")
+def test_what_the_daemon_writes_into_a_checkout_is_never_committed() -> None:
+    written = ["memory.db", "memory.db-journal", "memory.db-wal", "backups/memory-20260101T000000.000Z.db", ".env"]
+    told = subprocess.run(
+        ["git", "check-ignore", *written], cwd=ROOT, capture_output=True, text=True, check=False
+    )  # git, with our own words
+    assert told.stdout.split() == written

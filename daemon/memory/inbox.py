@@ -36,7 +36,7 @@ class Inbox:
                 case Utterance():
                     return await _hear(transaction, arrival, now)
                 case Revision():
-                    return await _revise(transaction, arrival)
+                    return await _revise(transaction, arrival, now)
                 case Withdrawal():
                     return await _withdraw(transaction, arrival, now)
                 case Feedback():
@@ -224,7 +224,7 @@ def _tombstone(channel: str, ts: str) -> str:
     return f"withdrawn/{channel}/{ts}"
 
 
-async def _revise(transaction: Transaction, edit: Revision) -> tuple[Acceptance, str]:
+async def _revise(transaction: Transaction, edit: Revision, now: int) -> tuple[Acceptance, str]:
     # Platforms also tell of an edit when only a link's preview was added: the same words are no news.
     row = await transaction.one(
         """
@@ -234,6 +234,8 @@ async def _revise(transaction: Transaction, edit: Revision) -> tuple[Acceptance,
         text=edit.text,
         id=_row_id(edit.soul, edit.workspace, edit.channel, edit.ts),
     )
+    if edit.asks is not None and (row is None or row["state"] == "ignored"):
+        return await _hear(transaction, edit.asks, now)
     if row is None:
         return Acceptance.IGNORED, "message not known, or its words are the same"
     turns = await transaction.rows(

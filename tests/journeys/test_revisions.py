@@ -148,6 +148,24 @@ async def test_what_is_edited_after_its_answer_stands_corrected_in_the_next_prom
     assert "the heron sings" in house.last_prompt()
 
 
+async def test_a_mention_edited_into_a_message_is_answered(house: House) -> None:
+    ts = await house.say("Ada", "general", "lunch?")
+    await house.people.edit("Ada", "general", ts, "@soul lunch?")
+    assert await house.reply("general", "lunch")
+    await house.people.edit("Ada", "general", ts, "@soul dinner?")
+    await house.acknowledged()
+    await house.idle()
+    assert await house.replies("general") == ["Echo: lunch?"]
+
+
+async def test_a_message_meant_for_others_is_answered_once_an_edit_asks_the_soul(house: House) -> None:
+    root = await house.say("Ada", "general", "@soul hello")
+    await house.reply("general")
+    ts = await house.say("Ada", "general", "@Ben lunch?", thread=root)
+    await house.people.edit("Ada", "general", ts, "@Ben @soul lunch?")
+    assert await house.reply("general", "lunch")
+
+
 async def test_a_mention_that_was_edited_into_a_message_is_answered_once(house: House) -> None:
     ts = await house.say("Ada", "general", "lunch?")
     await house.people.edit("Ada", "general", ts, "@soul lunch?")

@@ -85,7 +85,7 @@ async def test_whoever_may_not_talk_reaches_neither_the_model_nor_the_transcript
     assert len(house.prompts) == 1
     assert not await house.rows("SELECT * FROM turns WHERE body LIKE ?", f"%{_WORD}%")
     if standing == "guest":
-        assert [call["method"] for call in spoken] == ["chat.postMessage"]
+        assert {call["method"] for call in spoken} == {"chat.postMessage"}
         assert "I only talk with full members" in str(spoken[0]["args"]["blocks"])
     else:
         assert spoken == []

@@ -15,6 +15,7 @@ from daemon.ports import Emit, Found, Post
 _BLOCKS_REFUSED: Final = frozenset({"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long"})
 # The draft can't become the reply any more.
 _DRAFT_GONE: Final = frozenset({"message_not_found", "cant_update_message", "edit_window_closed"})
+_THREAD_GONE: Final = frozenset({"thread_not_found"})
 _PAGES: Final = 10
 
 
@@ -51,17 +52,10 @@ class Delivery:
         if is_own is None:
             raise DeliveryUncertain("who we are in Slack is not known yet")
         channel = post.conversation.channel
-        try:
-            found, whole = await messages(
-                self._client,
-                channel,
-                post.reply_to,
-                most=_PAGES,
-                oldest=post.not_before or None,
-                include_all_metadata=True,
-            )
-        except (NotDelivered, ChannelRefused) as error:
-            raise DeliveryUncertain(f"Slack's history can't be read: {error.message}") from error
+        found, whole = await self._history(post, post.reply_to)
+        if not post.conversation.thread:
+            timeline, all_of_it = await self._history(post, "")  # where it goes when its thread is gone
+            found, whole = [*found, *timeline], whole and all_of_it
         ours = [message for message in found if is_own(message) and isinstance(message.get("ts"), str)]
         for message in ours:
             if key_of(message) == post.key:
@@ -73,11 +67,35 @@ class Delivery:
             return Found(str(post.draft), finished=False)
         return Found(unkeyed[-1], finished=False) if post.drafting and unkeyed else None
 
+    async def _history(self, post: Post, thread: str) -> tuple[list[Json], bool]:
+        """What was said in the post's thread or timeline since it can have been sent, and whether that is all."""
+        try:
+            return await messages(
+                self._client,
+                post.conversation.channel,
+                thread,
+                most=_PAGES,
+                oldest=post.not_before or None,
+                include_all_metadata=True,
+            )
+        except (NotDelivered, ChannelRefused) as error:
+            if isinstance(error, ChannelRefused) and error.code in _THREAD_GONE:
+                return [], True
+            raise DeliveryUncertain(f"Slack's history can't be read: {error.message}") from error
+
     async def _post(self, post: Post) -> str:
-        """One new message; without blocks if Slack refuses those."""
+        """One new message; in a DM whose message was deleted meanwhile, in the timeline."""
+        try:
+            return await self._post_under(post, post.reply_to or None)
+        except ChannelRefused as error:
+            if error.code not in _THREAD_GONE or post.conversation.thread:
+                raise
+            return await self._post_under(post, None)
+
+    async def _post_under(self, post: Post, thread: str | None) -> str:
         common: Json = {
             "channel": post.conversation.channel,
-            "thread_ts": post.reply_to or None,
+            "thread_ts": thread,
             "metadata": metadata(post),
             "unfurl_links": False,
             "unfurl_media": False,

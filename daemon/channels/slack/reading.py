@@ -128,7 +128,22 @@ class Reader:
         if unchanged:
             return None  # Slack also reports link previews and reply counts this way
         channel = _text(event, "channel")
-        return Revision(_event_id(body, event), self.soul, self.identity.team, channel, ts, self._words(now))
+        asks = self._asks_by_edit(body, event, now, before)
+        return Revision(_event_id(body, event), self.soul, self.identity.team, channel, ts, self._words(now), asks)
+
+    def _asks_by_edit(
+        self,
+        body: Mapping[str, object],
+        event: Mapping[str, object],
+        now: Mapping[str, object],
+        before: Mapping[str, object],
+    ) -> Utterance | None:
+        """The edited message as something said to us, where only the edit mentions us."""
+        us = self.identity.user
+        if us not in people_in(_text(now, "text")) or us in people_in(_text(before, "text")):
+            return None
+        said = {**now, "channel": _text(event, "channel"), "channel_type": _text(event, "channel_type")}
+        return self._utterance(body, said, Source.LIVE)
 
     def _withdrawal(
         self, body: Mapping[str, object], event: Mapping[str, object], ts: str, before: Mapping[str, object]
