@@ -50,6 +50,12 @@ from daemon.workspace.shapes import message_json
 from daemon.workspace.workspace import Workspace
 
 _OWN_NAMES: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+# A file that somebody shared must not run as a page of ours.
+_DOWNLOAD: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "Content-Disposition": "attachment",
+    "Content-Security-Policy": "sandbox; default-src 'none'",
+}
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -93,7 +99,7 @@ class Control:
                 return await self._live.handle(request, ask)
             if name == "file":
                 content, mimetype = self._file(ask)
-                return web.Response(body=content, content_type=mimetype, headers={"X-Content-Type-Options": "nosniff"})
+                return web.Response(body=content, content_type=mimetype, headers=_DOWNLOAD)
             return self._answer(self._views, name, ask)
         except NotPossible as fault:
             return _refusal(fault)

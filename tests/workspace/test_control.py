@@ -215,6 +215,7 @@ async def test_a_file_is_shown_only_to_those_who_read_the_room(
         for person, status in (("Ada", 200), ("Ben", 404)):
             async with http.get(f"{server.url}/_control/file", params={"person": person, "file": file}) as response:
                 assert response.status == status
+                assert ("sandbox" in response.headers.get("Content-Security-Policy", "")) is (status == 200)
 
 
 async def test_messages_page_back_in_time(people: WorkspaceClient) -> None:
