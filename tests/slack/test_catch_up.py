@@ -82,6 +82,17 @@ async def test_threads_that_began_meanwhile_are_read_as_well(
     assert [said.addressed for said in intake.said()] == [True, False]
 
 
+async def test_of_too_many_threads_the_ones_that_rested_longest_are_left_unread(
+    catching: Catching, intake: FakeIntake, hands: Hands
+) -> None:
+    for number in range(8):  # one more than the bound, which is wide enough for all rooms
+        root = await hands.say("Ada", "general", f"root {number}")
+        await hands.say("Ada", "general", f"@soul reply {number}", thread=root)
+    await catching.up(backfill_conversations=7).run()
+    replies = [said.text for said in intake.said() if said.text.startswith("reply")]
+    assert sorted(replies) == [f"reply {number}" for number in range(1, 8)]
+
+
 async def test_an_edit_made_meanwhile_is_handed_over_too(catching: Catching, intake: FakeIntake, hands: Hands) -> None:
     ts = await hands.say("Ada", "dm", "helo")
     await catching.up().run()

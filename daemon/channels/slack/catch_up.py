@@ -74,17 +74,19 @@ class CatchUp:
         furthest = began - self._settings.backfill_hours * 3600
         since = max(moment(mark) - _OVERLAP, furthest) if mark else furthest
         most, self._new, self._complete = self._settings.backfill_conversations, 0, True
-        begun: list[tuple[str, str]] = []
+        begun: dict[tuple[str, str], float] = {}
         seen: set[tuple[str, str]] = set()
         for channel in self._bounded([(channel, "") for channel in await self._timelines()], most):
             for message in await self._read(*channel, since, fresh=mark is None):
                 seen.add((channel[0], str(message["ts"])))
-                begun += [(channel[0], str(message["ts"]))] if self._others_replied(message, since) else []
+                if self._others_replied(message, since):
+                    begun[channel[0], str(message["ts"])] = moment(message.get("latest_reply"))
         threads = await self._intake.open_threads(
             self._reader.soul, self._reader.identity.team, int(since * 1000), most
         )
         older = [(one.channel, one.thread) for one in threads if one.channel in self._reader.rooms and one.thread]
-        for place in self._bounded([*begun, *(place for place in older if place not in seen)], most):
+        newest_first = sorted(begun, key=begun.__getitem__, reverse=True)  # what is cut off is what rested longest
+        for place in self._bounded([*newest_first, *(place for place in older if place not in seen)], most):
             await self._read(*place, since, fresh=mark is None)
         if self._complete:
             await self._mark(began - _OVERLAP)
