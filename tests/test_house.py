@@ -20,7 +20,9 @@ ONE_PAGE = "ports.py"  # every seam on one page, by design
 
 def test_no_module_outgrows_its_room() -> None:
     long = {
-        str(path.relative_to(ROOT)): n for path in SOURCES if (n := len(path.read_text().splitlines())) > LONGEST_MODULE
+        str(path.relative_to(ROOT)): lines
+        for path in SOURCES
+        if (lines := len(path.read_text().splitlines())) > LONGEST_MODULE and path.name != ONE_PAGE
     }
     assert not long
 
