@@ -5,7 +5,6 @@ step's creativity becomes effort (design, ruling 10). They may think before they
 `max_tokens`, so room for that is added on top of what the answer may take.
 """
 
-import asyncio
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from daemon.llm.chat import chat_of, schema_in_words
 from daemon.llm.clean_text import clean
 from daemon.llm.endpoint import Endpoint
 from daemon.llm.faults import refused_feature, translated
+from daemon.llm.lazy_client import LazyClient
 from daemon.llm.model_id import ModelId
 from daemon.llm.strict_schema import can_be_strict, strict
 from daemon.llm.tally import Tally, count
@@ -32,17 +32,16 @@ _STOPS = {"max_tokens": "length", "model_context_window_exceeded": "length", "re
 
 
 class AnthropicMessages:
-    """A `Provider`. The SDK is imported and the client built in a thread at the first call."""
+    """A `Provider`."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._client: AsyncAnthropic | None = None
-        self._connecting = asyncio.Lock()
+        self._client = LazyClient(self._connect)
         self._refused: set[tuple[str, str]] = set()
 
     async def stream(self, model: ModelId, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
         """See `Provider.stream`."""
-        client = await self._connected()
+        client = await self._client.get()
         import anthropic
 
         with translated(self._endpoint, model, anthropic.AnthropicError):
@@ -55,14 +54,7 @@ class AnthropicMessages:
 
     async def aclose(self) -> None:
         """See `Provider.aclose`."""
-        if self._client is not None:
-            await self._client.close()
-
-    async def _connected(self) -> "AsyncAnthropic":
-        async with self._connecting:
-            if self._client is None:
-                self._client = await asyncio.to_thread(self._connect)
-            return self._client
+        await self._client.close()
 
     def _connect(self) -> "AsyncAnthropic":
         import anthropic

@@ -4,7 +4,6 @@ These back-ends cache prompt prefixes by themselves, so the parts only have to k
 that a model refuses (its 400 names it) is left out from then on: JSON by schema falls back to asking in words.
 """
 
-import asyncio
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from daemon.llm.chat import chat_of, schema_in_words
 from daemon.llm.clean_text import clean
 from daemon.llm.endpoint import Endpoint
 from daemon.llm.faults import refused_feature, translated
+from daemon.llm.lazy_client import LazyClient
 from daemon.llm.model_id import ModelId, Vendor
 from daemon.llm.strict_schema import can_be_strict, strict
 from daemon.llm.tally import Tally, count
@@ -30,17 +30,16 @@ _STOPS = {"length": "length", "content_filter": "refusal"}
 
 
 class ChatCompletions:
-    """A `Provider`. The SDK is imported and the client built in a thread at the first call."""
+    """A `Provider`."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._client: AsyncOpenAI | None = None
-        self._connecting = asyncio.Lock()
+        self._client = LazyClient(self._connect)
         self._refused: set[tuple[str, str]] = set()
 
     async def stream(self, model: ModelId, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
         """See `Provider.stream`."""
-        client = await self._connected()
+        client = await self._client.get()
         import openai
 
         with translated(self._endpoint, model, openai.OpenAIError):
@@ -53,14 +52,7 @@ class ChatCompletions:
 
     async def aclose(self) -> None:
         """See `Provider.aclose`."""
-        if self._client is not None:
-            await self._client.close()
-
-    async def _connected(self) -> "AsyncOpenAI":
-        async with self._connecting:
-            if self._client is None:
-                self._client = await asyncio.to_thread(self._connect)
-            return self._client
+        await self._client.close()
 
     def _connect(self) -> "AsyncOpenAI":
         import openai
