@@ -58,6 +58,22 @@ async def test_a_failing_store_keeps_the_acknowledgement_back_and_slack_delivers
     assert [said.text for said in intake.said()] == ["important"]
 
 
+async def test_what_slack_repeats_no_more_is_read_from_history_once_the_store_works(
+    channel: SlackChannel, intake: FakeIntake, hands: Hands, events: Events
+) -> None:
+    async with listening(channel, intake):
+        await events.until("slack.caught_up")
+        intake.broken = 1
+        await hands.say("Ada", "dm", "important")
+        await events.until("slack.caught_up", 2)  # though no socket was lost, and Slack has not delivered it again
+        (failed,) = events.named("slack.store_failed")
+        assert failed["reason"] == "somebody else holds the database"
+        assert [said.text for said in intake.said()] == ["important"]
+        await hands.do("clock", advance=400.0)
+        await events.until("slack.duplicate")
+    assert [said.text for said in intake.said()] == ["important"]
+
+
 async def test_edits_deletions_and_feedback_arrive_as_what_they_are(
     channel: SlackChannel, intake: FakeIntake, hands: Hands
 ) -> None:

@@ -56,7 +56,8 @@ class SlackChannel:
     async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
         """See `Channel.listen`; what is being stored when it is cancelled is stored to the end."""
         reader, settings = await self._introduced(), self._settings
-        listener = Listener(reader, intake, self._emit)
+        gap = asyncio.Event()
+        listener = Listener(reader, intake, self._emit, gap.set)
         app = bolt_app(listener, reader, self._client, self._emit)
         catch_up = CatchUp(self._client, reader, intake, settings, self._clock, self._emit)
         _, app_token = check_tokens(settings)
@@ -64,7 +65,7 @@ class SlackChannel:
             Connection(Link(number, app_token, self._ping_interval), app, self._client, self._clock, self._emit)
             for number in range(settings.slack_sockets)
         )
-        self._supervisor = Supervisor(connections, catch_up.run, catch_up.confirm, self._clock, self._emit)
+        self._supervisor = Supervisor(connections, catch_up.run, catch_up.confirm, self._clock, self._emit, gap)
         try:
             await self._supervisor.run(ready)
         finally:

@@ -9,7 +9,7 @@ subtypes and foreign buttons included, is acknowledged here.
 import asyncio
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from slack_bolt.async_app import AsyncApp
@@ -18,6 +18,7 @@ from slack_bolt.response import BoltResponse
 
 from daemon.channels.slack.client import SlackClient
 from daemon.channels.slack.reading import Reader
+from daemon.errors import StoreError
 from daemon.ports import Acceptance, Emit, Feedback, Intake, Revision, Utterance, Withdrawal
 
 _ADDRESS_QUERY: Final = re.compile(r"\?\S+")
@@ -25,12 +26,16 @@ _NOTE_LENGTH: Final = 300
 
 
 class Listener:
-    """Reads envelopes and offers them to the intake; counts those on their way, so that a stop can wait for them."""
+    """Reads envelopes and offers them to the intake; counts those on their way, so that a stop can wait for them.
 
-    def __init__(self, reader: Reader, intake: Intake, emit: Emit) -> None:
+    `unheard` is called when one could not be stored: Slack repeats it for some minutes only, so history must be read.
+    """
+
+    def __init__(self, reader: Reader, intake: Intake, emit: Emit, unheard: Callable[[], None]) -> None:
         self._reader = reader
         self._intake = intake
         self._emit = emit
+        self._unheard = unheard
         self._under_way = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -44,6 +49,10 @@ class Listener:
         self._idle.clear()
         try:
             acceptance = await self._intake.accept(arrival)
+        except StoreError as error:
+            self._emit("slack.store_failed", event_id=arrival.event_id, reason=error.message, hint=error.hint)
+            self._unheard()
+            raise
         finally:
             self._under_way -= 1
             if not self._under_way:

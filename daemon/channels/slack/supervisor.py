@@ -12,22 +12,26 @@ _PROBE: Final = 3600.0  # seconds between two look-backs even when nothing seeme
 
 
 class Supervisor:
-    """Runs the connections and the catch-up; says whether anybody is listening."""
+    """Runs the connections and the catch-up; says whether anybody is listening.
 
-    def __init__(
+    Whoever sets `gap` has history read: what was said lately may be missing.
+    """
+
+    def __init__(  # noqa: PLR0917  # one of each part it joins
         self,
         connections: tuple[Connection, ...],
         catch_up: Callable[[], Awaitable[None]],
         confirm: Callable[[], Awaitable[None]],
         clock: Clock,
         emit: Emit,
+        gap: asyncio.Event,
     ) -> None:
         self._connections = connections
         self._catch_up = catch_up
         self._confirm = confirm
         self._clock = clock
         self._emit = emit
-        self._gap = asyncio.Event()
+        self._gap = gap
         self._lost = True
         self._whole = False  # nothing that was said since the last confirmed mark can be missing
 
