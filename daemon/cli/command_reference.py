@@ -20,7 +20,7 @@ fault, 75 for something that may heal by itself and 78 for a configuration that 
 
 def command_reference() -> str:
     """The whole text of the document."""
-    return "\n".join((_HEADER, *_sections(soul, click.Context(soul, info_name="soul"))))
+    return "\n".join((_HEADER, *_sections(soul, click.Context(soul, info_name="soul", **soul.context_settings))))
 
 
 def _sections(command: click.Command, context: click.Context) -> Iterator[str]:
