@@ -1,5 +1,6 @@
 """`soul db`: what is done to memory.db as a file, through SQLite alone."""
 
+import dataclasses
 import tempfile
 from pathlib import Path
 
@@ -30,19 +31,19 @@ def migrate_() -> None:
 
 
 @command.command("check")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: {database, schema, journal, faults}.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: {database, schema, journal, faults, cure}.")
 @click.pass_context
 def check(context: click.Context, as_json: bool) -> None:
     """Check the whole of memory.db, every row and index; exit code 1 when anything is wrong."""
     path = existing_database(load_settings())
     found = inspect(path, whole=True)
     if as_json:
-        say_json({"database": path, "schema": found.schema, "journal": found.journal, "faults": found.faults})
+        say_json({"database": path} | dataclasses.asdict(found))
     elif found.faults:
         say(f"{path} is not in order:")
         for fault in found.faults:
             say(f"  {fault}")
-        say("Stop the daemon, then restore a backup: soul db restore PATH")
+        say(f"→ {found.cure}")
     else:
         say(f"{path} is in order (schema {found.schema}, journal {found.journal}).")
     if found.faults:

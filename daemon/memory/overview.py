@@ -79,11 +79,12 @@ class Library:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """A look at memory.db as a file: its schema, its journal, and what is wrong with it."""
+    """A look at memory.db as a file: its schema, its journal, what is wrong with it, and what to do about that."""
 
     schema: int
     journal: str
     faults: tuple[str, ...]
+    cure: str = ""
 
 
 def library() -> Library:
@@ -106,11 +107,14 @@ def inspect(path: Path, *, whole: bool) -> Inspection:
                 faults = [] if told == ["ok"] else told
     except sqlite3.Error as error:
         raise sqlite.translate(error) from error
+    cure = "stop the daemon, then restore a backup: soul db restore PATH" if faults else ""
     if schema < migrate.SCHEMA:
-        faults.append(f"schema {schema}, this program needs {migrate.SCHEMA}: run `soul db migrate`")
+        faults.append(f"schema {schema}, this program needs {migrate.SCHEMA}")
+        cure = cure or "run `soul db migrate`"
     if schema > migrate.SCHEMA:
-        faults.append(f"schema {schema}, this program knows {migrate.SCHEMA}: update the program")
-    return Inspection(schema, journal, tuple(faults))
+        faults.append(f"schema {schema}, this program knows {migrate.SCHEMA}")
+        cure = cure or "update the program; the file itself is sound"
+    return Inspection(schema, journal, tuple(faults), cure)
 
 
 async def survey(database: Database, now_ms: int, since_ms: int) -> Overview:

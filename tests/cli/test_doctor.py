@@ -143,11 +143,19 @@ def test_the_age_of_the_newest_backup_is_told(path: Path, home: Path) -> None:
     assert only("backups").verdict is Verdict.OK
 
 
-def test_a_file_of_another_schema_fails(path: Path) -> None:
+@pytest.mark.parametrize(("version", "cure"), [(0, "soul db migrate"), (99, "update the program")])
+def test_a_sound_file_of_another_schema_fails_and_nobody_is_told_to_restore_a_backup(
+    path: Path, version: int, cure: str
+) -> None:
     with opened(path) as connection:
-        connection.execute("PRAGMA user_version=99")
+        connection.execute(f"PRAGMA user_version={version}")
     assert only("database").verdict is Verdict.FAIL
+    assert cure in only("database").fix
     assert call("doctor", "--offline").exit_code == 1
+    checked = call("db", "check")
+    assert checked.exit_code == 1
+    assert cure in checked.stdout
+    assert "restore" not in checked.stdout + only("database").fix
 
 
 def test_a_file_that_is_no_database_fails(path: Path) -> None:

@@ -26,8 +26,7 @@ def memory(settings: Settings, clock: Clock) -> list[Finding]:
         return [sqlite_library(library(), ""), fail("database", error.message, error.hint)]
     findings = [sqlite_library(library(), found.journal)]
     if found.faults:
-        fix = "soul db check tells all; stop the daemon, then soul db restore PATH"
-        return [*findings, *(fail("database", fault, fix) for fault in found.faults)]
+        return [*findings, *(fail("database", fault, found.cure) for fault in found.faults)]
     now = clock.now_ms()
     seen: Overview = with_database(settings, lambda database: survey(database, now, now))
     findings += [ok("database", f"{path}, schema {found.schema}"), backups(folder_beside(path), now)]
