@@ -54,7 +54,9 @@ class Nursery:
         self._home = home
         self._workspace = workspace
 
-    async def spawn(self, *, crash: str = "", passed: str = "", naive: bool = False, pace: float = 0.0) -> int:
+    async def spawn(
+        self, *, crash: str = "", passed: str = "", naive: bool = False, pace: float = 0.0, lease: float = 2.0
+    ) -> int:
         """Start a daemon on the shared memory.db and return its pid; see `tests.kill.zygote` for the parameters."""
         order = {
             "settings": {
@@ -62,7 +64,7 @@ class Nursery:
                 "slack_app_token": self._workspace.app_token,
                 "slack_api_url": self._workspace.api_url,
                 "home": str(self._home),
-                "lease": 2.0,
+                "lease": lease,
                 "in_doubt": 0.2,
             },
             "log": str(self._home / "daemon.log"),
