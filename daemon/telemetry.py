@@ -52,7 +52,9 @@ _SHOWN_FROM = {
 _SEVERITY = {
     **dict.fromkeys(("failed", "crashed", "dead", "died", "broken"), Severity.ERROR),
     **dict.fromkeys(("refused", "retried", "lost", "stale", "expired", "abandoned", "unknown"), Severity.WARNING),
-    **dict.fromkeys(("unreachable", "unhealthy", "stuck", "silent", "doubt", "reach", "opened"), Severity.WARNING),
+    **dict.fromkeys(
+        ("unreachable", "unhealthy", "stuck", "silent", "doubt", "reach", "opened", "missing"), Severity.WARNING
+    ),
     **dict.fromkeys(("ready", "stopping", "stopped", "connected", "disconnected"), Severity.NOTICE),
     **dict.fromkeys(("slack.call_failed", "job.failed", "cycle.lease_not_renewed"), Severity.WARNING),
     **dict.fromkeys(

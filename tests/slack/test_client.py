@@ -7,6 +7,7 @@ import pytest
 from aiohttp import web
 
 from daemon.channels.slack.client import SlackClient, is_loopback
+from daemon.channels.slack.manifest import REQUIRED_SCOPES
 from daemon.channels.slack.preflight import check_tokens, establish
 from daemon.clock import SystemClock
 from daemon.config import Settings
@@ -205,6 +206,16 @@ async def test_an_unreachable_slack_is_waited_for_and_told(
     assert len(events.named("slack.unreachable")) == 6
     assert (identity.team, identity.user) == ("T0LOCAL", hands.server.bot_user.id)
     assert "chat:write" in identity.scopes
+    assert not events.named("slack.scopes_missing")
+
+
+async def test_an_app_that_lacks_scopes_starts_and_says_which(
+    client: SlackClient, settings: Settings, events: Events, hands: Hands
+) -> None:
+    await hands.do("scopes", scopes=[scope for scope in REQUIRED_SCOPES if scope not in {"users:read", "im:read"}])
+    await establish(client, settings, FakeClock(), events)
+    (told,) = events.named("slack.scopes_missing")
+    assert told["scopes"] == "im:read users:read"
 
 
 async def test_the_app_id_is_read_from_the_app_token(odd: Server, events: Events) -> None:

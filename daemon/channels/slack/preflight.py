@@ -4,6 +4,7 @@ from typing import Final
 
 from daemon.channels.slack.client import SlackClient
 from daemon.channels.slack.identity import Identity
+from daemon.channels.slack.manifest import REQUIRED_SCOPES
 from daemon.config import Settings
 from daemon.errors import ChannelRefused, ConfigError, NotDelivered
 from daemon.ports import Clock, Emit
@@ -54,6 +55,9 @@ async def establish(client: SlackClient, settings: Settings, clock: Clock, emit:
             pause = min(pause * 2, _LONGEST_PAUSE)
         else:
             emit("slack.identified", team=identity.team, user=identity.user, url=identity.url)
+            missing = [scope for scope in REQUIRED_SCOPES if identity.scopes and scope not in identity.scopes]
+            if missing:
+                emit("slack.scopes_missing", scopes=" ".join(missing), hint="`soul doctor` says how to add them")
             return identity
 
 
