@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from daemon.channels.slack.channel import SlackChannel
+from daemon.concurrency import alongside
 from daemon.errors import ModelUnavailable
 from daemon.perception import Place
 from tests.fakes import FakeClock
@@ -89,3 +90,20 @@ async def test_a_status_that_slack_refuses_disturbs_nobody(open_channel: Open, h
         await clock.advance(0.2)
         await events.until("slack.status_failed")
     assert len(events.named("slack.status_failed")) == 2
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+async def test_while_the_channel_listens_lines_are_cleared_beside_the_reply_and_at_its_end(
+    open_channel: Open, hands: Hands, goes_on: bool
+) -> None:
+    root, clock = await hands.say("Ada", "dm", "hi"), FakeClock()
+    channel = open_channel(clock)
+    async with alongside(channel._status.run()):
+        await asyncio.sleep(0)
+        async with channel.thinking(perception(channel="D0ADA", ts=root, place=Place.DM)):
+            await clock.sleepers()
+            await clock.advance(0.2)
+            await shown(hands, 1)
+        if goes_on:
+            await shown(hands, 2)
+    assert await shown(hands, 2) == ["is thinking…", ""]

@@ -23,6 +23,7 @@ from daemon.channels.slack.speech import SlackSpeech, Where
 from daemon.channels.slack.splitting import split
 from daemon.channels.slack.status import StatusLine
 from daemon.channels.slack.supervisor import Supervisor
+from daemon.concurrency import alongside
 from daemon.config import Settings
 from daemon.perception import Perception, Place
 from daemon.ports import Admission, Clock, DraftLog, Emit, Found, Intake, Overheard, Post, Speech
@@ -67,7 +68,8 @@ class SlackChannel:
         )
         self._supervisor = Supervisor(connections, catch_up.run, catch_up.confirm, self._clock, self._emit, gap)
         try:
-            await self._supervisor.run(ready)
+            async with alongside(self._status.run()):
+                await self._supervisor.run(ready)
         finally:
             self._supervisor = None
             with contextlib.suppress(TimeoutError):

@@ -23,6 +23,23 @@ class StatusLine:
         self._client = client
         self._clock = clock
         self._emit = emit
+        self._to_clear: asyncio.Queue[tuple[str, str]] | None = None
+
+    async def run(self) -> None:
+        """Clear lines beside other work until cancelled, so that no reply waits for it; none is left standing."""
+        waiting: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
+        self._to_clear, line = waiting, None
+        try:
+            while True:
+                line = await waiting.get()
+                await self._clear(*line)
+                line = None
+        finally:
+            self._to_clear = None
+            if line is not None:
+                await self._clear(*line)
+            while not waiting.empty():
+                await self._clear(*waiting.get_nowait())
 
     @asynccontextmanager
     async def shown(self, channel: str, thread: str) -> AsyncIterator[None]:
@@ -32,7 +49,9 @@ class StatusLine:
             async with alongside(self._keep(channel, thread, asked)):
                 yield
         finally:
-            if asked.is_set():
+            if asked.is_set() and self._to_clear is not None:
+                self._to_clear.put_nowait((channel, thread))
+            elif asked.is_set():
                 await self._clear(channel, thread)
 
     async def _keep(self, channel: str, thread: str, asked: asyncio.Event) -> None:
