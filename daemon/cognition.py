@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from daemon.errors import DaemonError, MalformedReply, ModelRefused, ModelUnavailable
+from daemon.errors import DaemonError, MalformedReply, ModelError, ModelRefused, ModelUnavailable
 from daemon.ports import LLM, Clock, Completion, LLMCall, ModelRole, Prompt
 from daemon.soul_engine import FAULTY_REPLY, Instructions
 from daemon.working_memory import Memory, Role, WorkingMemory
@@ -189,24 +189,35 @@ class Mind:
         return Thought(self._think(memory, step))
 
     async def _think(self, memory: WorkingMemory, step: Step[T]) -> AsyncGenerator[str | _Done[T], None]:
-        """The answer and, if it was malformed, one repair, which is shown only if nothing was shown before."""
-        attempt, fault, shown = _Attempt(self, memory, step), None, False
+        """The answer and, if it was malformed, one repair, which is shown only if nothing was shown before.
+
+        An answer that broke off before anything of it was shown is asked for once more as it was.
+        """
+        attempt, shown, again = _Attempt(self, memory, step), False, None
         try:
             async with aclosing(attempt.visible()) as pieces:
                 async for piece in pieces:
                     shown = True
                     yield piece
-        except MalformedReply as malformed:
-            fault = malformed
-        if fault is not None:
-            attempt = _Attempt(self, *_corrected(memory, step, fault), repair=True)
+        except (MalformedReply, ModelUnavailable) as fault:
+            again = self._second(memory, step, fault, hopeless=shown or not attempt.begun)
+        if again is not None:
+            attempt = again
             async with aclosing(attempt.visible()) as pieces:
                 async for piece in pieces:
                     if not shown:
                         yield piece
         for kept in step.remember(attempt.value):
             memory = memory.with_memory(kept)
-        yield _Done(memory, attempt.value, void=shown and fault is not None)
+        yield _Done(memory, attempt.value, void=shown and again is not None)
+
+    def _second(self, memory: WorkingMemory, step: Step[T], fault: ModelError, *, hopeless: bool) -> "_Attempt[T]":
+        """The attempt after one that failed; before its first words the one retry layer did what could be done."""
+        if isinstance(fault, MalformedReply):
+            return _Attempt(self, *_corrected(memory, step, fault), repair=True)
+        if hopeless:
+            raise fault
+        return _Attempt(self, memory, step, repair=True)
 
 
 def _corrected(memory: WorkingMemory, step: Step[T], fault: MalformedReply) -> tuple[WorkingMemory, Step[T]]:
@@ -230,6 +241,11 @@ class _Attempt(Generic[T]):
         self._completion: Completion | None = None
         self._began = mind.clock.monotonic()
         self._first_ms: int | None = None
+
+    @property
+    def begun(self) -> bool:
+        """Whether the model has said anything."""
+        return self._first_ms is not None
 
     async def visible(self) -> AsyncGenerator[str, None]:
         """Call the model; yield visible text; set `value` at the end. Raises ModelError's branches."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from daemon.concurrency import alongside
 from daemon.cycle import Cycle, House, new_trace, run_cycle
-from daemon.errors import ConfigError, DaemonError, LostLease, NotDelivered, StoreBusy, StoreError
+from daemon.errors import ConfigError, DaemonError, LostLease, ModelRefused, NotDelivered, StoreBusy, StoreError
 from daemon.memory.commits import STALE, Superseded
 from daemon.memory.records import Claim, CycleEffect, Delivery, Heard, Speaks, Turn
 from daemon.perception import Perception
@@ -15,6 +15,7 @@ from daemon.ports import Admission, Source
 _CRASHES = 3  # claims of one message that ended without a word before it is given up with an apology
 _LATE_S = 120.0  # a message that waited longer, in Slack or here, is answered as late
 _GATE_PAUSE = 5.0
+_LATER = "Please try again in a while."
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ class ConversationHandler:
             return await self._apologise(cycle, "I took too long to think about this")
         except Exception as error:  # noqa: BLE001 - the one broad except: whatever breaks in a cycle, a person gets a word
             self._tell(cycle, error)
-            return await self._apologise(cycle, _what_happened(error))
+            return await self._apologise(cycle, *_what_happened(error))
 
     def _tell(self, cycle: Cycle, error: Exception) -> None:
         self._house.emit(
@@ -109,7 +110,7 @@ class ConversationHandler:
             trace=cycle.trace_id,
             reason=str(error),
             kind=type(error).__name__,
-            error=None if isinstance(error, DaemonError) else error,
+            **({} if isinstance(error, DaemonError) else {"error": error}),
         )
 
     async def _sort(self, claim: Claim) -> _Sorted:
@@ -143,8 +144,8 @@ class ConversationHandler:
         cycle = Cycle(self._house, claim, (), (), chosen.ignored, trace)
         return await self._commit_words(cycle, chosen.refusal or gone, ())
 
-    async def _apologise(self, cycle: Cycle, what: str) -> Delivery | None:
-        say = f"I'm sorry: {what}. Please try again in a while. (Reference {cycle.trace_id})"
+    async def _apologise(self, cycle: Cycle, what: str, advice: str = _LATER) -> Delivery | None:
+        say = f"I'm sorry: {what}. {advice} (Reference {cycle.trace_id})"
         turns = tuple(Turn(Speaks.PERSON, one.source, one.name, one.ts, one.content) for one in cycle.perceptions)
         soul = self._house.soul()
         turns += (Turn(Speaks.SOUL, soul.name, soul.display_name, cycle.newest.ts, say, {"apology": True}),)
@@ -197,10 +198,13 @@ def _in_short(error: Exception) -> str:
     return error.message if isinstance(error, DaemonError) else type(error).__name__
 
 
-def _what_happened(error: Exception) -> str:
-    """One plain sentence for a person; details go to the log under the reference."""
-    if isinstance(error, ConfigError):
-        return "something in my set-up is wrong, and my keeper has been told"
-    if isinstance(error, DaemonError):
-        return "I can't think clearly just now"
-    return "something inside me broke while I was thinking"
+def _what_happened(error: Exception) -> tuple[str, str]:
+    """What to tell a person and what they can do; details go to the log under the reference."""
+    match error:
+        case ConfigError():
+            return "something in my set-up is wrong", "My keeper finds the reason in my log."
+        case ModelRefused():
+            return "the model that I think with refused this", "Put it differently, or tell my keeper if it goes on."
+        case DaemonError():
+            return "I can't think clearly just now", _LATER
+    return "something inside me broke while I was thinking", _LATER

@@ -13,6 +13,7 @@ from daemon.memory.turns import forget_summary
 from daemon.perception import ConversationKey
 from daemon.ports import Acceptance, Clock, Emit, Feedback, Revision, Utterance, Withdrawal
 
+_TALK_LASTS = 600.0  # seconds after which words under people's talk are for the soul again
 _DELIVERIES_KEPT_MS = 48 * 3600 * 1000  # Slack repeats within minutes, catch-up reads a day
 
 
@@ -143,7 +144,7 @@ async def _hear(transaction: Transaction, said: Utterance, now: int) -> tuple[Ac
     if not said.addressed:
         if not await _takes_part(transaction, str(key)):
             return Acceptance.IGNORED, "not addressed"
-        if said.to_others:
+        if said.to_others or await _among_themselves(transaction, said):
             state, reason = "ignored", ASIDE
     await transaction.run(
         """
@@ -202,6 +203,25 @@ async def _takes_part(transaction: Transaction, conversation: str) -> bool:
         id=conversation,
     )
     return row is not None and bool(row["takes_part"])
+
+
+async def _among_themselves(transaction: Transaction, said: Utterance) -> bool:
+    """Whether this goes on with what people said to each other: the newest words there are another person's aside."""
+    row = await transaction.one(
+        """
+        SELECT a.actor, CAST(:ts AS REAL) - CAST(a.ts AS REAL) AS later FROM inbox a
+        WHERE a.conversation = :conversation AND a.state = 'ignored' AND a.reason = :aside
+          AND CAST(a.ts AS REAL) > coalesce(
+            (SELECT max(CAST(t.ts AS REAL)) FROM turns t WHERE t.conversation = :conversation), 0)
+          AND NOT EXISTS (SELECT 1 FROM inbox w WHERE w.conversation = :conversation
+                          AND w.state IN ('new', 'claimed') AND CAST(w.ts AS REAL) > CAST(a.ts AS REAL))
+        ORDER BY later LIMIT 1
+        """,
+        ts=said.ts,
+        conversation=str(said.conversation),
+        aside=ASIDE,
+    )
+    return row is not None and row["actor"] != said.actor and 0 <= row["later"] <= _TALK_LASTS
 
 
 async def _withdrawn_before(transaction: Transaction, said: Utterance) -> bool:

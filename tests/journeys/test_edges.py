@@ -86,7 +86,7 @@ async def test_what_somebody_said_aside_is_left_out_while_slack_can_not_say_who_
     aside = await house.say("Chloe", "general", "@Ben the canary sings", thread=root)
     await house.heard(aside)
     await house.people.fault("users.info", status=500)
-    await house.answered("Ada", "general", "and now?", thread=root)
+    await house.answered("Ada", "general", "@soul and now?", thread=root)
     assert house.told.named("cycle.aside_unknown")
     assert "canary" not in house.last_prompt()
 

@@ -149,3 +149,19 @@ async def test_a_message_broadcast_from_a_thread_is_answered_once(house: House) 
     await house.acknowledged()
     await house.idle()
     assert await house.replies("general") == ["Echo: hello", "Echo: and to all?"]
+
+
+async def test_who_answers_what_another_was_asked_is_not_answered_by_the_soul_until_it_is_asked(house: House) -> None:
+    root = await house.say("Ada", "general", "@soul hello")
+    await house.reply("general")
+    await house.say("Ada", "general", "@Ben shall we?", thread=root)
+    await house.say("Ben", "general", "yes, at noon", thread=root)
+    await house.say("Ada", "general", "good", thread=root)
+    await house.acknowledged()
+    await house.idle()
+    assert await house.replies("general") == ["Echo: hello"]
+    await house.say("Ben", "general", "@soul remind us", thread=root)
+    assert await house.reply("general", "remind us")
+    assert "yes, at noon" in house.last_prompt()
+    await house.say("Ada", "general", "thank you", thread=root)
+    assert await house.reply("general", "thank you")

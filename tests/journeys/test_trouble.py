@@ -20,7 +20,10 @@ _ONLY_CHECKS = "<user_model_check>false</user_model_check>"
 TROUBLE: dict[str, tuple[list[Script], list[str]]] = {
     "unreachable": ([ModelUnavailable(f"dead host {_CANARY}")], ["unavailable"]),
     "refusing": ([ModelRefused(f"no: {_CANARY}")], ["refused"]),
-    "breaking off": ([[_THOUGHT, ModelUnavailable("cut")]], ["unavailable"]),
+    "breaking off twice": (
+        [[_THOUGHT, ModelUnavailable("cut")], [_THOUGHT, ModelUnavailable("cut")]],
+        ["unavailable", "unavailable"],
+    ),
     "babbling": ([f"{_CANARY} " * 100, f"{_CANARY} " * 100], ["malformed", "malformed"]),
     "endless": ([["<x>" + _CANARY * 1000] * 100, ["<x>" + _CANARY * 1000] * 100], ["malformed", "malformed"]),
     "unclosed thought": ([_UNCLOSED, _UNCLOSED], ["malformed", "malformed"]),

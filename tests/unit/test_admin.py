@@ -211,8 +211,9 @@ def test_an_inspection_finds_nothing_wrong_with_a_good_file(path: Path, whole: b
 def test_an_inspection_tells_another_schema(path: Path, version: int, said: str) -> None:
     with opened(path) as connection:
         connection.execute(f"PRAGMA user_version={version}")
-    (fault,) = inspect(path, whole=False).faults
-    assert said in fault
+    found = inspect(path, whole=False)
+    assert len(found.faults) == 1
+    assert said in found.cure
 
 
 @pytest.mark.parametrize("whole", [True, False])

@@ -354,3 +354,21 @@ async def test_a_stream_that_cannot_be_closed_is_read_all_the_same() -> None:
         "trace",
     )
     assert (await mind.run(MEMORY, ECHO))[1] == "FINE"
+
+
+async def test_an_answer_that_broke_off_before_anything_was_shown_is_asked_for_once_more() -> None:
+    h = head(["h", ModelUnavailable("reset")], ["fi", "ne", END])
+    thought = h.mind.stream(MEMORY, ECHO)
+    assert "".join(await listen(thought)) == "FINE"
+    assert not thought.void
+    assert [(call.outcome, call.repair) for call in h.calls] == [("unavailable", False), ("ok", True)]
+    twice = head(["h", ModelUnavailable("reset")], ["h", ModelUnavailable("reset again")])
+    with pytest.raises(ModelUnavailable, match="reset again"):
+        await twice.mind.run(MEMORY, ECHO)
+
+
+async def test_a_model_that_never_began_is_not_asked_again_here() -> None:
+    h = head([ModelUnavailable("down")], ["fine", END])
+    with pytest.raises(ModelUnavailable, match="down"):
+        await h.mind.run(MEMORY, ECHO)
+    assert len(h.calls) == 1

@@ -52,11 +52,11 @@ class Directory:
         return bool(record.get("is_ext_shared")) if isinstance(record, dict) else None
 
     async def _ask(self, method: str, **arguments: str) -> Mapping[str, Any] | None:
-        """One look-up; a token that died is not an answer about anybody."""
+        """One look-up; a token that died or lacks the scope is not an answer about anybody."""
         try:
             return await self._client.call(method, **arguments)
         except ChannelRefused as error:
-            if error.code in DEAD_TOKEN:
+            if error.code in DEAD_TOKEN | {"missing_scope"}:
                 raise NotDelivered(error.message, hint=error.hint, retry_after=60.0) from error
             return None
 
