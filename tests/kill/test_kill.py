@@ -47,21 +47,21 @@ async def test_nothing_is_lost_or_doubled_by_a_kill_at_any_named_point(tmp_path:
     async with serve_workspace(retries=_RETRIES) as workspace, nursery(tmp_path, workspace) as daemons:
         places = await _places(tmp_path, workspace, daemons)
         assert {"Commits.commit@after", "chat.stopStream@before", "chat.postMessage@after"} <= set(places)
-        crowd, covered = Crowd(workspace, 2), 0
+        crowd, died = Crowd(workspace, 2), list[str]()
         for place in places:
             for pace in (0.0, 0.01):
                 pid = await daemons.spawn(crash=place, passed=str(tmp_path / "passed"), pace=pace)
                 crowd.speak()
-                covered += await _until_died(pid, 1.5)
+                died += [place] if await _until_died(pid, 1.5) else []
                 kill(pid)
                 await until_dead(pid)
         last = await daemons.spawn()
         await until_settled(tmp_path, workspace, crowd.said)
-        outcome = judge(tmp_path, workspace, crowd.said, covered)
+        outcome = judge(tmp_path, workspace, crowd.said, len(died))
         kill(last)
         await until_dead(last)
-    print(f"{outcome} points={len(places)}")
-    assert covered >= len(places)
+    print(f"{outcome} points={len(set(died))}/{len(places)}")
+    assert set(died) == set(places)
     assert (outcome.lost, outcome.duplicated, outcome.reported, outcome.integrity) == (0, 0, 0, "ok")
 
 
