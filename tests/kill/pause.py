@@ -1,7 +1,7 @@
 """Daemons stopped in the middle of their work for longer than their lease, while another goes on (P26).
 
 `python -m tests.kill.pause --pauses 40` prints the figure and every message that is there twice. It is run by hand: a
-process that is stopped in the very instant between its last look at the lease and the first byte of its request can't be
+process that is stopped in the very instant between its last look at the lease and its request's first byte can't be
 fenced by anybody but Slack, so a rare 1 is what there is to see, and no test can demand a 0 at every run.
 """
 
