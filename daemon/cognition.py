@@ -7,15 +7,12 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
-from pydantic import BaseModel, ValidationError
-
 from daemon.errors import DaemonError, MalformedReply, ModelError, ModelRefused, ModelUnavailable
 from daemon.ports import LLM, Clock, Completion, LLMCall, ModelRole, Prompt
 from daemon.soul_engine import FAULTY_REPLY, Instructions
 from daemon.working_memory import Memory, Role, WorkingMemory
 
 T = TypeVar("T")
-Model = TypeVar("Model", bound=BaseModel)
 
 READ_CAP = 65_536
 """Characters read of one answer before it counts as malformed; no answer may fill the memory."""
@@ -58,31 +55,6 @@ class Step(Generic[T]):
     visible: Callable[[], StreamFilter] | None = None
     max_output_tokens: int = 1024
     accepts_cut: bool = False
-
-
-def structured(model: type[Model]) -> tuple[Mapping[str, object], Callable[[str], Model]]:
-    """The JSON schema of a pydantic model, and a reader of answers in that form.
-
-    The reader takes the one JSON object in the answer, whatever fences or chatter stand around it, and raises
-    MalformedReply for none, a broken one, or one that breaks the schema.
-    """
-
-    def read(reply: str) -> Model:
-        start, end = reply.find("{"), reply.rfind("}")
-        hint = "answer with one JSON object of the form asked for and nothing else"
-        if start < 0 or end < start:
-            raise MalformedReply("there is no JSON object in it", reply=reply, hint=hint)
-        try:
-            return model.model_validate_json(reply[start : end + 1])
-        except ValidationError as error:
-            faults = "; ".join(_fault(fault["loc"], fault["msg"]) for fault in error.errors(include_input=False)[:5])
-            raise MalformedReply(f"its JSON is wrong: {faults}", reply=reply, hint=hint) from error
-
-    return model.model_json_schema(), read
-
-
-def _fault(place: tuple[int | str, ...], message: str) -> str:
-    return f"{'.'.join(map(str, place))}: {message}" if place else message
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,10 @@ class Settings(BaseSettings):
         description="Prefixed id of the model that speaks, e.g. anthropic/claude-sonnet-5-5. "
         "Empty: chosen by which key is set, else the placeholder.",
     )
-    thinking_model: str = Field("", description="Prefixed id of the model that thinks; empty means the persona's.")
+    thinking_model: str = Field(
+        "",
+        description="Prefixed id of the model that thinks. Empty: the persona's, or a cheaper one if both are empty.",
+    )
     anthropic_api_key: SecretStr | None = Field(
         None, validation_alias=_plain("ANTHROPIC_API_KEY"), description="Key for models with the prefix anthropic/."
     )

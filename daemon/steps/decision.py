@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from daemon.cognition import Step, structured
+from daemon.cognition import Step
 from daemon.errors import MalformedReply
+from daemon.structured_reply import structured
 from daemon.working_memory import Memory, Role
 
 _COMMAND = """\

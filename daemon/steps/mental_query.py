@@ -2,7 +2,8 @@
 
 from pydantic import BaseModel, ConfigDict
 
-from daemon.cognition import Step, structured
+from daemon.cognition import Step
+from daemon.structured_reply import structured
 from daemon.working_memory import Memory, Role
 
 _COMMAND = """\

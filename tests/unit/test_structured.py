@@ -3,8 +3,8 @@
 import pytest
 from pydantic import BaseModel
 
-from daemon.cognition import structured
 from daemon.errors import MalformedReply
+from daemon.structured_reply import structured
 
 
 class Verdict(BaseModel):

@@ -1,0 +1,35 @@
+"""Answers in JSON: the schema a model is given, and the reader of what it sends back."""
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from daemon.errors import MalformedReply
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def structured(model: type[Model]) -> tuple[Mapping[str, object], Callable[[str], Model]]:
+    """The JSON schema of a pydantic model, and a reader of answers in that form.
+
+    The reader takes the one JSON object in the answer, whatever fences or chatter stand around it, and raises
+    MalformedReply for none, a broken one, or one that breaks the schema.
+    """
+
+    def read(reply: str) -> Model:
+        start, end = reply.find("{"), reply.rfind("}")
+        hint = "answer with one JSON object of the form asked for and nothing else"
+        if start < 0 or end < start:
+            raise MalformedReply("there is no JSON object in it", reply=reply, hint=hint)
+        try:
+            return model.model_validate_json(reply[start : end + 1])
+        except ValidationError as error:
+            faults = "; ".join(_fault(fault["loc"], fault["msg"]) for fault in error.errors(include_input=False)[:5])
+            raise MalformedReply(f"its JSON is wrong: {faults}", reply=reply, hint=hint) from error
+
+    return model.model_json_schema(), read
+
+
+def _fault(place: tuple[int | str, ...], message: str) -> str:
+    return f"{'.'.join(map(str, place))}: {message}" if place else message
