@@ -11,6 +11,7 @@ from daemon.workspace.server import WorkspaceServer, serve_workspace
 from tests.kill.loop import Crowd, Nursery, judge, kill, nursery, run, until_dead, until_settled
 
 KILLS = EVENTS = 300
+_LEASE = 1.0  # seconds; short enough that every slow reply renews its claim, so that this too is a point to die at
 _RETRIES = Retries(deadline=0.5, schedule=(0.0, 0.3, 1.0))
 
 
@@ -34,7 +35,7 @@ async def _places(home: Path, workspace: WorkspaceServer, daemons: Nursery) -> l
     passed = home / "passed"
     crowd = Crowd(workspace, 1)
     for pace in (0.0, 0.01):
-        pid = await daemons.spawn(passed=str(passed), pace=pace)
+        pid = await daemons.spawn(passed=str(passed), pace=pace, lease=_LEASE)
         crowd.speak()
         await until_settled(home, workspace, crowd.said)
         kill(pid)
@@ -50,9 +51,9 @@ async def test_nothing_is_lost_or_doubled_by_a_kill_at_any_named_point(tmp_path:
         crowd, died = Crowd(workspace, 2), list[str]()
         for place in places:
             for pace in (0.0, 0.01):
-                pid = await daemons.spawn(crash=place, passed=str(tmp_path / "passed"), pace=pace)
+                pid = await daemons.spawn(crash=place, passed=str(tmp_path / "passed"), pace=pace, lease=_LEASE)
                 crowd.speak()
-                died += [place] if await _until_died(pid, 1.5) else []
+                died += [place] if await _until_died(pid, 2.5) else []
                 kill(pid)
                 await until_dead(pid)
         last = await daemons.spawn()
