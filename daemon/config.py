@@ -141,13 +141,66 @@ class Settings(BaseSettings):
     )
     log_level: LogLevel = Field("standard", description="minimal, standard, verbose or debug.")
 
-    # Named by the seeds
+    # Mental processes
+    visit_silence: float = Field(
+        14_400.0, gt=0, description="Seconds of silence that end a visit; who writes afterwards is welcomed back."
+    )
+    dormant_after: float = Field(
+        1_800.0, gt=0, description="Seconds of silence after which the soul grows dormant; it speaks only if it may."
+    )
+    schedule_max: int = Field(100, ge=0, description="Things a soul may have scheduled at once.")
+
+    # The autonomous loop (ISM)
     ism_enabled: bool = Field(
-        False, validation_alias=_plain("ISM_ENABLED"), description="Reserved for the autonomous loop."
+        False,
+        validation_alias=_plain("ISM_ENABLED"),
+        description="Let souls solve hard problems by their own choice of actions; a soul's soul.toml can override it.",
     )
     ism_max_loops: int = Field(
-        5, ge=1, validation_alias=_plain("ISM_MAX_LOOPS"), description="Reserved for the autonomous loop."
+        5, ge=1, le=50, validation_alias=_plain("ISM_MAX_LOOPS"), description="Choices of actions in one problem."
     )
+    ism_max_tokens: int = Field(60_000, ge=1, description="Tokens, in and out, that one problem may take.")
+    ism_max_usd: float = Field(0.5, gt=0, description="US dollars that one problem may cost, where prices are known.")
+    ism_max_seconds: float = Field(
+        120.0,
+        gt=0,
+        description="Seconds that the soul may work on one problem at a stretch; keep it below SOUL_DEADLINE.",
+    )
+    approval_seconds: float = Field(
+        900.0, gt=0, description="Seconds for which a question for permission can be answered."
+    )
+    approvers: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Slack user ids that may permit what a tool is to change, comma-separated; "
+        "empty: whoever the soul works for at that moment.",
+    )
+    library: Annotated[tuple[Path, ...], NoDecode] = Field(
+        (), description="Folders of documents and code that the soul may look things up in, comma-separated."
+    )
+    mcp_servers: Path | None = Field(
+        None, description='A JSON file with MCP servers, in the usual form {"mcpServers": {"name": {"command": …}}}.'
+    )
+
+    # Further souls
+    souls: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Further souls that this daemon hosts, each for the channels that its soul.toml names."
+    )
+
+    # The HTTP door
+    http: bool = Field(True, description="Open the HTTP door: chat, personality, speech, health and metrics.")
+    http_host: str = Field("127.0.0.1", description="Address that the HTTP door listens on.")
+    http_port: int = Field(8766, ge=0, le=65535, description="Port of the HTTP door; 0 picks a free one.")
+    http_token: SecretStr | None = Field(
+        None, description="Bearer token for the HTTP door. Empty: made at the first start and kept in http.token."
+    )
+    tts_url: str = Field(
+        "", description="Base URL of an OpenAI-compatible speech endpoint; empty: espeak-ng, where it is installed."
+    )
+    tts_model: str = Field("gpt-4o-mini-tts", description="Model of the speech endpoint.")
+    tts_voice: str = Field("alloy", description="Voice of the speech endpoint.")
+    tts_api_key: SecretStr | None = Field(None, description="Key for the speech endpoint.")
+
+    # Named by the seeds
     shared_contexts: Annotated[tuple[str, ...], NoDecode] = Field(
         (), validation_alias=_plain("SHARED_CONTEXTS"), description="Reserved for contexts shared between souls."
     )
@@ -159,7 +212,7 @@ class Settings(BaseSettings):
             raise ValueError(value.reason)  # noqa: TRY004  # pydantic turns ValueError alone into a fault
         return value
 
-    @field_validator("members", "allow_bots", "shared_contexts", mode="before")
+    @field_validator("members", "allow_bots", "shared_contexts", "approvers", "library", "souls", mode="before")
     @classmethod
     def _comma_separated(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
@@ -183,7 +236,17 @@ class Settings(BaseSettings):
     def _trailing_slash(cls, value: str) -> str:
         return value if value.endswith("/") else value + "/"
 
-    @field_validator("home", "souls_dir")
+    @field_validator("tts_url")
+    @classmethod
+    def _web_address_or_none(cls, value: str) -> str:
+        return cls._web_address(value) if value else ""
+
+    @field_validator("library")
+    @classmethod
+    def _tildes(cls, value: tuple[Path, ...]) -> tuple[Path, ...]:
+        return tuple(path for folder in value if (path := cls._tilde(folder)) is not None)
+
+    @field_validator("home", "souls_dir", "mcp_servers")
     @classmethod
     def _tilde(cls, value: Path | None) -> Path | None:
         try:
@@ -205,11 +268,18 @@ class Settings(BaseSettings):
         "openai_api_key",
         "openrouter_api_key",
         "groq_api_key",
+        "http_token",
+        "tts_api_key",
     )
     @classmethod
     def _bare_or_unset(cls, value: SecretStr | None) -> SecretStr | None:
         bare = value.get_secret_value().strip() if value is not None else ""
         return SecretStr(bare) if bare else None
+
+    @field_validator("souls")
+    @classmethod
+    def _folder_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(cls._folder_name(name) for name in value)
 
     @property
     def effective_log_level(self) -> LogLevel:

@@ -16,6 +16,8 @@
         NotDelivered           surely not sent; sending again is safe
         DeliveryUncertain      may or may not have been sent; look before sending again
         ChannelRefused         the platform says no and will go on saying no
+      ToolFailed               a tool could not be used
+      ProcessFailed            mental processes went round in circles or where they may not
 
 Adapters translate a library's exceptions into these at their own door and keep the cause (design, section 8).
 """
@@ -107,3 +109,15 @@ class ChannelRefused(ChannelError):
     def __init__(self, message: str, *, code: str, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.code = code
+
+
+class ToolFailed(DaemonError):
+    """A tool could not be used; `uncertain` when it may have been done all the same."""
+
+    def __init__(self, message: str, *, hint: str = "", uncertain: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.uncertain = uncertain
+
+
+class ProcessFailed(DaemonError):
+    """Mental processes went round in circles, or one wanted to go where it may not."""

@@ -1,6 +1,7 @@
 """What reaches the soul and where: perceptions, conversations, and who may ever hear what was learned."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -8,6 +9,8 @@ class Modality(StrEnum):
     """The sense through which a perception came."""
 
     WORDS = "words"
+    TIME = "time"  # something scheduled has fallen due, or a silence has lasted
+    DECISION = "decision"  # somebody decided about what the soul asked to be allowed
 
 
 class AudienceKind(StrEnum):
@@ -76,6 +79,8 @@ class Perception:
     `id` is the inbox key (soul, workspace, channel and ts), the same however often a platform repeats itself. `ts` is
     the platform's own timestamp and orders perceptions within a conversation. `source` is the platform id of whoever
     caused it and `name` what they call themselves (data, never a right). `late` marks what was found after a gap.
+    `process` names the mental process that this is to visit with `params`, None for whatever the conversation is in.
+    Only WORDS have a message of the platform behind their `ts`.
     """
 
     id: str
@@ -90,3 +95,4 @@ class Perception:
     name: str = ""
     late: bool = False
     process: str | None = None
+    params: Mapping[str, object] = field(default_factory=dict)

@@ -182,6 +182,27 @@ class Feedback:
     value: str
 
 
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Somebody pressed a button under a question of ours about one act: may it be done?
+
+    `approval` is the question's id; `ts` the message that shows it. Who may decide, until when and how often is for the
+    store to know, never for the button (design, section 8).
+    """
+
+    event_id: str
+    soul: str
+    workspace: str
+    channel: str
+    ts: str
+    actor: str
+    approval: str
+    approves: bool
+
+
+Arrival = Utterance | Revision | Withdrawal | Feedback | Decision
+
+
 class Acceptance(StrEnum):
     """What became of an arrival."""
 
@@ -193,7 +214,7 @@ class Acceptance(StrEnum):
 class Intake(Protocol):
     """Where a channel hands over what arrived. When a call returns, its effect is durable; if it raises, nothing is."""
 
-    async def accept(self, arrival: Utterance | Revision | Withdrawal | Feedback) -> Acceptance:
+    async def accept(self, arrival: Arrival) -> Acceptance:
         """Store an arrival once. Raises StoreError when it could not be stored: do not acknowledge then."""
 
     async def heard_until(self, soul: str, workspace: str) -> str | None:
@@ -247,7 +268,9 @@ class Post:
     is the ts of the thread to post under, empty for the timeline. `recipient` is whom it answers. `draft` is the
     platform's id of a message that already shows part of the text and is to be finished rather than posted anew;
     `not_before` is a ts that a message with this key is surely younger than. `drafting` says that a draft may have been
-    opened whose id was lost. `last` marks the final part of a reply.
+    opened whose id was lost. `last` marks the final part of a reply. `approval` is the id of the question that stands
+    under it as buttons, None for none. `revises` is the platform's id of an earlier post of ours whose words and
+    buttons this one replaces; doing that twice changes nothing.
     """
 
     key: str
@@ -260,6 +283,30 @@ class Post:
     last: bool = True
     draft: str | None = None
     drafting: bool = False
+    approval: str | None = None
+    revises: str | None = None
+
+
+class TaskState(StrEnum):
+    """How far a piece of work has come."""
+
+    PENDING = "pending"
+    IN_PROGRESS = "in_progress"
+    COMPLETE = "complete"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One step of a plan as people may see it while it is carried out; shown again with the same `id` it replaces itself.
+
+    All texts are the house's own words or what may be said to everybody who hears the reply; never private thought.
+    """
+
+    id: str
+    title: str
+    state: TaskState
+    details: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +322,9 @@ class Speech(Protocol):
 
     async def say(self, text: str) -> None:
         """Take more of the reply, as markdown. Never raises for the platform's failures: it falls silent instead."""
+
+    async def show(self, task: Task) -> None:
+        """Show how far a task is, as a card or a status line, whichever the platform takes. Never raises either."""
 
     async def settle(self) -> None:
         """Stop appending and wait for requests under way; the draft, if one was opened, stays for `Channel.deliver`."""
@@ -343,6 +393,47 @@ class Channel(Gate, Protocol):
 
     async def overheard(self, perception: Perception, limit: int) -> tuple[Overheard, ...]:
         """What was said in the perception's thread before it, oldest first; empty where there is no thread."""
+
+
+# -- what may be looked up and done ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Words found somewhere, as data: `source` says where people find them again (`docs/limits.md:12`), `text` what."""
+
+    source: str
+    text: str
+
+
+class Library(Protocol):
+    """The folders of documents and code that the admin gave to everybody who may be heard."""
+
+    async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
+        """The passages that fit best, best first; empty when nothing fits. Raises StoreError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """Something a server offers to do: `name` is unique in the house (`server/tool`), `parameters` a JSON schema.
+
+    `writes` says that using it may change something in the world, so that a person has to allow each use.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, object]
+    writes: bool
+
+
+class Toolbox(Protocol):
+    """The tools of the servers that the admin named."""
+
+    async def tools(self) -> tuple[Tool, ...]:
+        """What can be used just now; a server that can't be reached is left out (and told in the log)."""
+
+    async def use(self, name: str, arguments: Mapping[str, object]) -> Passage:
+        """Use one tool once. Raises ToolFailed; `uncertain` when it may have been done all the same."""
 
 
 # -- telemetry -------------------------------------------------------------------------------------------------------

@@ -17,7 +17,11 @@ SECTIONS = {
     "max_cycles": "Work",
     "workspace_port": "The local workspace",
     "debug": "Logs",
-    "ism_enabled": "Reserved",
+    "visit_silence": "Mental processes",
+    "ism_enabled": "The autonomous loop",
+    "souls": "Further souls",
+    "http": "The HTTP door",
+    "shared_contexts": "Reserved",
 }
 _HEADER = """\
 # Every setting of the Soul Daemon. Copy this file to .env and remove the # before what you change; none is required.

@@ -7,7 +7,7 @@ from pathlib import Path
 from daemon.errors import SchemaMismatch, StoreError
 from daemon.memory import sqlite
 
-SCHEMA = 1  # the newest step in migrations/versions
+SCHEMA = 2  # the newest step in migrations/versions
 
 
 def version_of(path: Path) -> int:
