@@ -1,0 +1,279 @@
+"""The shape of a soul: every field of `soul.toml` and `mode.toml`, what it means, its bounds and its default."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+
+FOLDER_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+"""What a soul and a mode may be called, since both are folders."""
+
+_ICON = re.compile(r"(?::[\w+'-]{1,100}:){1,2}|https://[^\s<>|\"]{3,}")
+
+
+def _matching(pattern: str, told: str) -> AfterValidator:
+    """A check against a pattern whose refusal says in words what was expected."""
+    compiled = re.compile(pattern)
+
+    def check(value: str) -> str:
+        if not compiled.fullmatch(value):
+            raise ValueError(told)
+        return value
+
+    return AfterValidator(check)
+
+
+def _one_line(value: str) -> str:
+    unseen = any(unicodedata.category(char) in {"Cc", "Zl", "Zp"} for char in value)
+    if unseen or not value.strip():
+        raise ValueError("must be one line of text")
+    return value.strip()
+
+
+def _no_repeats(values: tuple[str, ...]) -> tuple[str, ...]:
+    if repeated := _repeated(values):
+        raise ValueError(f"names {repeated!r} twice")
+    return values
+
+
+def _repeated(values: Iterable[str]) -> str | None:
+    seen: set[str] = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None
+
+
+Line = Annotated[str, Field(max_length=300), AfterValidator(_one_line)]
+Called = Annotated[str, Field(max_length=80), AfterValidator(_one_line)]
+Word = Annotated[
+    str, Field(max_length=40), _matching(r"[^\W\d_][\w' -]*", "must be a word, or a few, beginning with a letter")
+]
+Words = Annotated[tuple[Word, ...], Field(min_length=1, max_length=24, strict=False)]
+MaybeWords = Annotated[tuple[Word, ...], Field(max_length=24, strict=False), AfterValidator(_no_repeats)]
+Tokens = Annotated[int, Field(ge=0, le=100_000)]
+Member = Annotated[str, _matching(r"[a-z][a-z0-9_]{0,63}", "must be a name of lower-case letters, digits and _")]
+Members = Annotated[tuple[Member, ...], Field(max_length=64, strict=False), AfterValidator(_no_repeats)]
+ChannelId = Annotated[
+    str, _matching(r"[CG][A-Z0-9]{2,20}", "must be a Slack channel's id, C… or G… (open the channel's details)")
+]
+Reachable = Annotated[
+    str, _matching(r"[UWCG][A-Z0-9]{2,20}", "must be the Slack id of a person (U… or W…) or of a channel (C… or G…)")
+]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class Budgets(_Section):
+    """How many tokens, by our own estimate, each part of a prompt may take.
+
+    `message` bounds the message being answered, `turn` any earlier one; `other` a region without a budget of its own.
+    """
+
+    personality: Tokens = Field(1200, description="The text of soul.md; a longer one is refused.")
+    mode: Tokens = Field(1200, description="The text of each mode's soul.md; a longer one is refused.")
+    soul_state: Tokens = Field(100, description="The soul's mood, topic and task.")
+    person: Tokens = Field(300, description="What the soul knows about the person it speaks with.")
+    memories: Tokens = Field(300, description="What it remembers that bears on the matter.")
+    shared_context: Tokens = Field(200, description="What it shares with its siblings.")
+    thread: Tokens = Field(500, description="What was said in a thread before the soul was asked in.")
+    summary: Tokens = Field(400, description="What was said earlier, told briefly.")
+    transcript: Tokens = Field(2200, description="Recent turns, word for word.")
+    turn: Tokens = Field(700, description="Any single earlier turn.")
+    message: Tokens = Field(4000, description="The message being answered.")
+    other: Tokens = Field(600, description="Any part without a budget of its own.")
+
+    def of(self, region: str) -> int:
+        """The budget of a region."""
+        return int(getattr(self, region)) if region in type(self).model_fields else self.other
+
+
+class Models(_Section):
+    """Prefixed model ids that this soul asks for instead of the settings'; empty for the settings' own."""
+
+    persona: str = Field("", description="The model that speaks, such as `anthropic/…`; empty: the settings'.")
+    thinking: str = Field("", description="The model that thinks in silence; empty: the settings'.")
+
+
+class VerbsInMood(_Section):
+    """The verbs of one mood; where a kind is empty the general ones hold."""
+
+    speech: MaybeWords = Field((), description="How it speaks in this mood; empty: as always.")
+    thought: MaybeWords = Field((), description="How it thinks in this mood; empty: as always.")
+
+
+class Verbs(_Section):
+    """How this soul speaks and thinks, as verbs in the past tense; suggestions for the model, not a closed list.
+
+    `when` colours them: pairs of an emotional state and the verbs it calls for.
+    """
+
+    speech: Words = Field(("said", "explained", "offered"), description="How it speaks; the first is the usual one.")
+    thought: Words = Field(("thought", "mused", "pondered"), description="How it thinks; the first is the usual one.")
+    when: tuple[tuple[str, VerbsInMood], ...] = Field((), description="Verbs for a mood of `emotional_states`.")
+
+    @field_validator("when", mode="before")
+    @classmethod
+    def _as_pairs(cls, value: object) -> object:
+        return tuple(value.items()) if isinstance(value, dict) else value
+
+
+class Mode(_Section):
+    """A second nature for some kinds of work: a folder `souls/<soul>/<name>/` with soul.md and maybe mode.toml.
+
+    `personality` is the text of its soul.md. The poetic mode of seed 000 has all three lists; others may have none.
+    """
+
+    name: Annotated[str, _matching(FOLDER_NAME.pattern, "use lower-case letters, digits, - and _")]
+    personality: Annotated[str, Field(min_length=1)]
+    description: Annotated[str, Field(max_length=500)] = Field("", description="What this mode is, for people.")
+    registers: MaybeWords = Field((), description="The forms it composes in, one of which is chosen for a piece.")
+    image_domains: MaybeWords = Field((), description="The worlds its images come from.")
+    triggers: Annotated[tuple[Line, ...], Field(max_length=24, strict=False)] = Field(
+        (), description="What calls it: each a statement about what the person said or wants."
+    )
+
+
+class Presence(_Section):
+    """Whether the soul speaks when nobody has spoken to it."""
+
+    speaks_when_dormant: bool = Field(False, description="Whether it may say something into a silence.")
+    says_farewell: bool = Field(False, description="Whether it takes its leave aloud when a visit ends.")
+
+
+class IsmLimits(_Section):
+    """What this soul's autonomous loop may do (seed 001); None leaves a limit to the settings."""
+
+    enabled: bool | None = Field(None, description="Whether hard problems may be solved by its own choice of actions.")
+    max_loops: Annotated[int, Field(ge=1, le=50)] | None = Field(None, description="Choices of actions in one problem.")
+    max_tokens: Annotated[int, Field(ge=1)] | None = Field(None, description="Tokens, in and out, for one problem.")
+    max_usd: Annotated[float, Field(gt=0)] | None = Field(None, description="US dollars for one problem.")
+    max_seconds: Annotated[float, Field(gt=0)] | None = Field(None, description="Seconds for one problem.")
+    expert: Member = Field("academic", description="The process that Escalate hands a problem over to.")
+
+
+class Mood(_Section):
+    """How an emotional state fades back to the soul's rest."""
+
+    half_life_minutes: Annotated[float, Field(gt=0, le=1_000_000)] = Field(
+        120.0, description="Minutes after which half of a mood is gone."
+    )
+
+
+class Notes(_Section):
+    """How the soul keeps its notes on people: the gates of seed 000's `modelsTheVisitor`."""
+
+    min_interactions: Annotated[int, Field(ge=0, le=1000)] = Field(
+        2, description="Messages from a person before anything is noted about them."
+    )
+    most_lost: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.34, description="Share of the notes that one rewrite may drop; one that drops more is refused."
+    )
+    whispers: bool = Field(True, description="Whether it also keeps its intuitions about a person, for itself alone.")
+
+
+class Contact(_Section):
+    """A person or a place that can act where the soul can't."""
+
+    name: Called = Field(description="What people call them.")
+    slack: Reachable = Field(description="Their Slack id: U… or W… for a person, C… or G… for a channel.")
+    can: Line = Field(description="What they can do, in one sentence.")
+
+
+class Soul(_Section):
+    """A soul as its folder tells it; `personality` and `modes` are its texts, everything else stands in soul.toml.
+
+    `creativity` gives sampling temperatures by step name in place of the steps' own. `pipeline` is `unified` (one call
+    whose tagged answer holds thought and reply) or `split` (one call per step). Names of processes and subprocesses are
+    only names here; `check_names` compares them with those that exist.
+    """
+
+    name: str = Field(description="The folder's name.")
+    display_name: Called = Field(description="What people call it, and the name it writes under.")
+    description: Annotated[str, Field(max_length=500)] = Field("", description="Who it is in one sentence, for people.")
+    icon: Annotated[str, Field(max_length=500)] = Field(
+        "", description="Its picture beside other souls: `:emoji:` or an https address; empty: the app's own."
+    )
+    personality: Annotated[str, Field(min_length=1)]
+    modes: tuple[Mode, ...] = ()
+    pipeline: Literal["unified", "split"] = Field(
+        "unified", description="`unified`: one call per message. `split`: one call per step, slower and dearer."
+    )
+    emotional_states: Annotated[Words, AfterValidator(_no_repeats)] = Field(
+        ("neutral",), description="The moods it knows; the first is its rest."
+    )
+    processes: Members = Field((), description="The mental processes it may be in; empty: all there are.")
+    subprocesses: Members = Field(
+        ("models_the_visitor", "keeps_its_own_state", "summarizes_the_conversation"),
+        description="What it does after a reply, in this order; empty: nothing.",
+    )
+    channels: Annotated[tuple[ChannelId, ...], Field(max_length=500, strict=False), AfterValidator(_no_repeats)] = (
+        Field((), description="Ids of the Slack channels in which this soul answers rather than the main one.")
+    )
+    models: Models = Models()
+    budgets: Budgets = Budgets()
+    creativity: tuple[tuple[str, float], ...] = Field(
+        (), description="Sampling temperatures from 0 to 1 by the name of a cognitive step."
+    )
+    verbs: Verbs = Verbs()
+    mood: Mood = Mood()
+    presence: Presence = Presence()
+    notes: Notes = Notes()
+    ism: IsmLimits = IsmLimits()
+    contacts: Annotated[tuple[Contact, ...], Field(max_length=50, strict=False)] = Field(
+        (), description="People and places that can act where the soul can't."
+    )
+
+    @field_validator("icon")
+    @classmethod
+    def _showable(cls, value: str) -> str:
+        if value and not _ICON.fullmatch(value):
+            raise ValueError("must be :emoji: or an address that begins with https://")
+        return value
+
+    @field_validator("creativity", mode="before")
+    @classmethod
+    def _as_pairs(cls, value: object) -> object:
+        if not isinstance(value, dict):
+            return value
+        for step, figure in value.items():
+            if isinstance(figure, bool) or not isinstance(figure, int | float) or not 0 <= figure <= 1:
+                raise ValueError(f"{step} must be a number from 0 to 1")
+        return tuple((step, float(figure)) for step, figure in value.items())
+
+    @field_validator("contacts")
+    @classmethod
+    def _told_apart(cls, value: tuple[Contact, ...]) -> tuple[Contact, ...]:
+        if repeated := _repeated(contact.name.casefold() for contact in value):
+            raise ValueError(f"two are called {repeated!r}; give each a name of its own")
+        return value
+
+    @property
+    def rest_state(self) -> str:
+        """The mood that every other fades back to: the first of `emotional_states`."""
+        return self.emotional_states[0]
+
+    def creativity_of(self, step: str, default: float | None) -> float | None:
+        """The soul's own figure for a step, or the step's."""
+        return dict(self.creativity).get(step, default)
+
+    def mode(self, name: str) -> Mode | None:
+        """The mode of that name, or None where the soul has none."""
+        return next((mode for mode in self.modes if mode.name == name), None)
+
+    def verbs_in(self, state: str) -> Verbs:
+        """The verbs that a mood calls for; the general ones where it calls for none."""
+        coloured = dict(self.verbs.when).get(state, VerbsInMood())
+        return Verbs(
+            speech=coloured.speech or self.verbs.speech,
+            thought=coloured.thought or self.verbs.thought,
+        )
+
+    def may_be(self, process: str) -> bool:
+        """Whether this soul takes part in a mental process."""
+        return not self.processes or process in self.processes
