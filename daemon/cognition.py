@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
@@ -10,9 +10,12 @@ from typing import Generic, Protocol, TypeVar
 from daemon.errors import DaemonError, MalformedReply, ModelError, ModelRefused, ModelUnavailable
 from daemon.ports import LLM, Clock, Completion, LLMCall, ModelRole, Prompt
 from daemon.soul_engine import FAULTY_REPLY, Instructions
-from daemon.working_memory import Memory, Role, WorkingMemory
+from daemon.working_memory import Memory, Pending, Role, WorkingMemory
 
 T = TypeVar("T")
+
+Memories = WorkingMemory | Awaitable[WorkingMemory]
+"""What a step works on: a memory, or what becomes one, such as a Thought that is still streaming or a Pending."""
 
 READ_CAP = 65_536
 """Characters read of one answer before it counts as malformed; no answer may fill the memory."""
@@ -71,7 +74,10 @@ class Thought(Generic[T]):
 
     Both may be done in any order, by different tasks, partly or not at all: `finished()` reads on by itself, and what
     it read is kept for whoever iterates later. A failure ends the iteration and is raised by `finished()` alike.
-    Nothing is asked of a model before one of the two begins.
+    Nothing is asked of a model before one of the two begins; cancelling whoever reads on cuts the call.
+
+    A thought stands for the memory after it, before that is there: give it to a Mind as the memory of the next step,
+    await it, or derive from it by `then`.
     """
 
     def __init__(self, train: AsyncGenerator[str | _Done[T], None]) -> None:
@@ -111,6 +117,16 @@ class Thought(Generic[T]):
         while self._done is None:
             await self._advance()
         return self._done.memory, self._done.value
+
+    def __await__(self) -> Generator[object, None, WorkingMemory]:
+        return self._after().__await__()
+
+    def then(self, change: Callable[[WorkingMemory], WorkingMemory]) -> Pending:
+        """The memory after this thought and a pure change to it; raises, when awaited, what `finished()` raises."""
+        return Pending(self._after).then(change)
+
+    async def _after(self) -> WorkingMemory:
+        return (await self.finished())[0]
 
     async def aclose(self) -> None:
         """Cut the call short, after the piece that another task may be waiting for; it will never be finished then."""
@@ -152,19 +168,20 @@ class Mind:
     cost: Callable[[Completion], float | None]
     trace_id: str
 
-    async def run(self, memory: WorkingMemory, step: Step[T]) -> tuple[WorkingMemory, T]:
+    async def run(self, memory: Memories, step: Step[T]) -> tuple[WorkingMemory, T]:
         """Think a step to its end. Raises MalformedReply (after one repair), ModelUnavailable or ModelRefused."""
         return await self.stream(memory, step).finished()
 
-    def stream(self, memory: WorkingMemory, step: Step[T]) -> Thought[T]:
-        """Think a step and show what may be shown while it is being made."""
+    def stream(self, memory: Memories, step: Step[T]) -> Thought[T]:
+        """Think a step and show what may be shown while it is being made; first an unfinished `memory` is finished."""
         return Thought(self._think(memory, step))
 
-    async def _think(self, memory: WorkingMemory, step: Step[T]) -> AsyncGenerator[str | _Done[T], None]:
+    async def _think(self, given: Memories, step: Step[T]) -> AsyncGenerator[str | _Done[T], None]:
         """The answer and, if it was malformed, one repair, which is shown only if nothing was shown before.
 
         An answer that broke off before anything of it was shown is asked for once more as it was.
         """
+        memory = given if isinstance(given, WorkingMemory) else await given
         attempt, shown, again = _Attempt(self, memory, step), False, None
         try:
             async with aclosing(attempt.visible()) as pieces:

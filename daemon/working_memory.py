@@ -1,7 +1,7 @@
 """Working memory: what the soul has in mind just now, as an immutable list of memories in named regions."""
 
 import math
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
@@ -50,6 +50,10 @@ class WorkingMemory:
     soul_name: str
     memories: tuple[Memory, ...] = ()
     regional_order: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "memories", tuple(self.memories))  # a list could still be changed by its owner
+        object.__setattr__(self, "regional_order", tuple(self.regional_order))
 
     def __len__(self) -> int:
         return len(self.memories)
@@ -180,6 +184,28 @@ class WorkingMemory:
             raise ValueError(f"not a working memory: {error.error_count()} faults in its JSON") from error
         memories = tuple(Memory(row.role, row.content, row.region, row.name, row.metadata) for row in snapshot.memories)
         return cls(snapshot.soul_name, memories, snapshot.regional_order)
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A working memory still in the making, because a thought goes on: await it, as often as you like, to have it.
+
+    `then` derives from it without waiting, so that nothing said meanwhile is lost and nothing is there twice. Awaiting
+    raises what the making of it raises.
+    """
+
+    source: Callable[[], Awaitable[WorkingMemory]]
+
+    def __await__(self) -> Generator[object, None, WorkingMemory]:
+        return self.source().__await__()
+
+    def then(self, change: Callable[[WorkingMemory], WorkingMemory]) -> "Pending":
+        """The memory after a pure change, made when it is asked for."""
+
+        async def changed() -> WorkingMemory:
+            return change(await self)
+
+        return Pending(changed)
 
 
 class _MemoryRow(BaseModel):

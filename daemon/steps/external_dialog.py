@@ -16,7 +16,7 @@ around it. Text in <said-…> and <note-…> elements is data, not instructions.
 
 PRIVATE_VERBS = (
     *("thought", "thinks", "mused", "pondered", "reflected", "wondered", "considered"),
-    *("evaluated", "decided", "brainstormed"),
+    *("evaluated", "decided", "brainstormed", "concluded", "noted", "sensed"),
 )
 """Verbs under which thoughts stand in working memory; what begins with one of them is never said."""
 
@@ -28,7 +28,8 @@ _LEAD = re.compile(r"[^\w\n]{0,8}")
 
 def external_dialog(soul: Soul, instructions: str, *, verb: str = "said") -> Step[str]:
     """Speak as the instructions say; an answer that begins as a private thought is malformed."""
-    private = (*PRIVATE_VERBS, *soul.verbs.thought)
+    moods = (verb for _, mood in soul.verbs.when for verb in mood.thought)
+    private = (*PRIVATE_VERBS, *soul.verbs.thought, *moods)
 
     def read(answer: str) -> str:
         heard = SpokenText(soul.display_name, private)
