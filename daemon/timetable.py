@@ -1,0 +1,140 @@
+"""When things fall due: times as people and models write them, and the slots of what comes round again; all in UTC."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+MINUTE_MS = 60_000
+FARTHEST_MS = 366 * 24 * 60 * MINUTE_MS
+"""How far ahead anything may be scheduled: a year."""
+OFTENEST_MS = 15 * MINUTE_MS
+"""How much time must lie between two slots of what comes round again."""
+
+_SECONDS = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
+_UNITS = r"w(?:eeks?)?|d(?:ays?)?|h(?:ours?|rs?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?"
+_SPAN = re.compile(rf"(?:\d{{1,9}}\s*(?:{_UNITS})\s*)+", re.ASCII)
+_SPAN_PART = re.compile(r"(\d+)\s*([wdhms])", re.ASCII)
+_DURATION = re.compile(
+    r"p(?=.)(?:(\d{1,9})w)?(?:(\d{1,9})d)?(?:t(?=.)(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?)?", re.ASCII
+)
+_TIME_OF_DAY = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?:\s*utc)?", re.ASCII)
+_WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")  # crontab's own numbers: 0 and 7 are Sunday
+_WEEKDAY = re.compile(r"(?:\*|([0-7])(?:-([0-7]))?)(?:/([1-7]))?", re.ASCII)
+_SLOTS_LOOKED_AT = 100  # a day has at most 96 slots that are far enough apart: a day's whole pattern is among these
+_CRONTAB_FIELDS = 5
+
+
+def when(text: str, now_ms: int) -> int:
+    """The time that `text` means, in milliseconds UTC.
+
+    It may be a span (`in 20m`, `2h30m`, `3 days`), an ISO 8601 duration (`PT20M`), an ISO 8601 time with its zone
+    (`2026-03-01T09:00+01:00`) or a time of day in UTC (`17:30`, which is tomorrow's once it has passed). Raises
+    ValueError, in words for whoever wrote it, for anything else, for the past and for more than a year ahead.
+    """
+    words = text.strip().lower()
+    seconds = _seconds_of(words.removeprefix("in ").strip())
+    due = _moment(words.removeprefix("at ").strip(), text, now_ms) if seconds is None else now_ms + seconds * 1000
+    if due <= now_ms:
+        raise ValueError(f"{_quoted(text)} is not in the future")
+    if due > now_ms + FARTHEST_MS:
+        raise ValueError(f"{_quoted(text)} is more than a year ahead")
+    return due
+
+
+def next_slot(every: str, after_ms: int) -> int:
+    """The first slot of a crontab at or after a time, both in milliseconds UTC.
+
+    `every` has the five fields of crontab(5), read in UTC; weekdays may be names or crontab's numbers. Raises
+    ValueError for what is none, what has no slot within a year, and what names days of the month and of the week at
+    once, which every program reads differently.
+    """
+    from apscheduler.triggers.cron import CronTrigger  # type: ignore[import-untyped]  # it comes without types
+
+    minute, hour, day, month, weekday = _fields(every)
+    start = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=after_ms)
+    try:
+        years = f"{start.year}-{start.year + 1}"  # or it would look for 30 February until the year 9999
+        trigger = CronTrigger(years, month, day, None, _weekdays(weekday), hour, minute, timezone=UTC)
+        slot = trigger.get_next_fire_time(None, start)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ValueError(f"{_quoted(every)} is no crontab: {_quoted(str(error), 80)}") from error
+    if slot is None or (found := _ms(slot)) > after_ms + FARTHEST_MS:
+        raise ValueError(f"{_quoted(every)} never comes round within a year")
+    return found
+
+
+def require_seldom(every: str, now_ms: int) -> None:
+    """Raises ValueError when two slots of a crontab lie less than a quarter of an hour apart, or it is none."""
+    slot = next_slot(every, now_ms)
+    for _ in range(_SLOTS_LOOKED_AT):
+        try:
+            following = next_slot(every, slot + 1)
+        except ValueError:
+            return  # it comes round no more
+        if following - slot < OFTENEST_MS:
+            raise ValueError(f"{_quoted(every)} comes round more often than every 15 minutes")
+        slot = following
+
+
+def platform_time(ms: int) -> str:
+    """A time as Slack writes the ts of a message: seconds with six decimals."""
+    return f"{ms // 1000}.{ms % 1000:03d}000"
+
+
+def _seconds_of(words: str) -> int | None:
+    if _SPAN.fullmatch(words):
+        return sum(int(number) * _SECONDS[unit] for number, unit in _SPAN_PART.findall(words))
+    if found := _DURATION.fullmatch(words):
+        return sum(int(number or 0) * size for number, size in zip(found.groups(), _SECONDS.values(), strict=True))
+    return None
+
+
+def _moment(words: str, text: str, now_ms: int) -> int:
+    if found := _TIME_OF_DAY.fullmatch(words):
+        now = datetime.fromtimestamp(now_ms / 1000, UTC)
+        due = now.replace(hour=int(found[1]), minute=int(found[2]), second=0, microsecond=0)
+        return _ms(due if due > now else due + timedelta(days=1))
+    try:
+        moment = datetime.fromisoformat(words.upper())
+    except ValueError:
+        raise ValueError(
+            f"{_quoted(text)} is no time: write 20m, 2h30m, PT20M, 17:30 (UTC) or 2026-03-01T09:00+01:00"
+        ) from None
+    if moment.tzinfo is None:
+        raise ValueError(f"{_quoted(text)} has no zone: end it with Z for UTC, or with an offset such as +01:00")
+    return _ms(moment)
+
+
+def _fields(every: str) -> list[str]:
+    fields = every.lower().split()
+    if len(fields) != _CRONTAB_FIELDS:
+        raise ValueError(f"{_quoted(every)} is no crontab: it needs minute, hour, day, month and weekday")
+    if fields[2] != "*" and fields[4] != "*":
+        raise ValueError(f"{_quoted(every)} names days of the month and of the week; give one of them")
+    return fields
+
+
+def _weekdays(field: str) -> str:
+    """Crontab's numbers as names: APScheduler counts days from Monday."""
+    names: list[str] = []
+    for part in field.split(","):
+        found = _WEEKDAY.fullmatch(part)
+        if field == "*" or found is None:
+            names.append(part)
+            continue
+        first, last, step = found.groups()
+        low = int(first or 0)
+        high = int(last) if last else low if first and not step else 6
+        if high < low:
+            raise ValueError("its weekdays run backwards")
+        names += _WEEKDAYS[low : high + 1 : int(step or 1)]
+    return ",".join(names)
+
+
+def _ms(moment: datetime) -> int:
+    return round((moment - datetime.fromtimestamp(0, UTC)).total_seconds() * 1000)
+
+
+def _quoted(text: str, most: int = 40) -> str:
+    """What somebody wrote, short and on one line."""
+    line = " ".join(text.split())
+    return f"“{line if len(line) <= most else line[: most - 1] + '…'}”"
