@@ -54,7 +54,7 @@ def mode_folders(folder: Path) -> tuple[Path, ...]:
         return tuple(path for path in inside if any(os.path.lexists(path / file) for file in _MODE_FILES))
     except OSError as error:
         raise SoulError(
-            f"{folder} can't be listed: {error.strerror or error}", hint="let the daemon read it"
+            f"{folder} can't be listed: {error.strerror or error}", hint="make the folder readable"
         ) from error
 
 

@@ -50,7 +50,7 @@ class Souls:
     def __init__(
         self, find: Callable[[str], Path], main: str, others: Sequence[str], emit: Emit, known: Known | None = None
     ) -> None:
-        """Read them all; `find` gives the directory a soul lies in. Raises SoulError, also where two share a channel."""
+        """Read them all; `find` gives the directory a soul lies in. Raises SoulError, also for a shared channel."""
         self._emit = emit
         self._keepers = {name: SoulKeeper(find(name), name, emit, known) for name in dict.fromkeys((main, *others))}
         self._main = main

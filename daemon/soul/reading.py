@@ -166,6 +166,12 @@ def _contradictions(soul: Soul) -> Iterable[tuple[Place, str]]:
     for state, _ in soul.verbs.when:
         if state not in soul.emotional_states:
             yield ("verbs", "when", state), f"{state!r} is none of emotional_states: {', '.join(soul.emotional_states)}"
+    private = set(soul.private_verbs)
+    spoken: list[tuple[Place, tuple[str, ...]]] = [(("verbs", "speech"), soul.verbs.speech)]
+    spoken += [(("verbs", "when", state, "speech"), verbs.speech) for state, verbs in soul.verbs.when]
+    for place, verbs in spoken:
+        if both := [verb for verb in verbs if verb in private]:
+            yield place, f"{both[0]!r} is a verb of thought too: speech under it would be kept back as private"
     if "expert" in soul.ism.model_fields_set and not soul.may_be(soul.ism.expert):
         yield ("ism", "expert"), f"{soul.ism.expert!r} is none of this soul's processes"
 

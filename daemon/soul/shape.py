@@ -53,6 +53,10 @@ Word = Annotated[
     str, Field(max_length=40), _matching(r"[^\W\d_][\w' -]*", "must be a word, or a few, beginning with a letter")
 ]
 Words = Annotated[tuple[Word, ...], Field(min_length=1, max_length=24, strict=False)]
+Thought = Annotated[  # one word, so that a thought which wears it is known as private at its first word
+    str, Field(max_length=40), _matching(r"[^\W\d_][\w'-]*", "must be a single word, beginning with a letter")
+]
+Thoughts = Annotated[tuple[Thought, ...], Field(max_length=24, strict=False)]
 MaybeWords = Annotated[tuple[Word, ...], Field(max_length=24, strict=False), AfterValidator(_no_repeats)]
 Tokens = Annotated[int, Field(ge=0, le=100_000)]
 Member = Annotated[str, _matching(r"[a-z][a-z0-9_]{0,63}", "must be a name of lower-case letters, digits and _")]
@@ -104,7 +108,9 @@ class VerbsInMood(_Section):
     """The verbs of one mood; where a kind is empty the general ones hold."""
 
     speech: MaybeWords = Field((), description="How it speaks in this mood; empty: as always.")
-    thought: MaybeWords = Field((), description="How it thinks in this mood; empty: as always.")
+    thought: Annotated[Thoughts, AfterValidator(_no_repeats)] = Field(
+        (), description="How it thinks in this mood; empty: as always."
+    )
 
 
 class Verbs(_Section):
@@ -114,7 +120,9 @@ class Verbs(_Section):
     """
 
     speech: Words = Field(("said", "explained", "offered"), description="How it speaks; the first is the usual one.")
-    thought: Words = Field(("thought", "mused", "pondered"), description="How it thinks; the first is the usual one.")
+    thought: Annotated[Thoughts, Field(min_length=1)] = Field(
+        ("thought", "mused", "pondered"), description="How it thinks; the first is the usual one."
+    )
     when: tuple[tuple[str, VerbsInMood], ...] = Field((), description="Verbs for a mood of `emotional_states`.")
 
     @field_validator("when", mode="before")
@@ -273,6 +281,12 @@ class Soul(_Section):
             speech=coloured.speech or self.verbs.speech,
             thought=coloured.thought or self.verbs.thought,
         )
+
+    @property
+    def private_verbs(self) -> tuple[str, ...]:
+        """Every verb under which it thinks, in any mood: what begins with one of them is never said."""
+        coloured = (verb for _, verbs in self.verbs.when for verb in verbs.thought)
+        return tuple(dict.fromkeys((*self.verbs.thought, *coloured)))
 
     def may_be(self, process: str) -> bool:
         """Whether this soul takes part in a mental process."""
