@@ -1,0 +1,64 @@
+"""Cuts a text into passages short enough to be shown, at the borders of paragraphs and functions where it can."""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+MOST_LINES, MOST_CHARACTERS = 40, 1_500
+"""What a passage may hold."""
+MOST_PASSAGES = 2_000
+"""Passages of one file; the rest of it is left out."""
+
+_OPENS = re.compile(
+    r"#{1,6}\s|={3,}|(?:@|(?:export |pub |public |private |static |async )*"
+    r"(?:def|class|func|fn|function|struct|enum|impl|interface|trait|type|module|namespace|CREATE)\s)"
+)
+
+
+def cut(text: str) -> tuple[tuple[int, str], ...]:
+    """Passages with the number of their first line, from 1; every line that isn't blank is in exactly one of them.
+
+    A line too long for a passage is cut into several, all with its number.
+    """
+    return tuple(islice(_passages(text), MOST_PASSAGES))
+
+
+def _passages(text: str) -> Iterator[tuple[int, str]]:
+    held: list[tuple[int, str]] = []
+    size = 0
+    for number, piece in _pieces(text):
+        if held and (
+            _is_full(len(held) + 1, size + len(piece)) or (_is_border(held[-1][1], piece) and _is_half(held, size))
+        ):
+            yield _joined(held)
+            held, size = [], 0
+        if held or piece.strip():  # a passage begins with something to read
+            held.append((number, piece))
+            size += len(piece) + 1
+    if held:
+        yield _joined(held)
+
+
+def _pieces(text: str) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers; as editors count them, so that only a line feed ends one."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        whole = line.rstrip()
+        for start in range(0, max(1, len(whole)), MOST_CHARACTERS):
+            yield number, whole[start : start + MOST_CHARACTERS]
+
+
+def _is_full(lines: int, characters: int) -> bool:
+    return lines > MOST_LINES or characters > MOST_CHARACTERS
+
+
+def _is_half(held: list[tuple[int, str]], characters: int) -> bool:
+    return 2 * len(held) >= MOST_LINES or 2 * characters >= MOST_CHARACTERS
+
+
+def _is_border(before: str, after: str) -> bool:
+    """Whether something new begins between two lines."""
+    return bool(after) and (not before or _OPENS.match(after) is not None)
+
+
+def _joined(held: list[tuple[int, str]]) -> tuple[int, str]:
+    return held[0][0], "\n".join(piece for _, piece in held).rstrip()
