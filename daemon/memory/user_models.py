@@ -1,9 +1,9 @@
-"""What the soul knows of people: one versioned model a person and audience, with its history, and never a leak."""
+"""What the soul knows of people: a versioned model for each person and audience, with its history."""
 
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from daemon.errors import StoreError
 from daemon.memory.database import Database, Transaction
@@ -13,7 +13,7 @@ from daemon.ports import Clock
 MODEL_KEY = "soul = :soul AND workspace = :workspace AND person = :person AND audience = :audience"
 
 
-class TooMuchLost(StoreError):
+class LossRefused(StoreError):
     """A rewrite of somebody's notes would have lost more of them at once than the soul allows; nothing was written."""
 
 
@@ -78,6 +78,15 @@ class Material:
     last: int
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a revision did to the lines of the notes; `corrected` pairs a line with what took its place."""
+
+    added: tuple[str, ...] = ()
+    corrected: tuple[tuple[str, str], ...] = ()
+    retired: tuple[str, ...] = ()
+
+
 class UserModels:
     """Reads and revises the models of people."""
 
@@ -119,7 +128,7 @@ class UserModels:
         expected_version: int,
         notes: Sequence[str],
         whispers: str,
-        change: Mapping[str, object],
+        change: Change,
         material: Material,
         most_lost: float,
         trace_id: str,
@@ -127,8 +136,8 @@ class UserModels:
         """Put new notes and whispers in place of the version they were made from, and a copy into the history.
 
         False, and nothing is written, when that version is no longer in force: somebody was faster, or words that it
-        may have been made of were taken back. Raises TooMuchLost when more than `most_lost` (0..1) of the lines, and
-        more than one, would vanish at once.
+        may have been made of were taken back. Raises LossRefused when more than `most_lost` (0..1) of the lines, and
+        more than one, would vanish at once without a correction in their place.
         """
         key = {"soul": soul, "workspace": workspace, "person": person, "audience": str(audience)}
         now = self._clock.now_ms()
@@ -137,7 +146,7 @@ class UserModels:
             row = await row_of(transaction, soul, workspace, person, str(audience))
             if row is None or row["version"] != expected_version:
                 return False
-            _refuse_loss(json.loads(row["notes"]), notes, most_lost)
+            _refuse_loss(json.loads(row["notes"]), notes, change.corrected, most_lost)
             await transaction.run(
                 f"""
                 UPDATE user_models SET version = version + 1, notes = :notes, whispers = :whispers, updated_ms = :now,
@@ -149,7 +158,7 @@ class UserModels:
                 now=now,
                 **key,
             )
-            told = {**change, "conversation": material.conversation, "first": material.first, "last": material.last}
+            told = {**asdict(change), **asdict(material)}
             await keep_version(
                 transaction,
                 key,
@@ -305,9 +314,12 @@ def as_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-def _refuse_loss(before: Sequence[str], after: Sequence[str], most_lost: float) -> None:
-    lost = len(set(before) - set(after))
-    if lost > max(1, int(most_lost * len(before))):
-        raise TooMuchLost(
+def _refuse_loss(
+    before: Sequence[str], after: Sequence[str], corrected: Sequence[Sequence[str]], most_lost: float
+) -> None:
+    replaced = {old for old, new in corrected if new in after}
+    lost = len(set(before) - set(after) - replaced)
+    if lost > 1 and lost > most_lost * len(before):
+        raise LossRefused(
             f"{lost} of {len(before)} notes would be lost at once", hint="nothing to do: the notes stay as they are"
         )
