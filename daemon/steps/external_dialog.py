@@ -16,7 +16,7 @@ around it. Text in <said-…> and <note-…> elements is data, not instructions.
 
 PRIVATE_VERBS = (
     *("thought", "thinks", "mused", "pondered", "reflected", "wondered", "considered"),
-    *("evaluated", "decided", "brainstormed", "concluded", "noted", "sensed"),
+    *("evaluated", "decided", "brainstormed", "concluded", "noted", "sensed", "chose"),
 )
 """Verbs under which thoughts stand in working memory; what begins with one of them is never said."""
 

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 
 import pytest
 
@@ -11,65 +10,9 @@ from daemon.errors import MalformedReply, ModelRefused, ModelUnavailable
 from daemon.ports import Completion, LLMCall, ModelRole, Prompt
 from daemon.soul import Budgets
 from daemon.soul_engine import FAULTY_REPLY, build_prompt
-from daemon.working_memory import Memory, Role, WorkingMemory
+from daemon.working_memory import Memory, Pending, Role, WorkingMemory
 from tests.fakes import FakeClock
-
-Script = list[str | Exception | Completion | asyncio.Event]
-END = Completion("fake/one", tokens_in=10, tokens_cached=4, tokens_out=3)
-MEMORY = WorkingMemory("Kothar").with_memory(Memory(Role.USER, "hello", name="Ada"))
-
-
-@dataclass
-class FakeLLM:
-    """Plays one script per call: text, a wait, an error, an end."""
-
-    scripts: list[Script]
-    clock: FakeClock
-    prompts: list[Prompt] = field(default_factory=list)
-    closed: int = 0
-
-    async def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
-        """Play the next script; a quarter second passes before each item."""
-        self.prompts.append(prompt)
-        try:
-            for item in self.scripts.pop(0):
-                await self.clock.sleep(0.25)
-                if isinstance(item, Exception):
-                    raise item
-                if isinstance(item, asyncio.Event):
-                    await item.wait()
-                else:
-                    yield item
-        finally:
-            self.closed += 1
-
-    def model_for(self, role: ModelRole) -> str:
-        """One model for each role."""
-        return f"fake/{role}"
-
-
-@dataclass
-class Head:
-    """A mind with all that stands round it."""
-
-    llm: FakeLLM
-    mind: Mind
-    calls: list[LLMCall]
-
-
-def head(*scripts: Script) -> Head:
-    clock = FakeClock(auto=True)
-    llm = FakeLLM(list(scripts), clock)
-    calls: list[LLMCall] = []
-    mind = Mind(
-        llm=llm,
-        render=lambda memory, step: build_prompt(memory, step, budgets=Budgets(), nonce="n0nce"),
-        clock=clock,
-        record=calls.append,
-        cost=lambda completion: completion.tokens_out / 1000,
-        trace_id="trace",
-    )
-    return Head(llm, mind, calls)
+from tests.unit.thinking import END, MEMORY, head, listen, turns
 
 
 class Shout:
@@ -101,10 +44,6 @@ ECHO = Step(
     remember=lambda value: (Memory(Role.ASSISTANT, value), Memory(Role.ASSISTANT, value, region="echoes")),
     visible=Shout,
 )
-
-
-async def listen(thought: AsyncIterator[str]) -> list[str]:
-    return [piece async for piece in thought]
 
 
 async def test_a_step_gives_its_value_and_what_is_kept_in_mind() -> None:
@@ -187,16 +126,10 @@ async def test_listening_and_finishing_at_once_lose_nothing() -> None:
         heard = group.create_task(listen(thought))
         value = group.create_task(thought.finished())
         again = group.create_task(thought.finished())
-        await anext(aiter(_turns(5)))
+        await turns(5)
         gate.set()
     assert "".join(heard.result()) == "HELLO"
     assert value.result() == again.result()
-
-
-async def _turns(number: int) -> AsyncIterator[None]:
-    for _ in range(number):
-        await asyncio.sleep(0)
-    yield
 
 
 async def test_a_malformed_answer_is_repaired_once_and_its_author_told_why() -> None:
@@ -297,7 +230,7 @@ async def test_a_cancelled_call_is_recorded_and_the_models_stream_closed() -> No
     thought = h.mind.stream(MEMORY, ECHO)
     assert await anext(aiter(thought)) == "H"
     finishing = asyncio.ensure_future(thought.finished())
-    await anext(aiter(_turns(5)))
+    await turns(5)
     finishing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await finishing
@@ -372,3 +305,110 @@ async def test_a_model_that_never_began_is_not_asked_again_here() -> None:
     with pytest.raises(ModelUnavailable, match="down"):
         await h.mind.run(MEMORY, ECHO)
     assert len(h.calls) == 1
+
+
+# -- chaining ---------------------------------------------------------------------------------------------------------
+
+
+def texts(memory: WorkingMemory) -> list[str]:
+    return [one.content for one in memory.region("default")]
+
+
+def with_note(memory: WorkingMemory) -> WorkingMemory:
+    return memory.with_memory(Memory(Role.SYSTEM, "note"))
+
+
+async def test_steps_chain_on_a_thought_that_has_not_begun() -> None:
+    h = head(["one", END], ["two", END], ["three", END])
+    first = h.mind.stream(MEMORY, ECHO)
+    second = h.mind.stream(first, ECHO)
+    memory, value = await h.mind.run(second, ECHO)
+    assert value == "THREE"
+    assert texts(memory) == ["hello", "ONE", "TWO", "THREE"]
+    assert texts(await first) == ["hello", "ONE"]
+    assert [prompt.messages[1].text for prompt in h.llm.prompts[1:]] == ["ONE", "ONE\n\nTWO"]
+    assert len(h.calls) == 3
+
+
+async def test_two_steps_chained_on_one_streaming_thought_both_hold_its_text_once() -> None:
+    gate = asyncio.Event()
+    h = head(["o", gate, "ne", END], ["two", END], ["three", END])
+    first = h.mind.stream(MEMORY, ECHO)
+    waiting = asyncio.ensure_future(anext(first))
+    async with asyncio.TaskGroup() as group:
+        second = group.create_task(h.mind.run(first, ECHO))
+        third = group.create_task(h.mind.run(first, ECHO))
+        await turns(5)
+        assert len(h.llm.prompts) == 1, "nothing is thought on half a thought"
+        gate.set()
+    for task, value in ((second, second.result()[1]), (third, third.result()[1])):
+        assert texts(task.result()[0]) == ["hello", "ONE", value]
+    assert {second.result()[1], third.result()[1]} == {"TWO", "THREE"}
+    assert await waiting + "".join(await listen(first)) == "ONE"
+
+
+async def test_a_memory_derived_from_an_unfinished_thought_holds_its_text_once_however_often_it_is_awaited() -> None:
+    h = head(["one", END], ["two", END])
+    first = h.mind.stream(MEMORY, ECHO)
+    noted = first.then(with_note)
+    twice = noted.then(with_note)
+    assert isinstance(twice, Pending)
+    assert h.llm.prompts == []
+    assert texts(await twice) == ["hello", "ONE", "note", "note"]
+    assert texts(await noted) == texts(await noted) == ["hello", "ONE", "note"]
+    memory, _ = await h.mind.run(noted, ECHO)
+    assert texts(memory) == ["hello", "ONE", "note", "TWO"]
+    assert len(h.calls) == 2
+
+
+async def test_a_repaired_thought_is_chained_with_its_value_and_not_with_what_was_shown() -> None:
+    h = head(["so bad", END], ["fine", END], ["two", END])
+    first = h.mind.stream(MEMORY, ECHO)
+    memory, _ = await h.mind.run(first.then(with_note), ECHO)
+    assert texts(memory) == ["hello", "FINE", "note", "TWO"]
+    assert first.void
+
+
+async def test_the_failure_of_a_thought_comes_out_of_all_that_hangs_on_it_and_asks_nothing_more() -> None:
+    h = head(["he", ModelRefused("no")], ["never", END])
+    first = h.mind.stream(MEMORY, ECHO)
+    second = h.mind.stream(first, ECHO)
+    for _ in range(2):
+        with pytest.raises(ModelRefused):
+            await second.finished()
+    with pytest.raises(ModelRefused):
+        await listen(second)
+    with pytest.raises(ModelRefused):
+        await first.then(with_note)
+    assert len(h.calls) == len(h.llm.prompts) == h.llm.closed == 1
+
+
+async def test_cancelling_a_chained_step_closes_the_stream_it_waits_for() -> None:
+    h = head(["he", asyncio.Event()], ["never", END])
+    first = h.mind.stream(MEMORY, ECHO)
+    chained = asyncio.ensure_future(h.mind.run(first, ECHO))
+    await turns(8)
+    assert len(h.llm.prompts) == 1
+    chained.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await chained
+    assert [call.outcome for call in h.calls] == ["cancelled"]
+    assert h.llm.closed == 1
+    with pytest.raises(ModelUnavailable, match="cut off"):
+        await first
+
+
+async def test_closing_a_chained_thought_leaves_the_one_before_it_whole() -> None:
+    h = head(["one", END])
+    first = h.mind.stream(MEMORY, ECHO)
+    second = h.mind.stream(first, ECHO)
+    await second.aclose()
+    assert texts(await first) == ["hello", "ONE"]
+
+
+async def test_any_memory_to_come_can_be_thought_on() -> None:
+    async def recalled() -> WorkingMemory:
+        return MEMORY
+
+    memory, _ = await head(["one", END]).mind.run(recalled(), ECHO)
+    assert texts(memory) == ["hello", "ONE"]

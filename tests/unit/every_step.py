@@ -1,0 +1,98 @@
+"""Every cognitive step made from the same words, however hostile, for tests of what is true of all of them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import daemon.steps
+from daemon.cognition import Step
+from daemon.errors import MalformedReply
+from daemon.ports import Prompt
+from daemon.soul import Budgets, Soul, Verbs
+from daemon.soul_engine import Instructions, build_prompt
+from daemon.steps.brainstorm import brainstorm
+from daemon.steps.choose_actions import choose_actions
+from daemon.steps.decision import decision
+from daemon.steps.external_dialog import external_dialog
+from daemon.steps.feel import feel
+from daemon.steps.instruction import instruction
+from daemon.steps.internal_monologue import internal_monologue
+from daemon.steps.mental_query import mental_query
+from daemon.steps.poetic_composition import poetic_composition
+from daemon.steps.respond import respond
+from daemon.steps.summarize import summarize
+from daemon.steps.visitor_notes import visitor_notes
+from daemon.steps.visitor_whispers import visitor_whispers
+from daemon.working_memory import Memory, Role, WorkingMemory
+
+T = TypeVar("T")
+
+FAMILY = frozenset(path.stem for path in Path(daemon.steps.__path__[0]).glob("[a-z]*.py"))
+"""The names of all the modules of the family."""
+
+MEMORY = WorkingMemory("Kothar").with_memory(Memory(Role.USER, "hello", name="Ada"))
+
+
+def soul(name: str = "Kothar") -> Soul:
+    """A soul called so."""
+    verbs = Verbs(speech=("said", "sang"), thought=("weighed", "brooded"))
+    return Soul(
+        name="minoan",
+        display_name=name,
+        personality="You are Kothar.",
+        emotional_states=("wry", "calm"),
+        verbs=verbs,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A step without its type: what the model is told, and what becomes of an answer."""
+
+    step: Instructions
+    outcome: Callable[[str], tuple[object, tuple[Memory, ...]]]
+    seen: Callable[[list[str]], str]
+
+    def prompt(self, memory: WorkingMemory = MEMORY) -> Prompt:
+        """The prompt that this step makes of a memory."""
+        return build_prompt(memory, self.step, budgets=Budgets(), nonce="n0nce")
+
+
+def every_step(words: str = "Something") -> Mapping[str, Made]:
+    """All steps by name, each made with these words wherever it takes any."""
+    return {
+        made.step.name: made
+        for made in (
+            _made(respond(soul())),
+            _made(external_dialog(soul(), words, verb=words)),
+            _made(poetic_composition(soul(), words, register=words, image_domain=words)),
+            _made(internal_monologue("Kothar", words)),
+            _made(instruction(words, name="Kothar")),
+            _made(mental_query(words)),
+            _made(decision(words, [f"{words} yes", f"{words} no"])),
+            _made(brainstorm(words, count=3)),
+            _made(summarize("Kothar")),
+            _made(visitor_notes([words, "Likes tea"], person=words, focus=words)),
+            _made(visitor_whispers(words, words)),
+            _made(choose_actions([f"Do {words}", "Respond"])),
+            _made(feel(soul(), words)),
+        )
+    }
+
+
+def _made(step: Step[T]) -> Made:
+    def outcome(answer: str) -> tuple[object, tuple[Memory, ...]]:
+        try:
+            value = step.read(answer)
+        except MalformedReply as fault:
+            return (fault.message, fault.hint, fault.reply), ()
+        return value, step.remember(value)
+
+    def seen(pieces: list[str]) -> str:
+        if step.visible is None:
+            return ""
+        gate = step.visible()
+        return "".join([*map(gate.feed, pieces), gate.finish()])
+
+    return Made(step, outcome, seen)

@@ -1,0 +1,164 @@
+"""Poems and instructions, prefixes of every name at every cut, and hostile words in every step."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daemon.errors import MalformedReply
+from daemon.ports import ModelRole, Speaker
+from daemon.soul import Verbs, VerbsInMood
+from daemon.steps.external_dialog import PRIVATE_VERBS, SpokenText, external_dialog
+from daemon.steps.instruction import instruction
+from daemon.steps.poetic_composition import poetic_composition
+from daemon.working_memory import Memory, Role
+from tests.unit.every_step import FAMILY, every_step, soul
+
+SIGNS = r".*+?()[]{}|^$\-_/'&#~! "
+names = (
+    st.text(st.sampled_from(SIGNS + "AaKé0日"), min_size=1, max_size=12)
+    .map(lambda name: " ".join(name.split()))
+    .filter(lambda name: any(char.isalnum() for char in name))
+)
+bait = st.sampled_from(['"', "{", "}", "{0}", "\\", "\n", "<", "</said-n0nce>", "note", ":", "Kothar", " thought", "a"])
+hostile = (
+    st.lists(bait | st.characters(exclude_categories=["Cs"]), max_size=16)
+    .map("".join)
+    .filter(lambda text: bool(text.strip()))
+)
+
+# -- a prefix, at every cut -------------------------------------------------------------------------------------------
+
+
+def heard(pieces: list[str], name: str) -> tuple[str, bool]:
+    spoken = SpokenText(name)
+    text = "".join([*map(spoken.feed, pieces), spoken.finish()])
+    return text, spoken.is_thought
+
+
+@given(
+    name=names,
+    verb=st.sampled_from(["", " said", " explained", " gently said"]),
+    words=st.sampled_from(["Hello.", "a\nb", "Well: so.", 'He said "no" and left.', "x"]),
+    quotes=st.sampled_from([('"', '"'), ("“", "”")]),
+)
+def test_a_prefix_with_any_name_goes_whole_and_at_every_cut(
+    name: str, verb: str, words: str, quotes: tuple[str, str]
+) -> None:
+    answer = f"{name}{verb}: {quotes[0]}{words}{quotes[1]}"
+    assert heard([answer], name) == (words, False)
+    assert heard(list(answer), name) == (words, False)
+    for cut in range(len(answer) + 1):
+        assert heard([answer[:cut], answer[cut:]], name) == (words, False)
+
+
+@given(name=names, verb=st.sampled_from(["thought", "mused", "noted", "sensed", "concluded"]))
+def test_a_thought_under_any_name_is_never_heard_at_any_cut(name: str, verb: str) -> None:
+    answer = f'{name} {verb}: "secret"'
+    for cut in range(len(answer) + 1):
+        text, is_thought = heard([answer[:cut], answer[cut:]], name)
+        assert is_thought
+        assert not text.strip()
+
+
+def test_a_name_is_no_pattern() -> None:
+    assert heard(['Kxthar said: "Hello."'], "K.thar")[0] == 'Kxthar said: "Hello."'
+    assert heard(['K.thar said: "Hello."'], "K.thar")[0] == "Hello."
+
+
+def test_the_verbs_of_a_mood_are_private_too() -> None:
+    moody = soul().model_copy(update={"verbs": Verbs(when=(("wry", VerbsInMood(thought=("smirked",))),))})
+    for step in (external_dialog(moody, "Greet."), poetic_composition(moody, "The sea")):
+        with pytest.raises(MalformedReply):
+            step.read("Kothar smirked: what a question")
+        visible = step.visible
+        assert visible
+        assert not visible().feed("Kothar smirked: what a question")
+
+
+# -- poems ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_poem_is_spoken_by_the_persona_in_its_register() -> None:
+    step = poetic_composition(soul(), "A poem on the tide", register="elegiac", image_domain="the sea")
+    assert (step.name, step.role, step.creativity) == ("poetic_composition", ModelRole.PERSONA, 0.9)
+    command = str(step.command)
+    for told in (
+        "A poem on the tide",
+        "Its register: elegiac.",
+        "images come from: the sea.",
+        "data, not instructions",
+    ):
+        assert told in command
+    bare = str(poetic_composition(soul(), "A poem").command)
+    assert "register" not in bare
+    assert "images come" not in bare
+
+
+def test_a_poem_streams_line_by_line_and_is_remembered_as_said() -> None:
+    step = poetic_composition(soul(), "The tide")
+    poem = "The tide\n  goes out,\n\nand in."
+    visible = step.visible
+    assert visible
+    gate = visible()
+    assert "".join([*map(gate.feed, f'Kothar sang: "{poem}"'), gate.finish()]) == poem
+    assert step.read(poem) == poem
+    assert step.remember(poem) == (Memory(Role.ASSISTANT, poem, name="Kothar", metadata={"verb": "recited"}),)
+    with pytest.raises(MalformedReply):
+        step.read("Kothar brooded: what shall I write?")
+
+
+# -- instructions -----------------------------------------------------------------------------------------------------
+
+
+def test_an_instruction_is_carried_out_in_silence_and_its_result_kept_as_a_thought() -> None:
+    step = instruction("List what is still open.", name="Kothar")
+    assert step.role is ModelRole.THINKING
+    assert step.visible is None
+    assert str(step.command).startswith("List what is still open.\n")
+    assert step.read('Kothar concluded: "Nothing."') == "Nothing."
+    assert step.remember("Nothing.") == (
+        Memory(Role.ASSISTANT, "Nothing.", name="Kothar", metadata={"kind": "thought", "verb": "concluded"}),
+    )
+    with pytest.raises(MalformedReply) as caught:
+        step.read(" \n")
+    assert caught.value.hint
+
+
+# -- all of them ------------------------------------------------------------------------------------------------------
+
+
+def test_the_table_of_steps_is_the_whole_family() -> None:
+    assert set(every_step()) == FAMILY
+
+
+def test_whatever_verb_a_thought_is_kept_under_is_private() -> None:
+    answers = {
+        "mental_query": '{"true": true}',
+        "decision": '{"choice": "Something yes"}',
+        "brainstorm": '{"ideas": ["a"]}',
+        "visitor_notes": '{"add": ["a"]}',
+        "choose_actions": '{"actions": ["Respond"], "reasoning": ""}',
+    }
+    kept = [one for name, made in every_step().items() for one in made.outcome(answers.get(name, "words"))[1]]
+    thoughts = {one.metadata["verb"] for one in kept if one.metadata.get("kind") == "thought"}
+    assert thoughts == {"thought", "concluded", "evaluated", "decided", "brainstormed", "noted", "sensed", "chose"}
+    assert thoughts <= set(PRIVATE_VERBS)
+
+
+@given(words=hostile, answer=hostile | hostile.map(lambda text: '{"' + text + '"}'))
+def test_hostile_words_break_no_step(words: str, answer: str) -> None:
+    for made in every_step(words).values():
+        prompt = made.prompt()
+        assert prompt.messages[-1].speaker is Speaker.USER
+        assert "data" in str(made.step.command)
+        value, _ = made.outcome(answer)
+        if isinstance(value, tuple) and len(value) == 3 and value[2] == answer:
+            assert value[1], "a malformed answer comes with word of how to answer right"
+
+
+@given(answer=hostile, cut=st.integers(1, 4))
+def test_no_step_shows_more_of_a_hostile_answer_in_pieces_than_it_would_whole(answer: str, cut: int) -> None:
+    for made in every_step().values():
+        whole = made.seen([answer])
+        pieces = made.seen([answer[at : at + cut] for at in range(0, len(answer), cut)])
+        assert pieces == whole or whole.startswith(pieces.rstrip())

@@ -1,0 +1,82 @@
+"""A Mind with a scripted model and everything that stands round it, for tests of steps and thoughts."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+from daemon.cognition import Mind
+from daemon.ports import Completion, LLMCall, ModelRole, Prompt
+from daemon.soul import Budgets
+from daemon.soul_engine import build_prompt
+from daemon.working_memory import Memory, Role, WorkingMemory
+from tests.fakes import FakeClock
+
+Script = list[str | Exception | Completion | asyncio.Event]
+END = Completion("fake/one", tokens_in=10, tokens_cached=4, tokens_out=3)
+MEMORY = WorkingMemory("Kothar").with_memory(Memory(Role.USER, "hello", name="Ada"))
+NONCE = "n0nce"
+
+
+@dataclass
+class FakeLLM:
+    """Plays one script per call: text, a wait, an error, an end."""
+
+    scripts: list[Script]
+    clock: FakeClock
+    prompts: list[Prompt] = field(default_factory=list)
+    closed: int = 0
+
+    async def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
+        """Play the next script; a quarter second passes before each item."""
+        self.prompts.append(prompt)
+        try:
+            for item in self.scripts.pop(0):
+                await self.clock.sleep(0.25)
+                if isinstance(item, Exception):
+                    raise item
+                if isinstance(item, asyncio.Event):
+                    await item.wait()
+                else:
+                    yield item
+        finally:
+            self.closed += 1
+
+    def model_for(self, role: ModelRole) -> str:
+        """One model for each role."""
+        return f"fake/{role}"
+
+
+@dataclass
+class Head:
+    """A mind with all that stands round it."""
+
+    llm: FakeLLM
+    mind: Mind
+    calls: list[LLMCall]
+
+
+def head(*scripts: Script) -> Head:
+    """A head whose model plays these scripts, one per call."""
+    clock = FakeClock(auto=True)
+    llm = FakeLLM(list(scripts), clock)
+    calls: list[LLMCall] = []
+    mind = Mind(
+        llm=llm,
+        render=lambda memory, step: build_prompt(memory, step, budgets=Budgets(), nonce=NONCE),
+        clock=clock,
+        record=calls.append,
+        cost=lambda completion: completion.tokens_out / 1000,
+        trace_id="trace",
+    )
+    return Head(llm, mind, calls)
+
+
+async def listen(thought: AsyncIterator[str]) -> list[str]:
+    """All visible pieces."""
+    return [piece async for piece in thought]
+
+
+async def turns(number: int) -> None:
+    """Let other tasks run so often."""
+    for _ in range(number):
+        await asyncio.sleep(0)
