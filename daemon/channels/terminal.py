@@ -9,11 +9,26 @@ from typing import Final, TextIO
 
 from daemon.channels.terminal_input import Lines
 from daemon.errors import ConfigError, DaemonError, NotDelivered
-from daemon.perception import Audience, AudienceKind, ConversationKey, Perception, Place
-from daemon.ports import Acceptance, Admission, Clock, DraftLog, Found, Intake, Overheard, Post, Speech, Utterance
+from daemon.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
+from daemon.ports import (
+    Acceptance,
+    Admission,
+    Clock,
+    DraftLog,
+    Found,
+    Intake,
+    Overheard,
+    Post,
+    Speech,
+    Task,
+    TaskState,
+    Utterance,
+)
 
 _NOT_OURS: Final = 2.0  # seconds after which work of another terminal is offered again
 _THINKING: Final = "… thinking"
+_DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
+_NARROW: Final = 72  # columns that a line which is to be wiped may take
 _PROMPT: Final = "> "
 _WIPE: Final = "\r\x1b[K"
 _PERSON: Final = re.compile(r"[^\W_][\w .@-]{0,79}")
@@ -146,8 +161,8 @@ class TerminalChannel:
         return (text,) if text else ()
 
     def reply_to(self, perception: Perception) -> str:
-        """See `Channel.reply_to`; tells `deliver` up to which line a post answers."""
-        return perception.ts
+        """See `Channel.reply_to`; tells `deliver` up to which line a post answers, which only words are."""
+        return perception.ts if perception.modality is Modality.WORDS else ""
 
     async def deliver(self, post: Post) -> str:
         """See `Channel.deliver`; prints what is not on the screen yet."""
@@ -197,6 +212,11 @@ class _TerminalSpeech:
         if not self._ended and self._screen.write(piece):
             self.shown += piece
 
+    async def show(self, task: Task) -> None:
+        """See `Speech.show`; a line that stands until the first words, at a terminal alone."""
+        if not self._ended and not self.shown and task.state is not TaskState.PENDING:
+            self._screen.note(" ".join(printable(task.title).split()))
+
     async def settle(self) -> None:
         """See `Speech.settle`."""
         self._ended = True
@@ -233,6 +253,11 @@ class _Screen:
         if self._interactive:
             self._thinking = True
             self._print(_THINKING)
+
+    def note(self, text: str) -> None:
+        """Say in the place of that sign what is being done."""
+        if self._thinking:
+            self._print(f"{_WIPE}{_DIM}… {text[:_NARROW]}{_PLAIN}")
 
     def stop_thinking(self) -> None:
         """Wipe the sign away."""

@@ -33,6 +33,7 @@ SCOPES: Final = frozenset(
         "channels:join",
         "channels:read",
         "chat:write",
+        "chat:write.customize",
         "commands",
         "files:read",
         "files:write",

@@ -13,10 +13,9 @@ from daemon.channels.slack.identity import Identity
 from daemon.config import Settings
 from daemon.errors import StoreBusy
 from daemon.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.ports import Acceptance, Feedback, Post, Revision, Utterance, Withdrawal
+from daemon.ports import Acceptance, Arrival, Post, Utterance
 from daemon.workspace.server import WorkspaceServer
 
-Arrival = Utterance | Revision | Withdrawal | Feedback
 OURS = Identity(team="T1", user="U0SOUL", bot="B0SOUL")
 
 
@@ -172,6 +171,18 @@ class Hands:
     async def fail(self, method: str, **fault: object) -> None:
         """Let the next call of a method go wrong."""
         await self.do("fault", method=method, **fault)
+
+
+def spoken(call: dict[str, Any]) -> str:
+    """The words that a call of a streaming method brought, in either form."""
+    chunks = call["args"].get("chunks") or []
+    told = "".join(chunk["text"] for chunk in chunks if chunk["type"] == "markdown_text")
+    return str(call["args"].get("markdown_text") or "") + told
+
+
+def cards(call: dict[str, Any]) -> list[dict[str, Any]]:
+    """The task cards that a call of a streaming method brought."""
+    return [chunk for chunk in call["args"].get("chunks") or [] if chunk["type"] == "task_update"]
 
 
 def settings_for(url: str, **more: Any) -> Settings:  # noqa: ANN401  # any setting

@@ -9,7 +9,7 @@ from daemon.errors import ChannelRefused, DeliveryUncertain, NotDelivered
 from daemon.perception import Place
 from daemon.ports import DraftLog, Found
 from tests.slack.conftest import Open
-from tests.slack.parts import FakeIntake, Hands, listening, perception, post
+from tests.slack.parts import FakeIntake, Hands, listening, perception, post, spoken
 
 
 class Log:
@@ -162,7 +162,7 @@ async def test_a_draft_is_finished_with_the_rest_alone(channel: SlackChannel, ha
     ts = await draft(channel, root, beginning)
     assert await channel.deliver(post("D0ADA", beginning + "And ends.", reply_to=root, draft=ts)) == ts
     (stop,) = await hands.calls("chat.stopStream")
-    assert stop["args"]["markdown_text"] == "And ends."
+    assert spoken(stop) == "And ends."
     (message,) = await hands.replies("D0ADA", root)
     assert message["metadata"]["event_payload"]["key"] == "k1"
     assert await hands.calls("chat.update") == []

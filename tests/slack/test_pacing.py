@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from daemon.channels.slack.drafts import Drafts
-from daemon.channels.slack.manifest import BOT_EVENTS, REQUIRED_SCOPES, manifest
+from daemon.channels.slack.manifest import BOT_EVENTS, FACES_SCOPE, REQUIRED_SCOPES, manifest
 from daemon.channels.slack.pacing import Pacing, Window
 from daemon.channels.slack.remembered import Remembered
 from daemon.workspace.server import SCOPES
@@ -33,7 +33,7 @@ async def test_pauses_are_kept_for_the_latest_thousand_channels_only() -> None:
 async def test_drafts_are_forgotten_oldest_first() -> None:
     drafts = Drafts(FakeClock())
     for number in range(501):
-        drafts.remember("C1", f"{number}.0", "x")
+        drafts.opened("C1", f"{number}.0", "x", in_chunks=False)
     assert (drafts.text("C1", "0.0"), drafts.text("C1", "500.0")) == (None, "x")
 
 
@@ -88,5 +88,5 @@ def test_the_manifest_asks_for_the_agent_view_socket_mode_and_no_more_than_is_us
     assert len(features["agent_view"]["agent_description"]) == 300
     assert settings["socket_mode_enabled"] is True
     assert settings["event_subscriptions"] == {"bot_events": list(BOT_EVENTS)}
-    assert app["oauth_config"] == {"scopes": {"bot": list(REQUIRED_SCOPES)}}
-    assert set(REQUIRED_SCOPES) <= SCOPES
+    assert app["oauth_config"] == {"scopes": {"bot": [*REQUIRED_SCOPES, FACES_SCOPE]}}
+    assert {*REQUIRED_SCOPES, FACES_SCOPE} <= SCOPES

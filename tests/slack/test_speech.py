@@ -12,7 +12,7 @@ from daemon.perception import Place
 from daemon.ports import DraftLog
 from tests.fakes import FakeClock
 from tests.slack.conftest import Open
-from tests.slack.parts import Events, Hands, perception
+from tests.slack.parts import Events, Hands, perception, spoken
 from tests.slack.test_delivery import Log
 
 
@@ -56,8 +56,8 @@ async def test_a_stream_opens_at_eighty_characters_and_grows_at_five_hundred(tal
     await talk.pass_time(0.8)
     await talk.speech.settle()
     (start,) = await hands.calls("chat.startStream")
-    assert start["args"]["markdown_text"] == "a" * 80
-    appended = [call["args"]["markdown_text"] for call in await hands.calls("chat.appendStream")]
+    assert spoken(start) == "a" * 80
+    appended = [spoken(call) for call in await hands.calls("chat.appendStream")]
     assert appended == ["b" * 100 + "c" * 400, "d"]
     assert talk.drafts.text("D0ADA", talk.log.steps[1]) == "a" * 80 + "b" * 100 + "c" * 400 + "d"
 

@@ -1,6 +1,7 @@
 """What was said while nobody listened, read from history and handed to the same intake as live events (P5)."""
 
 from collections.abc import Mapping
+from itertools import zip_longest
 from typing import Any, Final
 
 from daemon.channels.slack.client import SlackClient
@@ -64,6 +65,11 @@ class CatchUp:
         except StoreError as error:
             self._emit("slack.confirm_failed", reason=error.message)
 
+    @property
+    def _us(self) -> frozenset[str]:
+        """Our ids: what is posted under another soul's face may be counted as the bot's instead of the user's."""
+        return frozenset((self._reader.identity.user, self._reader.identity.bot))
+
     async def _mark(self, seconds: float) -> None:
         await self._intake.confirm_heard(self._reader.soul, self._reader.identity.team, as_ts(seconds))
 
@@ -81,12 +87,9 @@ class CatchUp:
                 seen.add((channel[0], str(message["ts"])))
                 if self._others_replied(message, since):
                     begun[channel[0], str(message["ts"])] = moment(message.get("latest_reply"))
-        threads = await self._intake.open_threads(
-            self._reader.soul, self._reader.identity.team, int(since * 1000), most
-        )
-        older = [(one.channel, one.thread) for one in threads if one.channel in self._reader.rooms and one.thread]
+        older = [place for place in await self._open_threads(since, most) if place not in seen]
         newest_first = sorted(begun, key=begun.__getitem__, reverse=True)  # what is cut off is what rested longest
-        for place in self._bounded([*newest_first, *(place for place in older if place not in seen)], most):
+        for place in self._bounded([*newest_first, *older], most):
             await self._read(*place, since, fresh=mark is None)
         if self._complete:
             await self._mark(began - _OVERLAP)
@@ -99,10 +102,24 @@ class CatchUp:
             self._emit("slack.beyond_reach", where=channel, thread=thread, reason="too many conversations")
         return places[:most]
 
+    async def _open_threads(self, since: float, most: int) -> list[tuple[str, str]]:
+        """Threads that any of the souls takes part in, in rooms that we are in, each soul's newest first."""
+        reader = self._reader
+        team, since_ms = reader.identity.team, int(since * 1000)
+        found = [await self._intake.open_threads(soul, team, since_ms, most) for soul in reader.souls]
+        threads = (one for row in zip_longest(*found) for one in row if one is not None)
+        ours = (one for one in threads if one.thread and one.channel in reader.rooms)
+        return list(dict.fromkeys((one.channel, one.thread) for one in ours))
+
+    async def _known(self, most: int) -> list[str]:
+        """Rooms in which any of the souls was spoken to, each soul's latest first."""
+        team = self._reader.identity.team
+        found = [await self._intake.known_channels(soul, team, most) for soul in self._reader.souls]
+        return [channel for row in zip_longest(*found) for channel in row if channel is not None]
+
     async def _timelines(self) -> list[str]:
         """Rooms that the soul is in: DMs first, since everything there is meant for it, then where it was spoken to."""
-        reader, most = self._reader, self._settings.backfill_conversations
-        known = await self._intake.known_channels(reader.soul, reader.identity.team, most)
+        reader, known = self._reader, await self._known(self._settings.backfill_conversations)
         listed = {str(room.get("id")): place_of(room) for room in await self._rooms()}
         reader.rooms.update(listed)
         direct = [channel for channel, place in listed.items() if place is Place.DM]
@@ -113,7 +130,7 @@ class CatchUp:
         if moment(root.get("latest_reply")) < since or not since:
             return False
         repliers = root.get("reply_users")
-        return repliers != [self._reader.identity.user]
+        return not isinstance(repliers, list) or not {*repliers} <= self._us
 
     async def _rooms(self) -> list[dict[str, Any]]:
         while True:
@@ -155,7 +172,7 @@ class CatchUp:
     def _answered(self, message: Mapping[str, Any]) -> bool:
         """Whether we already replied under a message, in a life that this store does not remember."""
         repliers = message.get("reply_users")
-        return isinstance(repliers, list) and self._reader.identity.user in repliers
+        return isinstance(repliers, list) and bool(self._us.intersection(repliers))
 
     async def _hand_over(self, channel: str, message: Mapping[str, Any], since: float) -> int:
         """Offer one message, and its edit if it had one; 1 when it was new."""

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Any, Final
 
 from daemon.channels.slack.catch_up import CatchUp
@@ -11,6 +12,7 @@ from daemon.channels.slack.client import SlackClient
 from daemon.channels.slack.connection import PING_INTERVAL, Connection, Link
 from daemon.channels.slack.delivery import Delivery
 from daemon.channels.slack.drafts import Drafts
+from daemon.channels.slack.faces import Face, Faces
 from daemon.channels.slack.gate import SlackGate
 from daemon.channels.slack.identity import Identity
 from daemon.channels.slack.listener import Listener, bolt_app
@@ -25,28 +27,44 @@ from daemon.channels.slack.status import StatusLine
 from daemon.channels.slack.supervisor import Supervisor
 from daemon.concurrency import alongside
 from daemon.config import Settings
-from daemon.perception import Perception, Place
-from daemon.ports import Admission, Clock, DraftLog, Emit, Found, Intake, Overheard, Post, Speech
+from daemon.perception import Modality, Perception, Place
+from daemon.ports import Admission, Clock, DraftLog, Emit, Found, Intake, Overheard, Post, Speech, Task
 
 _STORING: Final = 3.0  # seconds that arrivals under way get at the end
+_PEOPLE: Final = ("U", "W")  # what the ids of people begin with; a bot without a user has only a B
 
 
 class SlackChannel:
-    """Implements `Channel` for one workspace and one soul."""
+    """Implements `Channel` for one workspace.
+
+    `soul_of` names the soul of a channel's id where it isn't the main one (`settings.name`), which also has all DMs;
+    `settings.souls` are the others. `faces` gives a soul's own name and icon, None for the app's.
+    """
 
     name = "slack"
 
-    def __init__(self, settings: Settings, clock: Clock, emit: Emit, *, ping_interval: float = PING_INTERVAL) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Clock,
+        emit: Emit,
+        *,
+        ping_interval: float = PING_INTERVAL,
+        soul_of: Callable[[str], str] | None = None,
+        faces: Callable[[str], Face | None] | None = None,
+    ) -> None:
         self._ping_interval = ping_interval
         self._settings = settings
         self._clock = clock
         self._emit = emit
+        self._soul_of = soul_of
+        self._faces = Faces(faces, emit)
         self._client = SlackClient(settings, clock, emit)
         self._reader: Reader | None = None
         self._supervisor: Supervisor | None = None
         self._drafts = Drafts(clock)
         self._gate = SlackGate(Directory(self._client, clock), settings, clock, self._identity)
-        self._delivery = Delivery(self._client, self._drafts, self._is_own, emit)
+        self._delivery = Delivery(self._client, self._drafts, self._faces, self._is_own, emit)
         self._status = StatusLine(self._client, clock, emit)
         self._overhearing = Overhearing(self._client, self._gate, emit)
 
@@ -89,18 +107,23 @@ class SlackChannel:
         return await self._gate.admit(perception)
 
     def thinking(self, perception: Perception) -> AbstractAsyncContextManager[None]:
-        """See `Channel.thinking`."""
-        return self._status.shown(perception.conversation.channel, self.reply_to(perception))
+        """See `Channel.thinking`; outside threads there is no place to show it."""
+        thread = self.reply_to(perception)
+        return self._status.shown(perception.conversation.channel, thread) if thread else contextlib.nullcontext()
 
     def speak(self, perception: Perception, drafts: DraftLog) -> Speech:
-        """See `Channel.speak`."""
-        conversation = perception.conversation
+        """See `Channel.speak`; outside threads, and for whom Slack streams to nobody, it shows nothing."""
+        conversation, thread = perception.conversation, self.reply_to(perception)
         named = perception.place is not Place.DM
+        if not thread or (named and not perception.source.startswith(_PEOPLE)):
+            return _Unseen()
         where = Where(
             conversation.channel,
-            self.reply_to(perception),
+            thread,
             recipient_team=conversation.workspace if named else "",
             recipient=perception.source if named else "",
+            face=self._faces.of(conversation.soul),
+            status=partial(self._status.say, conversation.channel, thread),
         )
         return SlackSpeech(self._client, where, drafts, self._drafts, self._clock, self._emit)
 
@@ -109,8 +132,9 @@ class SlackChannel:
         return split(inert(reply))
 
     def reply_to(self, perception: Perception) -> str:
-        """See `Channel.reply_to`; never empty, since every message of a DM can root a thread (Slack: agent view)."""
-        return perception.conversation.thread or perception.ts
+        """See `Channel.reply_to`; every message can root a thread, in DMs too (Slack: agent view), but nothing else."""
+        root = perception.ts if perception.modality is Modality.WORDS else ""
+        return perception.conversation.thread or root
 
     async def deliver(self, post: Post) -> str:
         """See `Channel.deliver`."""
@@ -128,7 +152,15 @@ class SlackChannel:
         if self._reader is None:
             settings = self._settings
             identity = await establish(self._client, settings, self._clock, self._emit)
-            self._reader = reader_for(settings.name, identity, settings.allow_bots, settings.members)
+            self._faces.meet(identity)
+            self._reader = reader_for(
+                settings.name,
+                identity,
+                settings.allow_bots,
+                settings.members,
+                soul_of=self._soul_of,
+                others=settings.souls,
+            )
         return self._reader
 
     def _identity(self) -> Identity | None:
@@ -136,3 +168,16 @@ class SlackChannel:
 
     def _is_own(self) -> Callable[[dict[str, Any]], bool] | None:
         return self._reader.is_own if self._reader else None
+
+
+class _Unseen:
+    """A `Speech` where Slack has no place to show one: what is said comes whole, with the delivery."""
+
+    async def say(self, text: str) -> None:
+        """Show nothing."""
+
+    async def show(self, task: Task) -> None:
+        """Show nothing."""
+
+    async def settle(self) -> None:
+        """Wait for nothing."""

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from daemon.channels.slack.blocks import feedback, key_of, metadata, plain, rich
+from daemon.channels.slack.blocks import buttons, key_of, metadata, plain, rich
 from daemon.channels.slack.client import Json, SlackClient
 from daemon.channels.slack.drafts import Drafts
+from daemon.channels.slack.faces import Faces
 from daemon.channels.slack.history import messages, moment
 from daemon.channels.slack.markup import inert
 from daemon.errors import ChannelRefused, DeliveryUncertain, NotDelivered
@@ -26,16 +27,20 @@ class Delivery:
         self,
         client: SlackClient,
         drafts: Drafts,
+        faces: Faces,
         own: Callable[[], Callable[[dict[str, Any]], bool] | None],
         emit: Emit,
     ) -> None:
         self._client = client
         self._drafts = drafts
+        self._faces = faces
         self._own = own
         self._emit = emit
 
     async def deliver(self, post: Post) -> str:
         """See `Channel.deliver`; returns the message's ts."""
+        if post.revises is not None:
+            return await self._revise(post, post.revises)
         if post.draft is None:
             return await self._post(post)
         try:
@@ -47,7 +52,12 @@ class Delivery:
             return await self._post(post)
 
     async def find(self, post: Post) -> Found | None:
-        """See `Channel.find`; a draft is a message of ours without a key: the known or, if `drafting`, the newest."""
+        """See `Channel.find`; a draft is a message of ours without a key: the known or, if `drafting`, the newest.
+
+        A revision is never found: it may be made again whenever there is doubt.
+        """
+        if post.revises is not None:
+            return None
         is_own = self._own()
         if is_own is None:
             raise DeliveryUncertain("who we are in Slack is not known yet")
@@ -100,7 +110,21 @@ class Delivery:
             "unfurl_links": False,
             "unfurl_media": False,
         }
-        return await self._with_fallback("chat.postMessage", post, common)
+        soul = post.conversation.soul
+        return await self._faces.under(
+            soul, lambda face: self._with_fallback("chat.postMessage", post, common | dict(face))
+        )
+
+    async def _revise(self, post: Post, ts: str) -> str:
+        """Write over an earlier post of ours; one that is gone or can't be changed any more is left alone."""
+        channel = post.conversation.channel
+        try:
+            return await self._with_fallback("chat.update", post, {"channel": channel, "ts": ts})
+        except ChannelRefused as error:
+            if error.code not in _DRAFT_GONE:
+                raise
+            self._emit("slack.revision_gone", channel=channel, ts=ts, reason=error.code)
+            return ts
 
     async def _finish(self, post: Post, ts: str) -> str:
         """Add what the draft lacks; where that isn't known or no longer possible, write the whole text over it."""
@@ -113,17 +137,17 @@ class Delivery:
                 "chat.stopStream",
                 channel=channel,
                 ts=ts,
-                markdown_text=body[len(shown) :] or None,
-                blocks=feedback(post) or None,
+                blocks=buttons(post) or None,
                 metadata=metadata(post),
+                **self._drafts.ending(channel, ts, body[len(shown) :]),
             )
         except ChannelRefused as error:
-            self._drafts.forget(channel, ts)
             if error.code in _DRAFT_GONE:
+                self._drafts.forget(channel, ts)
                 raise
             return await self._rewrite(post, ts)
         except DeliveryUncertain:
-            self._drafts.forget(channel, ts)
+            self._drafts.shows(channel, ts, None)
             raise
         self._drafts.forget(channel, ts)
         return ts
@@ -131,15 +155,23 @@ class Delivery:
     async def _rewrite(self, post: Post, ts: str) -> str:
         """End a stream that may still be open, then replace its text; doing it twice changes nothing."""
         channel = post.conversation.channel
-        try:
-            await self._client.call("chat.stopStream", channel=channel, ts=ts)
-        except (ChannelRefused, DeliveryUncertain) as error:
-            if isinstance(error, ChannelRefused) and error.code in _DRAFT_GONE:
-                raise
+        ending = self._drafts.ending(channel, ts, "")
         self._drafts.forget(channel, ts)
+        if not await self._stopped(channel, ts, ending) and any(ending.values()):
+            await self._stopped(channel, ts, {})
         return await self._with_fallback(
             "chat.update", post, {"channel": channel, "ts": ts, "metadata": metadata(post)}
         )
+
+    async def _stopped(self, channel: str, ts: str, ending: Json) -> bool:
+        """Whether Slack ended a stream. Raises ChannelRefused when the message is gone."""
+        try:
+            await self._client.call("chat.stopStream", channel=channel, ts=ts, **ending)
+        except (ChannelRefused, DeliveryUncertain) as error:
+            if isinstance(error, ChannelRefused) and error.code in _DRAFT_GONE:
+                raise
+            return False
+        return True
 
     async def _with_fallback(self, method: str, post: Post, common: Json) -> str:
         try:

@@ -19,7 +19,7 @@ from slack_bolt.response import BoltResponse
 from daemon.channels.slack.client import SlackClient
 from daemon.channels.slack.reading import Reader
 from daemon.errors import StoreError
-from daemon.ports import Acceptance, Emit, Feedback, Intake, Revision, Utterance, Withdrawal
+from daemon.ports import Acceptance, Arrival, Emit, Intake
 
 _ADDRESS_QUERY: Final = re.compile(r"\?\S+")
 _NOTE_LENGTH: Final = 300
@@ -65,7 +65,7 @@ class Listener:
         """Wait until nothing is on its way to the intake."""
         await self._idle.wait()
 
-    def _read(self, body: Mapping[str, Any]) -> Utterance | Revision | Withdrawal | Feedback | None:
+    def _read(self, body: Mapping[str, Any]) -> Arrival | None:
         if body.get("type") == "block_actions":
             return self._reader.action(body)
         return self._reader.event(body)

@@ -16,6 +16,8 @@ REQUIRED_SCOPES: Final[tuple[str, ...]] = (
     "mpim:read",
     "users:read",  # know members from guests and strangers
 )
+FACES_SCOPE: Final = "chat:write.customize"
+"""Lets further souls speak under their own names and icons; without it all speak under the app's."""
 BOT_EVENTS: Final[tuple[str, ...]] = (
     "app_mention",
     "message.channels",
@@ -46,7 +48,7 @@ def manifest(name: str = "Soul", description: str = "A teammate with a soul.") -
             },
             "bot_user": {"display_name": name[:80], "always_online": True},
         },
-        "oauth_config": {"scopes": {"bot": list(REQUIRED_SCOPES)}},
+        "oauth_config": {"scopes": {"bot": [*REQUIRED_SCOPES, FACES_SCOPE]}},
         "settings": {
             "event_subscriptions": {"bot_events": list(BOT_EVENTS)},
             "interactivity": {"is_enabled": True},

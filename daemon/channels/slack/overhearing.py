@@ -1,5 +1,6 @@
 """What was said in a thread before the soul was asked in, through the same gate as what is said to it (P42)."""
 
+import math
 from collections import deque
 from collections.abc import Mapping
 from typing import Any, Final
@@ -10,7 +11,7 @@ from daemon.channels.slack.history import messages, moment
 from daemon.channels.slack.reading import Reader
 from daemon.channels.slack.wording import readable
 from daemon.errors import ChannelError
-from daemon.perception import Perception
+from daemon.perception import Modality, Perception
 from daemon.ports import Emit, Overheard
 
 _PAGES: Final = 5
@@ -26,15 +27,18 @@ class Overhearing:
         self._emit = emit
 
     async def before(self, perception: Perception, reader: Reader, limit: int) -> tuple[Overheard, ...]:
-        """The thread's first message and the newest before the perception, oldest first; empty if it can't be read."""
+        """The thread's first message and the newest before the perception, oldest first; empty if it can't be read.
+
+        What isn't a message of the thread itself comes after all that stands there.
+        """
         conversation = perception.conversation
+        until = perception.ts if perception.modality is Modality.WORDS else None
         if not conversation.thread or conversation.thread == perception.ts or limit <= 0:
             return ()
         try:
-            said, _ = await messages(
-                self._client, conversation.channel, conversation.thread, most=_PAGES, latest=perception.ts
-            )
-            earlier = [message for message in said if 0 < moment(message.get("ts")) < moment(perception.ts)]
+            said, _ = await messages(self._client, conversation.channel, conversation.thread, most=_PAGES, latest=until)
+            end = moment(until) if until else math.inf
+            earlier = [message for message in said if 0 < moment(message.get("ts")) < end]
             heard = [line for message in earlier if (line := await self._line(perception, reader, message))]
         except ChannelError as error:
             self._emit("slack.not_overheard", channel=conversation.channel, reason=error.message)

@@ -2,16 +2,18 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from daemon.channels.slack.identity import Identity
 from daemon.channels.slack.wording import clean, for_others, people_in, readable
 from daemon.perception import Audience, AudienceKind, ConversationKey, Place
-from daemon.ports import Feedback, Revision, Source, Utterance, Withdrawal
+from daemon.ports import Decision, Feedback, Revision, Source, Utterance, Withdrawal
 
 FEEDBACK_ACTION: Final = "soul_feedback"
+APPROVAL_ACTIONS: Final[Mapping[str, str]] = {"approve": "soul_approval_yes", "refuse": "soul_approval_no"}
+"""The two answers to a question for permission, and the ids of their buttons: Slack wants them distinct."""
 BARE_MENTION: Final = "[mentioned you without further words]"
 
 _SAID: Final = frozenset({"", "file_share", "thread_broadcast"})
@@ -26,11 +28,14 @@ _PLACES: Final[Mapping[str, Place]] = {
 _KEPT: Final = ("type", "subtype", "user", "bot_id", "channel", "channel_type", "ts", "thread_ts", "team", "user_team")
 _KEPT_LENGTH: Final = 64
 _FILES: Final = 10
+_OUR_ACTIONS: Final = frozenset({FEEDBACK_ACTION, *APPROVAL_ACTIONS.values()})
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
     """What reading must know besides the event: for whom it reads, who we are, and who may press and speak.
+
+    `soul` hears DMs, and every channel that `soul_of` doesn't give to one of the `others`.
 
     `rooms` tells the kind of channels whose events don't (an app_mention names none); a channel of unknown kind counts
     as private, the narrower circle. `bots` are ids of bots that may be heard; `members` limits whose feedback counts,
@@ -42,6 +47,18 @@ class Reader:
     bots: frozenset[str] = frozenset()
     members: frozenset[str] = frozenset()
     rooms: dict[str, Place] = field(default_factory=dict)
+    soul_of: Callable[[str], str] | None = None
+    others: tuple[str, ...] = ()
+
+    @property
+    def souls(self) -> tuple[str, ...]:
+        """Every soul that is read for, the main one first."""
+        return tuple(dict.fromkeys((self.soul, *self.others)))
+
+    def soul_in(self, channel: str) -> str:
+        """Whose a channel is; DMs are the main soul's."""
+        direct = self.rooms.get(channel) is Place.DM or channel.startswith("D")
+        return self.soul if direct or self.soul_of is None else self.soul_of(channel)
 
     def event(self, payload: object, source: Source = Source.LIVE) -> Utterance | Revision | Withdrawal | None:
         """Read an Events API payload: something said, edited or deleted, or None for all that isn't for us."""
@@ -60,22 +77,28 @@ class Reader:
                 )
         return self._utterance(body, event, source)
 
-    def action(self, payload: object) -> Feedback | None:
-        """Read a block_actions payload: a press of a feedback button by somebody of our workspace, else None."""
+    def action(self, payload: object) -> Feedback | Decision | None:
+        """Read a block_actions payload: a press of one of our buttons by somebody of our workspace, else None."""
         body = _mapping(payload)
-        user, container = _mapping(body.get("user")), _mapping(body.get("container"))
         pressed = [_mapping(action) for action in _list(body.get("actions"))]
-        action = next((action for action in pressed if _text(action, "action_id") == FEEDBACK_ACTION), {})
+        action = next((action for action in pressed if _text(action, "action_id") in _OUR_ACTIONS), {})
+        user, container = _mapping(body.get("user")), _mapping(body.get("container"))
         actor, value = _text(user, "id"), _text(action, "value")
         channel = _text(_mapping(body.get("channel")), "id") or _text(container, "channel_id")
         ts = _text(container, "message_ts") or _text(_mapping(body.get("message")), "ts")
         home = _text(user, "team_id") or _text(_mapping(body.get("team")), "id")
-        if value not in {"good", "bad"} or not (_ID.fullmatch(actor) and _ID.fullmatch(channel) and _TS.fullmatch(ts)):
+        if not (_ID.fullmatch(actor) and _ID.fullmatch(channel) and _TS.fullmatch(ts)):
             return None
         if home not in {"", self.identity.team} or (self.members and actor not in self.members):
             return None
-        event_id = ":".join(("action", channel, ts, actor, _text(action, "action_ts")[:_KEPT_LENGTH] or value))
-        return Feedback(event_id, self.soul, self.identity.team, channel, ts, actor, value)
+        event_id = ":".join(("action", channel, ts, actor, clean(_text(action, "action_ts"))[:_KEPT_LENGTH] or value))
+        where = (event_id, self.soul_in(channel), self.identity.team, channel, ts, actor)
+        if _text(action, "action_id") == FEEDBACK_ACTION:
+            return Feedback(*where, value) if value in {"good", "bad"} else None
+        act, _, approval = value.partition(":")
+        if APPROVAL_ACTIONS.get(act) != _text(action, "action_id") or not _ID.fullmatch(approval):
+            return None
+        return Decision(*where, approval, approves=act == "approve")
 
     def is_own(self, message: Mapping[str, object]) -> bool:
         """Whether a message of Slack's is our own."""
@@ -104,7 +127,7 @@ class Reader:
         thread_of = root if place is Place.DM else root or ts
         return Utterance(
             event_id=_event_id(body, event),
-            conversation=ConversationKey(self.soul, self.identity.team, channel, thread_of),
+            conversation=ConversationKey(self.soul_in(channel), self.identity.team, channel, thread_of),
             ts=ts,
             actor=actor,
             text=self._words(event),
@@ -129,7 +152,8 @@ class Reader:
             return None  # Slack also reports link previews and reply counts this way
         channel = _text(event, "channel")
         asks = self._asks_by_edit(body, event, now, before)
-        return Revision(_event_id(body, event), self.soul, self.identity.team, channel, ts, self._words(now), asks)
+        soul = self.soul_in(channel)
+        return Revision(_event_id(body, event), soul, self.identity.team, channel, ts, self._words(now), asks)
 
     def _asks_by_edit(
         self,
@@ -150,7 +174,8 @@ class Reader:
     ) -> Withdrawal | None:
         if not _TS.fullmatch(ts) or self.is_own(before):
             return None
-        return Withdrawal(_event_id(body, event), self.soul, self.identity.team, _text(event, "channel"), ts)
+        channel = _text(event, "channel")
+        return Withdrawal(_event_id(body, event), self.soul_in(channel), self.identity.team, channel, ts)
 
     def _place(self, event: Mapping[str, object]) -> Place:
         channel = _text(event, "channel")
@@ -175,9 +200,17 @@ class Reader:
         return "\n".join(line for line in lines if line) or BARE_MENTION
 
 
-def reader_for(soul: str, identity: Identity, bots: tuple[str, ...], members: tuple[str, ...]) -> Reader:
+def reader_for(
+    soul: str,
+    identity: Identity,
+    bots: tuple[str, ...],
+    members: tuple[str, ...],
+    *,
+    soul_of: Callable[[str], str] | None = None,
+    others: tuple[str, ...] = (),
+) -> Reader:
     """A Reader with an empty map of rooms."""
-    return Reader(soul, identity, frozenset(bots), frozenset(members))
+    return Reader(soul, identity, frozenset(bots), frozenset(members), soul_of=soul_of, others=others)
 
 
 def place_of(room: Mapping[str, object]) -> Place:
