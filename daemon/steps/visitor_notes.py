@@ -132,9 +132,10 @@ def revised(current: Sequence[str], change: NotesChange, *, most_lost: float = 0
 
 def _line(text: str) -> str:
     """A text on one line without unseen characters and bullets, cut visibly at its cap."""
-    spaced = " ".join(unicodedata.normalize("NFC", text[: 8 * LINE_CAP]).split())
-    seen = "".join(char for char in spaced if not unicodedata.category(char).startswith("C")).strip(_BULLETS)
-    return seen if len(seen) <= LINE_CAP else f"{seen[: LINE_CAP - 1].rstrip()}…"
+    spaced = (" " if char.isspace() else char for char in unicodedata.normalize("NFC", text[: 8 * LINE_CAP]))
+    seen = "".join(char for char in spaced if not unicodedata.category(char).startswith("C"))
+    line = " ".join(seen.split()).strip(_BULLETS)
+    return line if len(line) <= LINE_CAP else f"{line[: LINE_CAP - 1].rstrip()}…"
 
 
 def _is_secret(text: str) -> bool:

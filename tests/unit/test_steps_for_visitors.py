@@ -27,11 +27,11 @@ NOTES = ("Works on billing.", "Likes tea.", "Lives in Ugarit.", "Uses Python.", 
 MEMORY = WorkingMemory("Kothar").with_memory(Memory(Role.USER, "I use Go now.", name="Ada"))
 
 words = st.text(st.sampled_from("abc é日\n\u202e\x00-•<>&{}\"'"), max_size=12)
-notes = st.lists(words, max_size=50)
+notes = st.lists(words, max_size=10) | st.lists(words, min_size=38, max_size=42)
 numbers = st.integers(-3, 60)
 changes = st.builds(
     NotesChange,
-    add=st.lists(words, max_size=50).map(tuple),
+    add=st.lists(words, max_size=8).map(tuple),
     correct=st.lists(st.tuples(numbers, words), max_size=12).map(tuple),
     retire=st.lists(numbers, max_size=12).map(tuple),
 )
