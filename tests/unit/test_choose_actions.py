@@ -1,0 +1,143 @@
+"""Choosing actions: a strict form is asked for, many are understood, and only known names mean something."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from daemon.errors import MalformedReply
+from daemon.llm.strict_schema import can_be_strict, strict
+from daemon.ports import ModelRole
+from daemon.steps.choose_actions import DONE, INPUT_CAP, MOST, NAME_CAP, REASONING_CAP, Choice, Use, choose_actions
+from daemon.working_memory import Role
+
+STEP = choose_actions(["Think", "Research"])
+
+
+def test_the_step_thinks_in_silence_at_the_seeds_creativity() -> None:
+    assert (STEP.name, STEP.role, STEP.creativity, STEP.visible) == (
+        "choose_actions",
+        ModelRole.THINKING,
+        0.4,
+        None,
+    )
+    command = STEP.command
+    assert isinstance(command, str)
+    assert "Think, Research" in command
+    assert DONE in command
+
+
+def test_the_schema_is_strict_and_names_every_action() -> None:
+    schema = STEP.json_schema
+    assert schema is not None
+    assert can_be_strict(schema)
+    validator = Draft202012Validator(strict(schema))
+    good = {"actions": [{"name": "Think", "input": ""}, {"name": DONE, "input": ""}], "reasoning": "so"}
+    assert validator.is_valid(good)
+    assert not validator.is_valid({**good, "actions": [{"name": "Fly", "input": ""}]})
+    assert not validator.is_valid({**good, "more": 1})
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"actions": [{"name": "Think", "input": ""}], "reasoning": "so"}',
+        '{"actions": ["Think"], "reasoning": "so"}',
+        '{"actions": "Think", "reasoning": "so"}',
+        '{"actions": {"name": "Think"}, "reasoning": " so "}',
+        '{"actions": [" tHINK "], "reasoning": "so", "mood": "fine"}',
+        '{"actions": [{"name": "THINK", "input": null, "why": 1}], "reasoning": "so"}',
+        '```json\n{"actions": ["Think"], "reasoning": "so"}\n```',
+        'I would say {"actions": ["Think"], "reasoning": "so"}, if you ask me.',
+    ],
+)
+def test_one_choice_is_understood_in_many_forms(reply: str) -> None:
+    assert STEP.read(reply) == Choice((Use("Think"),), reasoning="so")
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [("limits", "limits"), ({"query": "é"}, '{"query": "é"}'), (3, "3"), (["a"], '["a"]'), (" x ", "x")],
+)
+def test_input_that_is_no_text_is_taken_as_its_json(given: object, read: str) -> None:
+    reply = json.dumps({"actions": [{"name": "Research", "input": given}], "reasoning": ""})
+    assert STEP.read(reply).uses == (Use("Research", read),)
+
+
+@pytest.mark.parametrize("reasoning", [None, 3, ["a"], {"b": 1}])
+def test_reasoning_in_another_form_is_none(reasoning: object) -> None:
+    assert STEP.read(json.dumps({"actions": ["Think"], "reasoning": reasoning})).reasoning == ""
+
+
+def test_an_exact_name_and_one_in_other_case_are_the_same_action_and_an_unknown_one_is_kept() -> None:
+    read = STEP.read('{"actions": ["research", "Fly"]}')
+    assert read.uses == (Use("Research"), Use("Fly"))
+
+
+@pytest.mark.parametrize("done", ["DONE", "done", " Done "])
+def test_done_beside_actions_leaves_the_actions(done: str) -> None:
+    assert STEP.read(json.dumps({"actions": [done, "Think"]})) == Choice((Use("Think"),), done=True)
+
+
+def test_an_empty_choice_is_a_choice() -> None:
+    assert STEP.read('{"actions": []}') == Choice(())
+
+
+def test_what_a_model_writes_is_cut_to_its_caps() -> None:
+    many = [{"name": "x" * 500, "input": "y" * 9_000}] * 9
+    read = STEP.read(json.dumps({"actions": many, "reasoning": "z " * 5_000}))
+    assert (len(read.uses), read.left_out) == (MOST, 9 - MOST)
+    assert {(len(use.name), len(use.input)) for use in read.uses} == {(NAME_CAP, INPUT_CAP)}
+    assert len(read.reasoning) <= REASONING_CAP
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *("", "Think", "[]", '["Think"]', "{}", '{"actions": null}', '{"actions": [7]}', '{"actions": [["Think"]]}'),
+        *(
+            '{"actions": [{"input": "x"}]}',
+            '{"actions": ["Think"',
+            '{"actions": ["\\ud800"]}',
+            '{"actions": ["\ud800"]}',
+        ),
+        '{"actions": ' + "[" * 60_000 + "]" * 60_000 + "}",
+    ],
+)
+def test_anything_else_is_malformed_and_says_how_to_do_it(reply: str) -> None:
+    with pytest.raises(MalformedReply) as caught:
+        STEP.read(reply)
+    assert "JSON" in caught.value.hint
+
+
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=9), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(JUNK | st.fixed_dictionaries({"actions": JUNK, "reasoning": JUNK}))
+def test_whatever_json_comes_is_a_choice_within_the_caps_or_malformed(junk: object) -> None:
+    try:
+        choice = STEP.read(json.dumps(junk))
+    except MalformedReply:
+        return
+    assert len(choice.uses) <= MOST
+    assert all(len(use.name) <= NAME_CAP and len(use.input) <= INPUT_CAP for use in choice.uses)
+
+
+def test_a_choice_is_remembered_as_a_private_thought() -> None:
+    (kept,) = STEP.remember(Choice((Use("Think"), Use("Research", "limits")), done=True, reasoning="both help"))
+    assert kept.content == "Think, Research (limits), DONE: both help"
+    assert (kept.role, dict(kept.metadata)) == (Role.ASSISTANT, {"kind": "thought", "verb": "chose"})
+    (nothing,) = STEP.remember(Choice(()))
+    assert nothing.content == "nothing"
+
+
+@pytest.mark.parametrize("names", [[], ["Think", "think "], ["Think", "done"], ["Think", " "]])
+def test_actions_that_cannot_be_told_apart_are_refused(names: list[str]) -> None:
+    with pytest.raises(ValueError, match="all different"):
+        choose_actions(names)

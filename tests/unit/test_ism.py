@@ -1,0 +1,476 @@
+"""The Implicit Semantic Machine: every way to go on and to end, what a model is shown, and who may cut in."""
+
+import asyncio
+import json
+from dataclasses import replace
+
+import pytest
+
+from daemon.attention import Interrupted
+from daemon.errors import LostLease, ModelUnavailable, ToolFailed
+from daemon.ism import CIRCLES, LOST, REACHED, run_ism
+from daemon.ism.limits import Limits, Spent
+from daemon.ism.machine import Action, ActionUse, End, Machine, Progress, Recurse
+from daemon.ism.regions import ACTIONS, GOAL, LOG, LOG_TOKENS, OBSERVATION_CAP, PLAYBOOK, REGIONS, RESULTS
+from daemon.mental_process import Stay, Transition
+from daemon.steps.choose_actions import choose_actions
+from daemon.working_memory import Memory, Role, WorkingMemory, estimate_tokens
+from tests.unit.ism_parts import MEMORY, PLENTY, Bench, Stream, actions, bench, chosen, respond, said, shown, think
+
+# -- how it ends -------------------------------------------------------------------------------------------------------
+
+
+async def test_an_action_that_returns_memory_ends_the_work_as_answered() -> None:
+    one, llm = bench(chosen("Think"), chosen("Respond", "Think"))
+    result = await one.run()
+    assert (result.end, said(result), result.why) == (End.ANSWERED, "There are none.", "")
+    assert isinstance(result.outcome, Stay)
+    assert result.outcome.memory == result.memory
+    assert len(llm.prompts) == 2
+    assert [(event.kind, event.action) for event in one.events if event.place] == [
+        (Progress.STARTED, "Think"),
+        (Progress.FINISHED, "Think"),
+        (Progress.STARTED, "Respond"),
+        (Progress.FINISHED, "Respond"),
+    ]
+
+
+async def test_an_action_that_returns_a_transition_moves_on() -> None:
+    one, _ = bench(chosen("Escalate"))
+    result = await one.run()
+    assert result.end is End.MOVED
+    assert isinstance(result.outcome, Transition)
+    assert (result.outcome.to, result.outcome.execute_now) == ("expert", True)
+    assert result.outcome.memory == result.memory == MEMORY
+
+
+async def test_done_with_nothing_said_is_concluded() -> None:
+    one, _ = bench(chosen("DONE"))
+    result = await one.run()
+    assert (result.end, result.why, one.concluded) == (End.DONE, REACHED, [REACHED])
+    assert REACHED in said(result)
+
+
+async def test_done_beside_actions_runs_them_first() -> None:
+    one, llm = bench(chosen("DONE", ("Think", "a"), ("Think", "b")))
+    result = await one.run()
+    assert result.end is End.DONE
+    assert [event.kind for event in one.events].count(Progress.FINISHED) == 2
+    assert [kept.content for kept in one.shown_to_conclude[0].region(RESULTS[0])] == ["thought of b"]
+    assert len(llm.prompts) == 1
+
+
+async def test_done_beside_an_answer_is_answered() -> None:
+    one, _ = bench(chosen("Respond", "DONE"))
+    assert (await one.run()).end is End.ANSWERED
+    assert not one.concluded
+
+
+async def test_done_beside_an_unknown_action_is_concluded() -> None:
+    one, llm = bench(chosen("Fly", "DONE"))
+    assert (await one.run()).end is End.DONE
+    assert len(llm.prompts) == 1
+
+
+async def test_a_choice_that_stays_malformed_after_one_repair_is_concluded() -> None:
+    one, llm = bench("Let me think.", "I don't do JSON.")
+    result = await one.run()
+    assert (result.end, result.why, len(llm.prompts)) == (End.CONCLUDED, LOST, 2)
+    assert [call.repair for call in one.calls] == [False, True]
+
+
+async def test_a_malformed_choice_is_mended_once_and_the_work_goes_on() -> None:
+    one, llm = bench("Respond", '```json\n{"actions": ["Respond"]}\n```')
+    assert (await one.run()).end is End.ANSWERED
+    assert len(llm.prompts) == 2
+
+
+async def test_a_model_that_cannot_be_reached_is_concluded() -> None:
+    one, _ = bench(chosen("Think"), ModelUnavailable("no answer"))
+    result = await one.run()
+    assert (result.end, result.why, result.spent.loops) == (End.CONCLUDED, LOST, 1)
+
+
+async def test_a_conclusion_that_fails_is_told_to_the_caller() -> None:
+    async def conclude(_: WorkingMemory, __: str) -> Stay:
+        raise ModelUnavailable("no answer at all")
+
+    one, _ = bench(ModelUnavailable("no answer"))
+    machine = Machine("g", "p", actions(), PLENTY, conclude)
+    with pytest.raises(ModelUnavailable, match="at all"):
+        await run_ism(machine, MEMORY, mind=one.mind, attention=one.attention, usage=one.usage)
+
+
+# -- limits ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("limits", "calls", "why"),
+    [
+        (replace(PLENTY, loops=3), 3, "3 steps"),
+        (replace(PLENTY, loops=1), 1, "1 steps"),
+        (replace(PLENTY, loops=0), 0, "0 steps"),
+        (replace(PLENTY, tokens=200), 2, "200 tokens"),
+        (replace(PLENTY, tokens=120), 1, "120 tokens"),
+        (replace(PLENTY, usd=0.03), 3, "0.03 US dollars"),
+        (replace(PLENTY, seconds=0.0), 0, "0 seconds"),
+    ],
+)
+async def test_every_limit_ends_in_a_conclusion_that_is_told_why(limits: Limits, calls: int, why: str) -> None:
+    one, llm = bench(*(chosen(("Think", str(number))) for number in range(9)))
+    result = await one.run(limits=limits)
+    assert (result.end, len(llm.prompts)) == (End.CONCLUDED, calls)
+    assert why in result.why
+    assert one.concluded == [result.why]
+
+
+async def test_a_limit_met_by_the_choice_itself_keeps_its_actions_from_running() -> None:
+    one, _ = bench(chosen("Respond"))
+    result = await one.run(limits=replace(PLENTY, tokens=120))
+    assert result.end is End.CONCLUDED
+    assert Progress.STARTED not in {event.kind for event in one.events}
+
+
+async def test_work_that_goes_on_goes_on_with_its_account() -> None:
+    one, llm = bench(chosen("Think"), chosen("Respond"))
+    before = Spent(loops=4, tokens=90_000, usd=1.0, seconds=60.0)
+    result = await one.run(spent=Spent.from_json(json.loads(json.dumps(before.to_json()))))
+    assert (result.end, len(llm.prompts)) == (End.CONCLUDED, 1)
+    assert replace(result.spent, usd=0.0) == Spent(loops=5, tokens=90_120, seconds=60.0)
+    assert result.spent.usd == pytest.approx(1.012)
+    assert "5 of at most 5" in shown(llm.prompts[0])
+
+
+async def test_what_the_mind_used_before_does_not_count() -> None:
+    one, _ = bench(chosen("Think"), chosen("Respond"), chosen("Respond"))
+    await one.run()
+    again = await one.run()
+    assert (again.spent.loops, again.spent.tokens, again.spent.usd) == (1, 120, pytest.approx(0.012))
+
+
+async def test_a_model_call_that_outlasts_the_limit_is_cut() -> None:
+    stream = Stream()
+    one = Bench(stream)
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(one.run(limits=replace(PLENTY, seconds=30.0)))
+        await stream.asked.wait()
+        await one.clock.advance(29.0)
+        assert not running.done()
+        await one.clock.advance(1.0)
+    result = running.result()
+    assert (result.end, stream.closed, result.spent.seconds) == (End.CONCLUDED, 1, 30.0)
+    assert "30 seconds" in result.why
+
+
+async def test_a_handler_that_outlasts_the_limit_is_cut_and_time_adds_up() -> None:
+    cleaned = asyncio.Event()
+
+    async def dawdle(use: ActionUse) -> Recurse:
+        try:
+            await one.clock.sleep(1_000)
+        finally:
+            cleaned.set()
+        return use.recurse()
+
+    one, _ = bench(chosen("Dawdle"))
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(one.run(actions(Dawdle=dawdle), spent=Spent(seconds=590.0)))
+        await one.clock.sleepers(2)
+        await one.clock.advance(10.0)
+    result = running.result()
+    assert (result.end, result.spent.seconds) == (End.CONCLUDED, 600.0)
+    assert cleaned.is_set()
+    assert [event.kind for event in one.events[-2:]] == [Progress.CUT, Progress.CONCLUDING]
+
+
+@pytest.mark.parametrize(
+    "kept", [{"loops": -1}, {"usd": float("nan")}, {"seconds": float("inf")}, {"tokens": "many"}, {"loops": None}]
+)
+def test_a_spoiled_account_is_refused(kept: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="validation error"):
+        Spent.from_json(kept)
+
+
+def test_an_account_without_entries_begins_at_zero() -> None:
+    assert Spent.from_json({}) == Spent()
+
+
+# -- no progress -------------------------------------------------------------------------------------------------------
+
+
+async def test_a_repeated_action_is_refused_and_told() -> None:
+    one, llm = bench(chosen(("Think", "the  Limits")), chosen(("think", "The limits ")), chosen("Respond"))
+    result = await one.run()
+    assert result.end is End.ANSWERED
+    assert "tried already" in shown(llm.prompts[2])
+    assert [event.kind for event in one.events].count(Progress.REFUSED) == 1
+
+
+async def test_two_fruitless_choices_in_a_row_are_circles() -> None:
+    one, llm = bench(default=chosen("Think"))
+    result = await one.run(limits=replace(PLENTY, loops=50))
+    assert (result.end, result.why, len(llm.prompts)) == (End.CONCLUDED, CIRCLES, 3)
+
+
+async def test_a_new_action_between_two_refusals_is_progress() -> None:
+    replies = [chosen("Think"), chosen("Think"), chosen(("Think", "b")), chosen("Think"), chosen("Respond")]
+    one, _ = bench(*replies)
+    assert (await one.run()).end is End.ANSWERED
+
+
+async def test_unknown_actions_are_told_with_the_known_names() -> None:
+    one, llm = bench(chosen("Fly me to Bob's secret"), chosen("Respond"))
+    assert (await one.run()).end is End.ANSWERED
+    assert "The actions are: Think, Respond, Escalate." in shown(llm.prompts[1])
+    assert "Fly me to Bob's secret" not in repr(one.events)
+
+
+async def test_an_empty_choice_is_told_and_counts() -> None:
+    one, llm = bench(chosen(), chosen("Respond"))
+    result = await one.run()
+    assert (result.end, result.spent.loops) == (End.ANSWERED, 2)
+    assert "Nothing was chosen" in shown(llm.prompts[1])
+
+
+async def test_actions_beyond_the_most_are_told() -> None:
+    one, llm = bench(chosen(*(("Think", str(number)) for number in range(6))), chosen("Respond"))
+    await one.run()
+    assert [event.kind for event in one.events].count(Progress.FINISHED) == 5
+    assert "last 2 of the chosen actions" in shown(llm.prompts[1])
+
+
+# -- what comes of actions ---------------------------------------------------------------------------------------------
+
+
+async def test_all_results_of_a_choice_feed_the_next_one_as_data() -> None:
+    one, llm = bench(chosen(("Think", "a"), ("Think", "b")), chosen("Respond"))
+    await one.run()
+    told = llm.prompts[1].system[-1].text
+    assert '<note-n0nce about="Think: b">\nthought of b\n</note-n0nce>' in told
+    assert told.index("thought of b") < told.index("\nthought of a\n")
+
+
+async def test_memory_and_internal_memory_go_from_action_to_action() -> None:
+    async def learn(use: ActionUse) -> Recurse:
+        memory = use.memory.with_memory(Memory(Role.ASSISTANT, "I looked it up."))
+        return use.recurse(memory, use.internal.with_monologue("They seem to be in a hurry."))
+
+    one, llm = bench(chosen("Learn"), chosen("Respond"))
+    result = await one.run(actions(Learn=learn))
+    assert "I looked it up." in shown(llm.prompts[1])
+    assert "hurry" in shown(llm.prompts[1])
+    assert "It is done." in shown(llm.prompts[1])
+    assert [kept.content for kept in result.memory] == ["What are the limits?", "I looked it up.", "There are none."]
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ToolFailed("the shelf is empty", hint="ask for something else"), "It failed: the shelf is empty (ask for"),
+        (ZeroDivisionError("secret token 42"), "It failed for a reason that is not known."),
+        (ModelUnavailable("no answer"), "It failed: no answer."),
+    ],
+)
+async def test_a_handlers_failure_becomes_a_plain_observation(error: Exception, told: str) -> None:
+    async def fail(_: ActionUse) -> Recurse:
+        raise error
+
+    one, llm = bench(chosen("Fail", ("Think", "on")), chosen("Respond"))
+    assert (await one.run(actions(Fail=fail))).end is End.ANSWERED
+    assert told in shown(llm.prompts[1])
+    assert "secret token" not in shown(llm.prompts[1])
+    assert "thought of on" in shown(llm.prompts[1])
+    assert [event.error for event in one.events if event.kind is Progress.FAILED] == [error]
+
+
+@pytest.mark.parametrize("error", [LostLease("somebody else has it"), asyncio.CancelledError()])
+async def test_what_ends_a_cycle_ends_the_work(error: BaseException) -> None:
+    async def fail(_: ActionUse) -> Recurse:
+        raise error
+
+    one, _ = bench(chosen("Fail"))
+    with pytest.raises(type(error)):
+        await one.run(actions(Fail=fail))
+    assert not one.concluded
+
+
+async def test_a_huge_observation_is_cut_and_any_text_can_be_kept() -> None:
+    async def flood(use: ActionUse) -> Recurse:
+        return use.recurse(observation="\ud800" + "x" * 50_000_000)
+
+    one, llm = bench(chosen("Flood"), chosen("Respond"))
+    result = await one.run(actions(Flood=flood))
+    assert len(shown(llm.prompts[1])) < 20_000
+    assert max(len(kept.content) for kept in result.internal) < OBSERVATION_CAP + 100
+    assert WorkingMemory.from_json(result.internal.to_json()) == result.internal
+
+
+# -- what a model reads ------------------------------------------------------------------------------------------------
+
+
+async def test_goal_playbook_and_actions_are_regions_and_the_log_grows() -> None:
+    one, llm = bench(chosen("Think", reasoning="I wonder."), chosen("Respond"))
+    await one.run()
+    first, second = (prompt.system[-1].text for prompt in llm.prompts)
+    assert "## Goal\n\nFind out what they need." in first
+    assert "## Playbook\n\nLook before you answer." in first
+    assert "## Actions\n\n- Think: think about it\n- Respond: respond about it" in first
+    assert "## Log" not in first
+    assert "## Log\n\n<note-n0nce>\nchose: Think: I wonder.\nThink: thought of it\n</note-n0nce>" in second
+    assert [prompt.step for prompt in llm.prompts] == ["choose_actions"] * 2
+
+
+async def test_handlers_see_the_work_but_the_actions_and_nothing_of_it_stays() -> None:
+    seen: list[ActionUse] = []
+
+    async def look(use: ActionUse) -> Recurse:
+        seen.append(use)
+        return use.recurse(use.memory, observation="found it")
+
+    one, _ = bench(chosen("Look"), chosen(("Look", "again")), chosen("DONE"))
+    result = await one.run(actions(Look=look))
+    assert (seen[1].input, seen[1].loop) == ("again", 2)
+    assert [kept.content for kept in seen[1].memory.region(RESULTS[0])] == ["found it"]
+    assert all(seen[1].memory.region(region) for region in (GOAL, PLAYBOOK, LOG))
+    assert not seen[1].memory.region(ACTIONS)
+    assert not any(kept.region in REGIONS for kept in result.memory)
+
+
+async def test_the_log_keeps_its_newest_lines_within_its_budget() -> None:
+    internal = WorkingMemory("Kothar").concat(Memory(Role.USER, f"entry {n} " + "é" * 400) for n in range(60))
+    one, _ = bench(chosen("DONE"))
+    await one.run(internal=internal)
+    (log,) = one.shown_to_conclude[0].region(LOG)
+    assert "entry 59" in log.content
+    assert "entry 0 " not in log.content
+    assert log.content.startswith("(")
+    assert "earlier entries are left out" in log.content
+    assert estimate_tokens(log.content) < LOG_TOKENS + 20
+
+
+async def test_the_choosing_step_can_be_tempered() -> None:
+    one, llm = bench(chosen("Respond"))
+    machine = Machine(
+        "g", "p", actions(), PLENTY, one.conclude, lambda names: replace(choose_actions(names), creativity=0.1)
+    )
+    await run_ism(machine, MEMORY, mind=one.mind, attention=one.attention, usage=one.usage)
+    assert llm.prompts[0].creativity == 0.1
+
+
+def test_a_machine_whose_actions_cannot_be_told_apart_is_refused() -> None:
+    one, _ = bench()
+    twins = (Action("Think", "a", think), Action("THINK", "b", respond))
+    with pytest.raises(ValueError, match="all different"):
+        Machine("g", "p", twins, PLENTY, one.conclude)
+
+
+# -- who may cut in ----------------------------------------------------------------------------------------------------
+
+
+async def test_a_pending_perception_comes_before_the_first_choice() -> None:
+    one, llm = bench(chosen("Respond"))
+    one.attention.call()
+    result = await one.run()
+    assert (result.end, result.outcome, result.memory) == (End.INTERRUPTED, None, MEMORY)
+    assert not llm.prompts
+
+
+async def test_after_a_perception_no_further_chunk_is_read_of_a_choice() -> None:
+    stream = Stream()
+    one = Bench(stream)
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(one.run())
+        stream.say('{"actions": [')
+        await stream.read.wait()
+        one.attention.call()
+        result = await running
+        stream.say('"Respond"]}')
+        await asyncio.sleep(0)
+    assert result.end is End.INTERRUPTED
+    assert (stream.taken, stream.closed) == (['{"actions": ['], 1)
+    assert [call.outcome for call in one.calls] == ["cancelled"]
+    assert result.spent.loops == 0
+
+
+async def test_a_model_that_streams_without_pause_is_cut_within_one_chunk() -> None:
+    stream = Stream()
+    one = Bench(stream)
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(one.run())
+        stream.say("{")
+        await stream.read.wait()
+        one.attention.call()
+        taken = len(stream.taken)
+        while not running.done():
+            stream.say(" ")
+            await asyncio.sleep(0)
+    assert running.result().end is End.INTERRUPTED
+    assert len(stream.taken) - taken <= 1
+
+
+async def test_a_perception_cuts_a_handler_and_the_work_goes_on_from_there() -> None:
+    begun, cleaned = asyncio.Event(), asyncio.Event()
+
+    async def wait(use: ActionUse) -> Recurse:
+        begun.set()
+        if cleaned.is_set():
+            return use.recurse(observation="waited at last")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cleaned.set()
+        return use.recurse()
+
+    one, llm = bench(chosen(("Think", "a"), "Wait", ("Think", "b")), chosen("Wait"), chosen("Respond"))
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(one.run(actions(Wait=wait)))
+        await begun.wait()
+        one.attention.call()
+    cut = running.result()
+    assert (cut.end, cut.spent.loops) == (End.INTERRUPTED, 1)
+    assert cleaned.is_set()
+    assert [(event.kind, event.place) for event in one.events[-2:]] == [(Progress.STARTED, 2), (Progress.CUT, 2)]
+    one.attention.clear()
+    news = cut.memory.with_memory(Memory(Role.USER, "Never mind the first.", name="Ada"))
+    result = await one.run(actions(Wait=wait), memory=news, internal=cut.internal, spent=cut.spent)
+    assert (result.end, result.spent.loops) == (End.ANSWERED, 3)
+    assert "Wait: It was cut off" in shown(llm.prompts[1])
+    assert "Never mind the first." in shown(llm.prompts[1])
+    assert "waited at last" in shown(llm.prompts[2])
+
+
+async def test_a_perception_is_noticed_between_two_handlers() -> None:
+    async def ring(use: ActionUse) -> Recurse:
+        one.attention.call()
+        return use.recurse(observation="rang")
+
+    one, llm = bench(chosen("Ring", "Respond"))
+    result = await one.run(actions(Ring=ring))
+    assert result.end is End.INTERRUPTED
+    assert (len(llm.prompts), said(result)) == (1, "")
+
+
+async def test_a_handler_may_notice_by_itself() -> None:
+    async def notice(_: ActionUse) -> Recurse:
+        raise Interrupted
+
+    one, _ = bench(chosen("Notice"))
+    assert (await one.run(actions(Notice=notice))).end is End.INTERRUPTED
+
+
+async def test_a_perception_comes_before_the_conclusion() -> None:
+    async def ring(use: ActionUse) -> Recurse:
+        one.attention.call()
+        return use.recurse()
+
+    one, _ = bench(chosen("Ring", "DONE"))
+    result = await one.run(actions(Ring=ring))
+    assert (result.end, result.why, one.concluded) == (End.INTERRUPTED, "", [])
+
+
+async def test_nobody_has_to_watch() -> None:
+    one, _ = bench(chosen("Think"), chosen("DONE"))
+    machine = Machine("g", "p", actions(), PLENTY, one.conclude)
+    result = await run_ism(machine, MEMORY, mind=one.mind, attention=one.attention, usage=one.usage)
+    assert result.end is End.DONE
+    assert not one.events
