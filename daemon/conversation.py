@@ -1,48 +1,39 @@
 """Handles one claimed conversation to a visible end: the gate, the cycle under its deadline and lease, the apology."""
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
+from daemon.admission import Sorted
+from daemon.aftermath import heard_turn, posted_after
+from daemon.attention import Switchboard
 from daemon.concurrency import alongside
-from daemon.cycle import Cycle, House, new_trace, run_cycle
+from daemon.cycle import Cycle, House, hear_elsewhere, new_trace, run_cycle
 from daemon.errors import ConfigError, DaemonError, LostLease, ModelRefused, NotDelivered, StoreBusy, StoreError
-from daemon.memory.commits import STALE, Superseded
-from daemon.memory.records import Claim, CycleEffect, Delivery, Heard, Speaks, Turn
-from daemon.perception import Perception
-from daemon.ports import Admission, Source
+from daemon.memory.commits import Superseded
+from daemon.memory.effect import CycleEffect
+from daemon.memory.records import Claim, Delivery, Speaks, Turn
+from daemon.perception import Modality
 
 _CRASHES = 3  # claims of one message that ended without a word before it is given up with an apology
-_LATE_S = 120.0  # a message that waited longer, in Slack or here, is answered as late
 _GATE_PAUSE = 5.0
 _LATER = "Please try again in a while."
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long things may take, in seconds: one cycle, a claim without renewal, a message before it is too old."""
+    """How long things may take, in seconds: one cycle, a claim without renewal."""
 
     deadline: float
     lease: float
-    stale_after: float
-
-
-@dataclass(frozen=True, slots=True)
-class _Sorted:
-    """Claimed messages after the gate: those to answer with their perceptions, those to ignore with the reason."""
-
-    answered: tuple[Heard, ...] = ()
-    perceptions: tuple[Perception, ...] = ()
-    ignored: Mapping[str, str] = field(default_factory=dict)
-    refusal: str = ""
 
 
 class ConversationHandler:
     """Brings claims to their end; one call at a time per conversation is what the claim guarantees."""
 
-    def __init__(self, house: House, patience: Patience) -> None:
+    def __init__(self, house: House, patience: Patience, switchboard: Switchboard) -> None:
         self._house = house
         self._patience = patience
+        self._switchboard = switchboard
 
     async def handle(self, claim: Claim) -> Delivery | None:
         """Answer, refuse or apologise, and commit; returns the first post, claimed for sending.
@@ -53,7 +44,7 @@ class ConversationHandler:
         trace = new_trace()
         try:
             async with alongside(self._keep_lease(claim)):
-                chosen = await self._sort(claim)
+                chosen = await self._house.admission.sort(claim.heard)
         except LostLease as lost:
             await self._let_go(Cycle(self._house, claim, (), (), {}, trace), lost)
             return None
@@ -67,8 +58,9 @@ class ConversationHandler:
             return None
         if not chosen.perceptions:
             return await self._end_without_thought(claim, chosen, trace)
-        cycle = Cycle(self._house, claim, chosen.perceptions, chosen.answered, chosen.ignored, trace)
-        return await self._think(cycle)
+        with self._switchboard.attend(str(claim.conversation)) as attention:
+            cycle = Cycle(self._house, claim, chosen.perceptions, chosen.answered, chosen.ignored, trace, attention)
+            return await self._think(cycle)
 
     async def _ask_again_later(self, claim: Claim, error: Exception) -> None:
         """The platform can't be asked who somebody is; in the end such a message is too old and told so."""
@@ -80,11 +72,11 @@ class ConversationHandler:
     async def _think(self, cycle: Cycle) -> Delivery | None:
         house, claim = self._house, cycle.claim
         try:
-            if any(one.attempts > _CRASHES for one in claim.heard):
+            if any(one.attempts > _CRASHES for one in cycle.answered):
                 return await self._apologise(cycle, "I stumbled over this message several times")
             async with (
                 asyncio.timeout(self._patience.deadline),
-                alongside(self._keep_lease(claim)),
+                alongside(self._keep_lease(claim), hear_elsewhere(cycle)),
                 house.channel.thinking(cycle.newest),
             ):
                 return await run_cycle(cycle)
@@ -113,40 +105,21 @@ class ConversationHandler:
             **({} if isinstance(error, DaemonError) else {"error": error}),
         )
 
-    async def _sort(self, claim: Claim) -> _Sorted:
-        answered, perceptions, ignored, refusal = [], [], {}, ""
-        now = self._house.clock.now_ms()
-        for one in claim.heard:
-            if self._age(one, now) > self._patience.stale_after:
-                ignored[one.id] = STALE
-                self._house.emit("inbox.stale", id=one.id, age_s=round(self._age(one, now)))
-                continue
-            late = self._age(one, now) > _LATE_S
-            perception = one.perception(late=late)
-            admission: Admission = await self._house.channel.admit(perception)
-            if admission.admitted:
-                answered.append(one)
-                perceived = one.perception(name=admission.name, late=late)
-                perceptions.append(replace(perceived, received_ms=now) if late else perceived)
-            else:
-                ignored[one.id] = admission.reason
-                refusal = refusal or admission.say
-                self._house.emit("gate.refused", id=one.id, reason=admission.reason)
-        return _Sorted(tuple(answered), tuple(perceptions), ignored, refusal)
-
-    def _age(self, one: Heard, now: int) -> float:
-        """Seconds since it was said; live messages are young when they come, so their arrival counts."""
-        return now / 1000 - (float(one.ts) if one.source is Source.BACKFILL else one.received_ms / 1000)
-
-    async def _end_without_thought(self, claim: Claim, chosen: _Sorted, trace: str) -> Delivery | None:
+    async def _end_without_thought(self, claim: Claim, chosen: Sorted, trace: str) -> Delivery | None:
         """Nobody may be answered, or everything was withdrawn: a refusal where one is due, an end for an open draft."""
         gone = "_(The message I was answering is gone.)_" if claim.draft is not None else ""
         cycle = Cycle(self._house, claim, (), (), chosen.ignored, trace)
         return await self._commit_words(cycle, chosen.refusal or gone, ())
 
     async def _apologise(self, cycle: Cycle, what: str, advice: str = _LATER) -> Delivery | None:
-        say = f"I'm sorry: {what}. {advice} (Reference {cycle.trace_id})"
-        turns = tuple(Turn(Speaks.PERSON, one.source, one.name, one.ts, one.content) for one in cycle.perceptions)
+        """Say that it went wrong; what nobody waits for just ends, and a note that fell due is at least shown."""
+        newest = cycle.newest
+        if newest.modality is Modality.TIME and not newest.content.strip():
+            cycle.ignored = {**cycle.ignored, **{one.id: what for one in cycle.answered}}
+            return await self._commit_words(cycle, "", ())
+        due = f"\n\nThis had fallen due:\n\n{newest.content}" if newest.modality is Modality.TIME else ""
+        say = f"I'm sorry: {what}. {advice} (Reference {cycle.trace_id}){due}"
+        turns = tuple(heard_turn(one) for one in cycle.perceptions if one.modality is Modality.WORDS)
         soul = self._house.soul()
         turns += (Turn(Speaks.SOUL, soul.name, soul.display_name, cycle.newest.ts, say, {"apology": True}),)
         return await self._commit_words(cycle, say, turns)
@@ -158,13 +131,14 @@ class ConversationHandler:
         effect = CycleEffect(
             claim=claim,
             trace_id=cycle.trace_id,
-            process=claim.process,
+            state=claim.state,
+            spell=replace(claim.spell, spoken_ms=self._house.clock.now_ms()) if turns else claim.spell,
             turns=turns,
-            parts=(say,) if say else (),
+            parts=self._house.channel.split(say) if say else (),
             reply_to=self._house.channel.reply_to(newest) if newest else "",
             recipient=newest.source if newest else "",
-            posted_after=claim.heard[0].ts if claim.heard else "0",
-            answered=tuple(one for one in claim.heard if one.id not in cycle.ignored),
+            posted_after=posted_after(claim.heard[0].perception()) if claim.heard else "0",
+            answered=tuple(one for one in cycle.answered if one.id not in cycle.ignored),
             ignored=cycle.ignored,
             calls=tuple(cycle.calls),
         )

@@ -66,7 +66,7 @@ class Courier:
     async def _looked_up(self, delivery: Delivery) -> Post | None:
         """The post as it is to be sent now; None when it was found to be sent already, or is too old."""
         post = delivery.post
-        if delivery.doubtful or (post.drafting and post.draft is None):
+        if post.revises is None and (delivery.doubtful or (post.drafting and post.draft is None)):
             found = await self._channel.find(post)
             if found is not None and found.finished:
                 await self._outbox.sent(delivery, found.ts)

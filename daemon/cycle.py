@@ -1,30 +1,44 @@
-"""One cycle: perceptions enter, the current mental process thinks and speaks, and everything ends in one commit."""
+"""One cycle: perceptions enter, mental processes think and speak, and everything ends in one commit."""
 
 import secrets
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
+from daemon.admission import Admission
+from daemon.aftermath import Aftermath, Habits, effect_of, posted_after
+from daemon.attention import Attention
 from daemon.cognition import Mind
-from daemon.errors import MalformedReply, NotDelivered
+from daemon.errors import MalformedReply, NotDelivered, StoreError
 from daemon.memory.commits import Commits
 from daemon.memory.conversations import Conversations
-from daemon.memory.records import Claim, CycleEffect, Delivery, Heard, Speaks, Turn
+from daemon.memory.records import Claim, Delivery, Heard
+from daemon.memory.soul_states import SoulState, SoulStates
 from daemon.memory.turns import Transcript, Turns
-from daemon.mental_process import MentalProcess, ProcessContext
+from daemon.memory.user_models import UserModel, UserModels
+from daemon.mental_process import Limits, Means, MentalProcess, ProcessContext
 from daemon.motor import Motor
-from daemon.perception import Perception
-from daemon.ports import LLM, Channel, Clock, Completion, DraftLog, Emit, LLMCall, Overheard, Speech
-from daemon.recall import OVERHEARD_READ, TURNS_READ, as_memory, recall
+from daemon.perception import Modality, Perception
+from daemon.ports import LLM, Channel, Clock, Completion, DraftLog, Emit, LLMCall, Overheard, Passage, Speech
+from daemon.recall import OVERHEARD_READ, TURNS_READ, Known, recall
 from daemon.soul import Soul
-from daemon.soul_engine import build_prompt, fresh_nonce, integrate, transcript_window
+from daemon.soul_engine import build_prompt, fresh_nonce, integrate
+from daemon.state_machine import run_processes
+from daemon.visit import visit_of
+from daemon.working_memory import WorkingMemory
 
-SUMMARIZE = "summarizes_the_conversation"
+_ELSEWHERE_S = 2.0  # how often memory.db is asked what other daemons have heard
+_KNOWN_PEOPLE = 3  # of those who spoke since the last reply, whom the soul has in mind while it answers
 
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """What a cycle works with; made once by the composition root."""
+    """What a cycle works with; made once for each soul by the composition root.
+
+    `means` lacks what only a cycle knows; `limits` says what a soul's autonomous loop may take, None where it may not.
+    `recollect` searches what may be remembered where a claim's conversation is heard.
+    """
 
     llm: LLM
     channel: Channel
@@ -36,13 +50,37 @@ class House:
     conversations: Conversations
     commits: Commits
     turns: Turns
+    user_models: UserModels
+    soul_states: SoulStates
+    admission: Admission
+    habits: Habits
+    means: Means
+    limits: Callable[[Soul], Limits | None]
+    recollect: Callable[[Claim, str, int], Awaitable[tuple[Passage, ...]]]
+
+    def mind(self, soul: Soul, record: Callable[[LLMCall], None], trace_id: str) -> Mind:
+        """A mind for one piece of work: prompts within the soul's budgets, each call told and recorded."""
+
+        def told(call: LLMCall) -> None:
+            record(call)
+            tell_of(call, self.emit)
+
+        return Mind(
+            llm=self.llm,
+            render=lambda known, step: build_prompt(known, step, budgets=soul.budgets, nonce=fresh_nonce()),
+            clock=self.clock,
+            record=told,
+            cost=self.cost,
+            trace_id=trace_id,
+        )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Cycle:
     """One claimed conversation with its admitted perceptions, oldest first; `ignored` rows end without a reply.
 
-    `calls` gathers the model calls made for it, so that they are accounted for however it ends.
+    Words that come in meanwhile may be taken in: then the claim, the perceptions and what is answered grow. `calls`
+    gathers the model calls made for it, so that they are accounted for however it ends.
     """
 
     house: House
@@ -51,12 +89,34 @@ class Cycle:
     answered: tuple[Heard, ...]
     ignored: Mapping[str, str]
     trace_id: str
+    attention: Attention = field(default_factory=Attention)
     calls: list[LLMCall] = field(default_factory=list)
 
     @property
     def newest(self) -> Perception:
         """The perception that the reply is addressed to."""
         return self.perceptions[-1]
+
+    def usage(self) -> tuple[int, float]:
+        """Tokens and US dollars spent so far; calls of unknown price cost nothing."""
+        return sum(one.tokens_in + one.tokens_out for one in self.calls), sum(one.cost_usd or 0 for one in self.calls)
+
+    async def take_in(self, memory: WorkingMemory) -> WorkingMemory:
+        """Answer also what was said in the conversation meanwhile, as far as the gate lets it in. Raises LostLease."""
+        self.attention.clear()
+        known = {one.id for one in self.claim.heard}
+        self.claim = await self.house.conversations.take_in(self.claim)
+        try:
+            fresh = await self.house.admission.sort([one for one in self.claim.heard if one.id not in known])
+        except NotDelivered as error:  # who that is can't be told now; it is answered by a cycle of its own
+            self.house.emit("gate.failed", conversation=str(self.claim.conversation), reason=error.message)
+            return memory
+        self.perceptions += fresh.perceptions
+        self.answered += fresh.answered
+        self.ignored = {**self.ignored, **fresh.ignored}
+        for perception in fresh.perceptions:
+            memory = integrate(memory, perception)
+        return memory
 
 
 def new_trace() -> str:
@@ -72,44 +132,86 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     house = cycle.house
     soul = house.soul()
     transcript = await house.turns.transcript(cycle.claim.conversation, TURNS_READ)
-    around = (*await _overheard(cycle, transcript), *await _aside(cycle, transcript))
-    memory = recall(soul, cycle.newest, transcript, around, house.clock.now_ms())
-    for perception in cycle.perceptions:
-        memory = integrate(memory, perception)
-    house.emit("memory.integrated", trace=cycle.trace_id, memory=memory)
     speech = _speech(cycle)
     motor = Motor(speech)
-    mind = Mind(
-        llm=house.llm,
-        render=lambda known, step: build_prompt(known, step, budgets=soul.budgets, nonce=fresh_nonce()),
-        clock=house.clock,
-        record=lambda call: _record(cycle, call),
-        cost=house.cost,
-        trace_id=cycle.trace_id,
-    )
-    process = house.processes[cycle.claim.process]
+    context = await _context(cycle, soul, transcript, motor)
+    house.emit("memory.integrated", trace=cycle.trace_id, memory=context.memory)
     try:
-        await process(ProcessContext(memory, cycle.newest, mind, motor, soul))
+        course = await run_processes(context, cycle.claim.state, house.processes)
     finally:
         if speech is not None:
             await speech.settle()
     parts = house.channel.split(motor.reply)
-    if motor.reply and not (parts and _can_be_seen(motor.reply)):
+    if not (parts and _can_be_seen(motor.reply)) and (motor.reply or cycle.newest.modality is not Modality.TIME):
         raise MalformedReply("nothing in the reply can be seen", reply=motor.reply)
-    effect = _effect(cycle, soul, motor, parts, transcript)
-    delivery = await house.commits.commit(effect)
-    house.emit("cycle.committed", conversation=str(cycle.claim.conversation), trace=cycle.trace_id, parts=len(parts))
+    aftermath = Aftermath(soul, motor, course, parts, transcript, context.visit, house.habits, house.clock.now_ms())
+    delivery = await house.commits.commit(
+        effect_of(
+            aftermath,
+            claim=cycle.claim,
+            trace_id=cycle.trace_id,
+            perceptions=cycle.perceptions,
+            reply_to=house.channel.reply_to(cycle.newest),
+            answered=cycle.answered,
+            ignored=cycle.ignored,
+            calls=tuple(cycle.calls),
+        )
+    )
+    house.emit(
+        "cycle.committed",
+        conversation=str(cycle.claim.conversation),
+        trace=cycle.trace_id,
+        parts=len(parts),
+        process=course.state.process,
+    )
     return delivery
+
+
+async def _context(cycle: Cycle, soul: Soul, transcript: Transcript, motor: Motor) -> ProcessContext:
+    """Everything recalled, and the perceptions integrated into it (design, section 3)."""
+    house, claim = cycle.house, cycle.claim
+    around = (*await _overheard(cycle, transcript), *await _aside(cycle, transcript))
+    known = Known(await _people(cycle), await _own_state(cycle, soul))
+    now = house.clock.now_ms()
+    memory = recall(soul, cycle.newest, transcript, around, known=known, now_ms=now)
+    for perception in cycle.perceptions:
+        memory = integrate(memory, perception)
+    return ProcessContext(
+        memory=memory,
+        perception=cycle.newest,
+        mind=house.mind(soul, cycle.calls.append, cycle.trace_id),
+        motor=motor,
+        soul=soul,
+        attention=cycle.attention,
+        visit=visit_of(claim.spell, known.of(cycle.newest.source), transcript, now, house.habits.silence_ms),
+        means=replace(
+            house.means,
+            limits=house.limits(soul),
+            take_in=cycle.take_in,
+            usage=cycle.usage,
+            recollect=partial(house.recollect, claim),
+        ),
+    )
+
+
+async def _people(cycle: Cycle) -> dict[str, tuple[UserModel, ...]]:
+    """What may be known here of those who spoke last, by person, the newest first."""
+    people = dict.fromkeys(perception.source for perception in reversed(cycle.perceptions))
+    claim, models = cycle.claim, cycle.house.user_models
+    soul, workspace = claim.conversation.soul, claim.conversation.workspace
+    return {
+        person: await models.known(soul, workspace, person, claim.audience) for person in list(people)[:_KNOWN_PEOPLE]
+    }
+
+
+async def _own_state(cycle: Cycle, soul: Soul) -> SoulState | None:
+    claim = cycle.claim
+    return await cycle.house.soul_states.known(soul.name, claim.conversation.workspace, claim.audience)
 
 
 def _can_be_seen(reply: str) -> bool:
     """Whether there is more to a reply than spaces, line breaks and characters without a shape."""
     return any(unicodedata.category(character)[0] not in "CZ" for character in reply)
-
-
-def _record(cycle: Cycle, call: LLMCall) -> None:
-    cycle.calls.append(call)
-    tell_of(call, cycle.house.emit)
 
 
 def tell_of(call: LLMCall, emit: Emit) -> None:
@@ -167,7 +269,7 @@ def _speech(cycle: Cycle) -> Speech | None:
             claim,
             reply_to=cycle.house.channel.reply_to(newest),
             recipient=newest.source,
-            posted_after=cycle.perceptions[0].ts,
+            posted_after=posted_after(cycle.perceptions[0]),
         )
 
     async def opened(ts: str) -> None:
@@ -179,30 +281,13 @@ def _speech(cycle: Cycle) -> Speech | None:
     return cycle.house.channel.speak(newest, DraftLog(opening, opened, refused))
 
 
-def _effect(cycle: Cycle, soul: Soul, motor: Motor, parts: tuple[str, ...], transcript: Transcript) -> CycleEffect:
-    heard = tuple(
-        Turn(Speaks.PERSON, perception.source, perception.name, perception.ts, perception.content)
-        for perception in cycle.perceptions
-    )
-    said = Turn(Speaks.SOUL, soul.name, soul.display_name, cycle.newest.ts, motor.reply, motor.reflections)
-    turns = (*heard, said) if parts else heard
-    return CycleEffect(
-        claim=cycle.claim,
-        trace_id=cycle.trace_id,
-        process=cycle.claim.process,
-        turns=turns,
-        parts=parts,
-        reply_to=cycle.house.channel.reply_to(cycle.newest),
-        recipient=cycle.newest.source,
-        posted_after=cycle.perceptions[0].ts,
-        answered=cycle.answered,
-        ignored=cycle.ignored,
-        jobs=(SUMMARIZE,) if _outgrown((*transcript.turns, *turns), soul) else (),
-        calls=tuple(cycle.calls),
-    )
-
-
-def _outgrown(turns: tuple[Turn, ...], soul: Soul) -> bool:
-    """Whether turns no longer fit their budget and the older ones should live on as a summary."""
-    older, _ = transcript_window([as_memory(turn) for turn in turns], soul.budgets.transcript, soul.budgets.turn)
-    return bool(older)
+async def hear_elsewhere(cycle: Cycle) -> None:
+    """Notice, until cancelled, what another daemon on the same memory.db has heard for a cycle's conversation."""
+    house = cycle.house
+    while True:
+        await house.clock.sleep(_ELSEWHERE_S)
+        try:
+            if await house.conversations.anything_new(cycle.claim.conversation):
+                cycle.attention.call()
+        except StoreError as error:
+            house.emit("store.failed", reason=error.message, hint=error.hint)

@@ -1,40 +1,60 @@
 """Mental processes: states of the soul that handle a perception with steps and say where they end up (seed 000)."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from daemon.attention import Attention
 from daemon.cognition import Mind
+from daemon.memory.approvals import Approvals
+from daemon.memory.records import JSONObject
 from daemon.motor import Motor
 from daemon.perception import Perception
+from daemon.ports import Library, Passage, Toolbox
 from daemon.soul import Soul
+from daemon.visit import Visit
 from daemon.working_memory import WorkingMemory
-
-JSONObject = Mapping[str, object]
-"""Values that JSON can hold, by name: what is kept of a process in memory.db."""
 
 MOST_HOPS = 10
 """Processes that one perception may run through by `execute_now` (Open Souls 3.3)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
-    """The spell of talk that a perception belongs to; a configurable silence ends it.
+async def _nothing(query: str, limit: int) -> tuple[Passage, ...]:
+    return ()
 
-    `number` counts this person's visits here from one; `exchanges` counts the replies already given in this visit.
-    `silence` is the seconds since anybody last spoke in the conversation, zero at its beginning. `met` says that the
-    soul has met the person before, where this conversation may know of it.
+
+async def _unchanged(memory: WorkingMemory) -> WorkingMemory:
+    return memory
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one problem may take: choices of actions, tokens in and out, US dollars where known, seconds in a row."""
+
+    loops: int
+    tokens: int
+    usd: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What the soul may use to solve a problem by its own choice of actions, as its admin and its folder allow.
+
+    `limits` is None where it may not. `take_in` adds to a memory what was said in the conversation meanwhile; the one
+    reply answers that too. `usage` gives the tokens and the US dollars spent since the perception came in. `recollect`
+    searches what the soul may remember here. Who may permit what a tool would change: `approvers`, or whoever is being
+    answered where there are none; for `approval_seconds`.
     """
 
-    number: int = 1
-    exchanges: int = 0
-    silence: float = 0.0
-    met: bool = False
-
-    @property
-    def begins(self) -> bool:
-        """Whether this perception is its first."""
-        return self.exchanges == 0
+    limits: Limits | None = None
+    library: Library | None = None
+    toolbox: Toolbox | None = None
+    approvals: Approvals | None = None
+    recollect: Callable[[str, int], Awaitable[tuple[Passage, ...]]] = _nothing
+    take_in: Callable[[WorkingMemory], Awaitable[WorkingMemory]] = _unchanged
+    usage: Callable[[], tuple[int, float]] = lambda: (0, 0.0)
+    approvers: tuple[str, ...] = ()
+    approval_seconds: float = 900.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +77,8 @@ class ProcessContext:
     invocation: int = 0
     params: JSONObject = field(default_factory=dict)
     kept: JSONObject = field(default_factory=dict)
-    visit: Visit = Visit()
+    visit: Visit = field(default_factory=Visit)
+    means: Means = Means()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +91,7 @@ class Stay:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """The conversation goes over to the process `to`, at once with the same perception if `execute_now` (Open Souls 3.3).
+    """The conversation goes over to `to`, at once with the same perception if `execute_now` (Open Souls 3.3).
 
     `reason` is for whoever traces it later: one sentence; `decided_by` is `rule` or `model`. To the process itself it
     is the same as staying.

@@ -2,7 +2,9 @@
 
 from collections.abc import AsyncIterable, Mapping
 
-from daemon.ports import Speech
+from daemon.memory.approvals import NewApproval
+from daemon.memory.intentions import NewIntention
+from daemon.ports import Speech, Task
 
 
 class Motor:
@@ -15,6 +17,9 @@ class Motor:
         self._speech = speech
         self._reply = ""
         self._reflections: dict[str, object] = {}
+        self._intentions: list[NewIntention] = []
+        self._cancelled: list[str] = []
+        self._approval: NewApproval | None = None
 
     @property
     def reply(self) -> str:
@@ -26,11 +31,31 @@ class Motor:
         """What is kept privately beside the reply: thoughts, verbs, checks."""
         return self._reflections
 
+    @property
+    def intentions(self) -> tuple[NewIntention, ...]:
+        """What is to be perceived later; at most one for each slot."""
+        return tuple({one.slot: one for one in self._intentions}.values())
+
+    @property
+    def cancelled(self) -> tuple[str, ...]:
+        """Slots of this conversation in which nothing is to be perceived later any more."""
+        return tuple(self._cancelled)
+
+    @property
+    def approval(self) -> NewApproval | None:
+        """The question for permission that the reply asks."""
+        return self._approval
+
     async def speak(self, pieces: AsyncIterable[str]) -> None:
         """Show a reply as it is being made. Raises what the pieces raise."""
         async for piece in pieces:
             if self._speech is not None:
                 await self._speech.say(piece)
+
+    async def show(self, task: Task) -> None:
+        """Let people see how far a piece of work is, where they see the reply being made."""
+        if self._speech is not None:
+            await self._speech.show(task)
 
     def settle(self, reply: str) -> None:
         """This is the reply, whatever was shown of it so far."""
@@ -39,3 +64,15 @@ class Motor:
     def reflect(self, **private: object) -> None:
         """Keep private thought with the turn; JSON values only. None is left out."""
         self._reflections.update({name: value for name, value in private.items() if value is not None})
+
+    def schedule(self, intention: NewIntention) -> None:
+        """Perceive something later in this conversation; it takes the place of whatever waits in the same slot."""
+        self._intentions.append(intention)
+
+    def cancel(self, slot: str) -> None:
+        """Don't perceive later what waits in a slot of this conversation."""
+        self._cancelled.append(slot)
+
+    def ask_permission(self, approval: NewApproval) -> None:
+        """Put a question under the reply that has to be answered by a click before something is done."""
+        self._approval = approval

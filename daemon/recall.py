@@ -1,9 +1,14 @@
 """Fills a fresh working memory with what the soul should have in mind for a conversation (design, section 3)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
+from daemon.known_person import with_people
 from daemon.memory.records import Speaks, Turn
+from daemon.memory.soul_states import SoulState
 from daemon.memory.turns import Transcript
+from daemon.memory.user_models import UserModel
+from daemon.mood import with_state
 from daemon.perception import Perception
 from daemon.ports import Overheard
 from daemon.soul import Soul
@@ -17,14 +22,34 @@ OVERHEARD_READ = 30
 """Earlier messages of a thread that are read when the soul is asked in."""
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What may be known where a conversation is heard: models of people by their id, and the soul's own state."""
+
+    people: Mapping[str, tuple[UserModel, ...]] = field(default_factory=dict)
+    own_state: SoulState | None = None
+
+    def of(self, person: str) -> tuple[UserModel, ...]:
+        """What may be known of a person; empty when nothing is."""
+        return self.people.get(person, ())
+
+
 def recall(
-    soul: Soul, perception: Perception, transcript: Transcript, overheard: Sequence[Overheard], now_ms: int
+    soul: Soul,
+    perception: Perception,
+    transcript: Transcript,
+    overheard: Sequence[Overheard],
+    *,
+    known: Known,
+    now_ms: int,
 ) -> WorkingMemory:
-    """Working memory before the perception: who the soul is, where and when it is, what was said here before.
+    """Working memory before the perception: who the soul is and how, where and when it is, who speaks, what was said.
 
     `overheard` is what was said around the soul, of those who may be heard; the transcript is what it took part in.
     """
     memory = with_now(begin(soul), now_ms, perception.place)
+    memory = with_state(memory, known.own_state, soul, now_ms)
+    memory = with_people(memory, soul, *known.people.values())
     memory = with_notes(memory, SUMMARY, transcript.summary)
     memory = with_thread(memory, overheard)
     return memory.concat(tuple(as_memory(turn) for turn in transcript.turns))

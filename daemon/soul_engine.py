@@ -7,21 +7,21 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
-from daemon.perception import Perception, Place
+from daemon.perception import Modality, Perception, Place
 from daemon.ports import Message, ModelRole, Overheard, Prompt, Speaker, SystemPart
 from daemon.soul import Budgets, Soul
 from daemon.working_memory import DEFAULT_REGION, Memory, Role, WorkingMemory, estimate_tokens
 
 PERSONALITY, HOUSE_RULES = "personality", "house_rules"
 SOUL_STATE, PERSON, MEMORIES, SHARED_CONTEXT = "soul_state", "person", "memories", "shared_context"
-THREAD, SUMMARY, NOW, FAULTY_REPLY = "thread", "summary", "now", "faulty_reply"
+THREAD, SUMMARY, NOW, STANCE, FAULTY_REPLY = "thread", "summary", "now", "stance", "faulty_reply"
 
 STABLE_REGIONS = (PERSONALITY, HOUSE_RULES)
 """Never differ between two turns of one soul: with the standing command they are the prefix that providers cache."""
 
 REGION_ORDER = (
     *STABLE_REGIONS,
-    *(SOUL_STATE, PERSON, MEMORIES, SHARED_CONTEXT, THREAD, SUMMARY, NOW, FAULTY_REPLY),
+    *(SOUL_STATE, PERSON, MEMORIES, SHARED_CONTEXT, THREAD, SUMMARY, NOW, STANCE, FAULTY_REPLY),
     DEFAULT_REGION,
 )
 
@@ -88,6 +88,17 @@ def with_notes(memory: WorkingMemory, region: str, *texts: str, about: str = "")
     return memory.with_region(region, *(Memory(Role.USER, text, name=name) for text in texts if text.strip()))
 
 
+def with_mode(memory: WorkingMemory, personality: str) -> WorkingMemory:
+    """Let a mode's personality stand beside the soul's own (seed 000: academic, poetic)."""
+    core = next(iter(memory.region(PERSONALITY)), None)
+    return memory.with_region(PERSONALITY, *(() if core is None else (core,)), Memory(Role.SYSTEM, personality))
+
+
+def with_stance(memory: WorkingMemory, stance: str) -> WorkingMemory:
+    """Put how the mental process wants to meet what was said, in the house's own words; empty takes it away."""
+    return memory.with_region(STANCE, *((Memory(Role.SYSTEM, stance),) if stance else ()))
+
+
 def with_thread(memory: WorkingMemory, overheard: Sequence[Overheard]) -> WorkingMemory:
     """Put what was said in a thread before the soul was asked in, oldest first."""
     lines = (
@@ -115,13 +126,34 @@ def _room(place: Place) -> str:
 
 
 def integrate(memory: WorkingMemory, perception: Perception) -> WorkingMemory:
-    """The perception becomes the newest memory, said by its person; a late one tells how late (seed 000)."""
-    metadata = {"source": perception.source, "ts": perception.ts}
-    if perception.late:
-        metadata["late"] = _lateness(perception)
-    return memory.with_memory(
-        Memory(Role.USER, perception.content, name=clean_name(perception.name), metadata=metadata)
-    )
+    """The perception becomes the newest memory: said by its person, or told by the house (seed 000).
+
+    Words that come late tell how late. What falls due without a word of its own leaves no memory.
+    """
+    name = clean_name(perception.name)
+    match perception.modality:
+        case Modality.WORDS:
+            metadata = {"source": perception.source, "ts": perception.ts}
+            if perception.late:
+                metadata["late"] = _lateness(perception)
+            return memory.with_memory(Memory(Role.USER, perception.content, name=name, metadata=metadata))
+        case Modality.TIME if perception.content.strip():
+            due = Memory(Role.USER, perception.content, name=f"note made for {name}")
+            return memory.with_memory(Memory(Role.SYSTEM, _DUE)).with_memory(due)
+        case Modality.DECISION:
+            return memory.with_memory(Memory(Role.SYSTEM, _decision(perception, name)))
+        case _:
+            return memory
+
+
+_DUE = "(What you meant to bring up here has fallen due. Nobody has said anything just now. The note says:)"
+
+
+def _decision(perception: Perception, name: str) -> str:
+    if perception.params.get("expired"):
+        return "(Nobody answered in time what you asked to be allowed: you may not do it.)"
+    allowed = "allowed" if perception.params.get("approved") else "refused"
+    return f"({name} has {allowed} what you asked to be allowed.)"
 
 
 def _lateness(perception: Perception) -> str:
@@ -233,7 +265,7 @@ def _render_regions(memory: WorkingMemory, budgets: Budgets, nonce: str) -> str:
     named = [region for region in REGION_ORDER if region not in (*STABLE_REGIONS, DEFAULT_REGION)]
     return "\n\n".join(
         f"## {region.replace('_', ' ').capitalize()}\n\n{_render_region(region, memories, budgets, nonce)}"
-        for region in (*named[:-2], *others, *named[-2:])
+        for region in (*named[:-3], *others, *named[-3:])
         if (memories := memory.region(region))
     )
 

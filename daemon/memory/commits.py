@@ -1,12 +1,18 @@
 """The one transaction that ends a cycle: state, turns, posts, jobs and spending stand or fall together."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from daemon.errors import LostLease
+from daemon.memory.approvals import store_approvals
+from daemon.memory.calls import store_calls
 from daemon.memory.conversations import require_claim
 from daemon.memory.database import Database, Transaction
-from daemon.memory.records import CycleEffect, Delivery, Speaks, Worker
+from daemon.memory.effect import CycleEffect
+from daemon.memory.intentions import cancel_intentions, store_intentions
+from daemon.memory.records import Delivery, Speaks, Worker
+from daemon.memory.transitions import store_path
+from daemon.memory.user_models import meet
 from daemon.ports import Clock, LLMCall
 
 STALE = "too old to answer"
@@ -41,16 +47,9 @@ class Commits:
             await self._store_posts(transaction, effect, now)
             await self._store_jobs(transaction, effect, now)
             await store_calls(transaction, effect.calls)
-            await transaction.run(
-                """
-                UPDATE conversations SET version = version + 1, process = :process, last_ms = :now, lease_owner = '',
-                       lease_until = 0, taking_part = CASE WHEN :spoke THEN 1 ELSE taking_part END WHERE id = :id
-                """,
-                process=effect.process,
-                now=now,
-                spoke=any(turn.speaker is Speaks.SOUL for turn in effect.turns),  # a refusal takes no part in anything
-                id=str(effect.claim.conversation),
-            )
+            await self._meet_people(transaction, effect, now)
+            await _store_states(transaction, effect, now)
+            await _end_claim(transaction, effect, now)
             return await self._claim_first_post(transaction, effect, now)
 
         return await self._database.write(unit)
@@ -75,10 +74,11 @@ class Commits:
             await transaction.run(
                 """
                 INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient,
-                                    posted_after, audience, state, created_ms)
+                                    posted_after, audience, approval, state, created_ms)
                 VALUES (:id, :conversation, :soul, :workspace, :part, :last, :body, :reply_to, :recipient,
-                        :posted_after, :audience, 'pending', :now)
-                ON CONFLICT (id) DO UPDATE SET state = 'pending', body = excluded.body, last = excluded.last
+                        :posted_after, :audience, :approval, 'pending', :now)
+                ON CONFLICT (id) DO UPDATE SET state = 'pending', body = excluded.body, last = excluded.last,
+                  approval = excluded.approval
                   WHERE outbox.state = 'drafting'
                 """,
                 id=claim.key(part),
@@ -92,7 +92,22 @@ class Commits:
                 recipient=effect.recipient,
                 posted_after=effect.posted_after,
                 audience=str(claim.audience),
+                approval=effect.approval.id if effect.approval and part == len(effect.parts) - 1 else None,
                 now=now,
+            )
+
+    async def _meet_people(self, transaction: Transaction, effect: CycleEffect, now: int) -> None:
+        names = {turn.actor: turn.name for turn in effect.turns if turn.speaker is Speaks.PERSON}
+        for person, name in names.items():
+            await meet(
+                transaction,
+                soul=self._worker.soul,
+                workspace=self._worker.workspace,
+                person=person,
+                name=name,
+                audience=effect.claim.audience,
+                now=now,
+                visit_silence_ms=effect.silence_ms,
             )
 
     async def _claim_first_post(self, transaction: Transaction, effect: CycleEffect, now: int) -> Delivery | None:
@@ -115,10 +130,12 @@ class Commits:
         for kind in effect.jobs:
             await transaction.run(
                 """
-                INSERT INTO jobs (kind, conversation, soul, workspace, state, created_ms)
-                VALUES (:kind, :conversation, :soul, :workspace, 'ready', :now) ON CONFLICT DO NOTHING
+                INSERT INTO jobs (kind, conversation, soul, workspace, turn, state, created_ms)
+                VALUES (:kind, :conversation, :soul, :workspace, :turn, 'ready', :now)
+                ON CONFLICT (conversation, kind) WHERE state IN ('ready', 'running') DO UPDATE SET turn = excluded.turn
                 """,
                 kind=kind,
+                turn=effect.claim.version + 1,
                 conversation=str(effect.claim.conversation),
                 soul=self._worker.soul,
                 workspace=self._worker.workspace,
@@ -158,6 +175,60 @@ async def _settle_inbox(transaction: Transaction, effect: CycleEffect, now: int)
         )
 
 
+async def _store_states(transaction: Transaction, effect: CycleEffect, now: int) -> None:
+    """How the processes went, what is intended from here on, and what permission is asked for."""
+    claim = effect.claim
+    await store_path(transaction, claim.conversation, effect.trace_id, effect.path, now)
+    await cancel_intentions(transaction, claim.conversation, effect.cancelled, now)
+    if effect.intentions:
+        newest = effect.claim.heard[-1]
+        await store_intentions(
+            transaction,
+            conversation=claim.conversation,
+            place=newest.place,
+            audience=claim.audience,
+            intentions=effect.intentions,
+            now=now,
+            most=effect.most_intentions,
+        )
+    if effect.approval:
+        await store_approvals(
+            transaction,
+            conversation=claim.conversation,
+            turn=claim.version + 1,
+            audience=claim.audience,
+            approvals=(effect.approval,),
+            now=now,
+        )
+
+
+async def _end_claim(transaction: Transaction, effect: CycleEffect, now: int) -> None:
+    state, spell = effect.state, effect.spell
+    await transaction.run(
+        """
+        UPDATE conversations SET version = version + 1, process = :process, previous = :previous,
+               invocations = :invocations, params = :params, kept = :kept, visit = :visit, exchanges = :exchanges,
+               spoken_ms = :spoken_ms, last_ms = :now, lease_owner = '', lease_until = 0,
+               taking_part = CASE WHEN :spoke THEN 1 ELSE taking_part END WHERE id = :id
+        """,
+        process=state.process,
+        previous=state.previous,
+        invocations=state.invocations,
+        params=_as_json(state.params),
+        kept=_as_json(state.kept),
+        visit=spell.visit,
+        exchanges=spell.exchanges,
+        spoken_ms=spell.spoken_ms,
+        now=now,
+        spoke=any(turn.speaker is Speaks.SOUL for turn in effect.turns),  # a refusal takes no part in anything
+        id=str(effect.claim.conversation),
+    )
+
+
+def _as_json(values: Mapping[str, object]) -> str:
+    return json.dumps(values, ensure_ascii=False, sort_keys=True)
+
+
 async def _store_turns(transaction: Transaction, effect: CycleEffect, now: int) -> None:
     for turn in effect.turns:
         await transaction.run(
@@ -171,33 +242,8 @@ async def _store_turns(transaction: Transaction, effect: CycleEffect, now: int) 
             name=turn.name,
             ts=turn.ts,
             body=turn.body,
-            thought=json.dumps(turn.thought, ensure_ascii=False, sort_keys=True),
+            thought=_as_json(turn.thought),
             audience=str(effect.claim.audience),
             trace_id=effect.trace_id,
             now=now,
-        )
-
-
-async def store_calls(transaction: Transaction, calls: Sequence[LLMCall]) -> None:
-    """Add model calls to the ledger."""
-    for call in calls:
-        await transaction.run(
-            """
-            INSERT INTO llm_calls (trace_id, role, step, model, tokens_in, tokens_cached, tokens_out, cost_usd,
-                                   started_ms, first_ms, latency_ms, outcome)
-            VALUES (:trace_id, :role, :step, :model, :tokens_in, :tokens_cached, :tokens_out, :cost_usd,
-                    :started_ms, :first_ms, :latency_ms, :outcome)
-            """,
-            trace_id=call.trace_id,
-            role=call.role,
-            step=call.step,
-            model=call.model,
-            tokens_in=call.tokens_in,
-            tokens_cached=call.tokens_cached,
-            tokens_out=call.tokens_out,
-            cost_usd=call.cost_usd,
-            started_ms=call.started_ms,
-            first_ms=call.first_ms,
-            latency_ms=call.latency_ms,
-            outcome=call.outcome,
         )

@@ -1,8 +1,12 @@
 """Who works on which conversation: claims with a lease and a fence, and the drafts that show before a commit."""
 
+import json
+import sqlite3
+from dataclasses import replace
+
 from daemon.errors import LostLease
 from daemon.memory.database import Database, Transaction
-from daemon.memory.records import DRAFT_LOST, Claim, Draft, Heard, Worker
+from daemon.memory.records import DRAFT_LOST, Claim, Draft, Heard, ProcessState, Spell, Worker
 from daemon.perception import Audience, ConversationKey
 from daemon.ports import Clock
 
@@ -45,7 +49,7 @@ class Conversations:
         row = await transaction.one(
             """
             UPDATE conversations SET lease_owner = :owner, lease_until = :until, gen = gen + 1
-            WHERE id = :id RETURNING gen, version, process, audience
+            WHERE id = :id RETURNING *
             """,
             owner=self._worker.id,
             until=now + self._worker.lease_ms,
@@ -67,11 +71,49 @@ class Conversations:
             owner=self._worker.id,
             gen=row["gen"],
             version=row["version"],
-            process=row["process"],
             audience=Audience.parse(row["audience"]),
             heard=tuple(sorted((Heard.from_row(found) for found in heard), key=lambda one: one.said_at)),
             draft=Draft(draft["id"], draft["platform_ts"]) if draft else None,
+            state=ProcessState(
+                process=row["process"],
+                previous=row["previous"],
+                invocations=row["invocations"],
+                params=json.loads(row["params"]),
+                kept=json.loads(row["kept"]),
+            ),
+            spell=Spell(visit=row["visit"], exchanges=row["exchanges"], spoken_ms=row["spoken_ms"]),
         )
+
+    async def take_in(self, claim: Claim) -> Claim:
+        """The claim with whatever else was said in its conversation meanwhile. Raises LostLease."""
+
+        async def unit(transaction: Transaction) -> list[sqlite3.Row]:
+            await require_claim(transaction, claim)
+            return await transaction.rows(
+                """
+                UPDATE inbox SET state = 'claimed', attempts = attempts + 1
+                WHERE conversation = :id AND state IN ('new', 'claimed') AND state = 'new' RETURNING *
+                """,
+                id=str(claim.conversation),
+            )
+
+        heard = (*claim.heard, *(Heard.from_row(row) for row in await self._database.write(unit)))
+        return replace(claim, heard=tuple(sorted(heard, key=lambda one: one.said_at)))
+
+    async def anything_new(self, conversation: ConversationKey) -> bool:
+        """Whether something waits there that nobody has claimed yet, whichever daemon heard it."""
+
+        async def unit(transaction: Transaction) -> bool:
+            row = await transaction.one(
+                """
+                SELECT 1 FROM inbox
+                WHERE conversation = :id AND state IN ('new', 'claimed') AND state = 'new' LIMIT 1
+                """,
+                id=str(conversation),
+            )
+            return row is not None
+
+        return await self._database.read(unit)
 
     async def next_due_ms(self) -> int | None:
         """When the next waiting message may be claimed (a lease running out or a pause ending), for whoever waits."""

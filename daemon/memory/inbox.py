@@ -7,11 +7,12 @@ kept as well, so that a repeated edit or button is told from a new one (design, 
 from collections.abc import Callable
 from dataclasses import replace
 
+from daemon.memory.approvals import decide
 from daemon.memory.database import Database, Transaction
 from daemon.memory.records import ASIDE
 from daemon.memory.turns import forget_summary
 from daemon.perception import ConversationKey
-from daemon.ports import Acceptance, Clock, Emit, Feedback, Revision, Utterance, Withdrawal
+from daemon.ports import Acceptance, Arrival, Clock, Decision, Emit, Feedback, Revision, Utterance, Withdrawal
 
 _TALK_LASTS = 600.0  # seconds after which words under people's talk are for the soul again
 _DELIVERIES_KEPT_MS = 48 * 3600 * 1000  # Slack repeats within minutes, catch-up reads a day
@@ -20,32 +21,24 @@ _DELIVERIES_KEPT_MS = 48 * 3600 * 1000  # Slack repeats within minutes, catch-up
 class Inbox:
     """The store's side of the `Intake` port."""
 
-    def __init__(self, database: Database, clock: Clock, emit: Emit, on_accepted: Callable[[], None]) -> None:
+    def __init__(self, database: Database, clock: Clock, emit: Emit, on_accepted: Callable[[str], None]) -> None:
         self._database = database
         self._clock = clock
         self._emit = emit
         self._on_accepted = on_accepted
 
-    async def accept(self, arrival: Utterance | Revision | Withdrawal | Feedback) -> Acceptance:
+    async def accept(self, arrival: Arrival) -> Acceptance:
         """Store an arrival once; durable when it returns. Raises StoreError when nothing was stored."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> tuple[Acceptance, str]:
             if not await _first_delivery(transaction, arrival, now):
                 return Acceptance.DUPLICATE, "event repeated"
-            match arrival:
-                case Utterance():
-                    return await _hear(transaction, arrival, now)
-                case Revision():
-                    return await _revise(transaction, arrival, now)
-                case Withdrawal():
-                    return await _withdraw(transaction, arrival, now)
-                case Feedback():
-                    return await _take_feedback(transaction, arrival, now)
+            return await _take(transaction, arrival, now)
 
         acceptance, reason = await self._database.write(unit, within=2.0)
         if acceptance is Acceptance.ACCEPTED:
-            self._on_accepted()
+            self._on_accepted(str(arrival.conversation) if isinstance(arrival, Utterance) else "")
         self._emit(f"inbox.{acceptance}", kind=type(arrival).__name__, reason=reason, event=arrival.event_id)
         return acceptance
 
@@ -119,9 +112,21 @@ class Inbox:
         return await self._database.read(unit)
 
 
-async def _first_delivery(
-    transaction: Transaction, arrival: Utterance | Revision | Withdrawal | Feedback, now: int
-) -> bool:
+async def _take(transaction: Transaction, arrival: Arrival, now: int) -> tuple[Acceptance, str]:
+    match arrival:
+        case Utterance():
+            return await _hear(transaction, arrival, now)
+        case Revision():
+            return await _revise(transaction, arrival, now)
+        case Withdrawal():
+            return await _withdraw(transaction, arrival, now)
+        case Feedback():
+            return await _take_feedback(transaction, arrival, now)
+        case Decision():
+            return await decide(transaction, arrival, now)
+
+
+async def _first_delivery(transaction: Transaction, arrival: Arrival, now: int) -> bool:
     where = arrival.conversation if isinstance(arrival, Utterance) else arrival
     row = await transaction.one(
         """

@@ -1,4 +1,4 @@
-"""The values that go into and come out of memory.db: claims, turns, posts on their way, one cycle's whole effect."""
+"""The values that go into and come out of memory.db: what was heard, claims, states, turns, posts on their way."""
 
 import json
 import sqlite3
@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from daemon.perception import Audience, ConversationKey, Modality, Perception, Place
-from daemon.ports import LLMCall, Post, Source
+from daemon.ports import Post, Source
+
+JSONObject = Mapping[str, object]
+"""What JSON can hold, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,9 @@ class Heard:
     received_ms: int
     revision: int
     attempts: int
+    modality: Modality = Modality.WORDS
+    process: str | None = None
+    params: JSONObject = field(default_factory=dict)
 
     @classmethod
     def from_row(cls, row: sqlite3.Row) -> "Heard":
@@ -51,6 +57,9 @@ class Heard:
             received_ms=row["received_ms"],
             revision=row["revision"],
             attempts=row["attempts"],
+            modality=Modality(row["modality"]),
+            process=row["process"],
+            params=json.loads(row["params"]),
         )
 
     @property
@@ -66,7 +75,7 @@ class Heard:
         return Perception(
             id=self.id,
             conversation=self.conversation,
-            modality=Modality.WORDS,
+            modality=self.modality,
             content=self.body,
             source=self.actor,
             audience=self.audience,
@@ -75,6 +84,8 @@ class Heard:
             received_ms=self.received_ms,
             name=name,
             late=late,
+            process=self.process,
+            params=self.params,
         )
 
 
@@ -87,6 +98,26 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
+class ProcessState:
+    """The mental process a conversation is in: since how many runs, after which one, with what, and what it keeps."""
+
+    process: str = "engaged"
+    previous: str = ""
+    invocations: int = 0
+    params: JSONObject = field(default_factory=dict)
+    kept: JSONObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Spell:
+    """How far the talk in a conversation has come: which spell it is, its replies so far, when anybody last spoke."""
+
+    visit: int = 0
+    exchanges: int = 0
+    spoken_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """The right to run one cycle on a conversation, fenced by `gen`: whoever claims next bumps it."""
 
@@ -94,10 +125,11 @@ class Claim:
     owner: str
     gen: int
     version: int
-    process: str
     audience: Audience
     heard: tuple[Heard, ...]
     draft: Draft | None = None
+    state: ProcessState = ProcessState()
+    spell: Spell = Spell()
 
     def key(self, part: int) -> str:
         """The outbox key of a part of this cycle's reply; the same for whoever repeats the cycle."""
@@ -138,27 +170,6 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class CycleEffect:
-    """Everything lasting that one cycle did: words heard and said, the reply's parts, jobs and model calls.
-
-    `answered` are the rows that end here; `ignored` maps a row's id to the reason why it gets no reply.
-    """
-
-    claim: Claim
-    trace_id: str
-    process: str
-    turns: tuple[Turn, ...]
-    parts: tuple[str, ...]
-    reply_to: str
-    recipient: str
-    posted_after: str
-    answered: tuple[Heard, ...]
-    ignored: Mapping[str, str] = field(default_factory=dict)
-    jobs: tuple[str, ...] = ()
-    calls: tuple[LLMCall, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Delivery:
     """A post claimed for sending until `lease_until` (ms).
 
@@ -187,6 +198,8 @@ class Delivery:
                 last=bool(row["last"]),
                 draft=row["platform_ts"],
                 drafting=row["reason"] == DRAFT_LOST,
+                approval=row["approval"],
+                revises=row["revises"],
             ),
             gen=row["gen"],
             doubtful=doubtful,

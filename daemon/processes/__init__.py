@@ -4,6 +4,26 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from daemon.mental_process import MentalProcess
+from daemon.processes.academic import academic
+from daemon.processes.curious import curious
+from daemon.processes.dormant import dormant
 from daemon.processes.engaged import engaged
+from daemon.processes.exiting import exiting
+from daemon.processes.greeting import greeting
+from daemon.processes.poetic import poetic
+from daemon.processes.ready import ready
+from daemon.processes.returning import returning
 
-PROCESSES: Mapping[str, MentalProcess] = MappingProxyType({"engaged": engaged})
+PROCESSES: Mapping[str, MentalProcess] = MappingProxyType(
+    {
+        "greeting": greeting,
+        "curious": curious,
+        "engaged": engaged,
+        "ready": ready,
+        "returning": returning,
+        "dormant": dormant,
+        "exiting": exiting,
+        "academic": academic,
+        "poetic": poetic,
+    }
+)

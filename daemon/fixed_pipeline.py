@@ -1,0 +1,74 @@
+"""The fixed pipeline of seed 000: think, reply, weigh what was learned; in one call or one call per step."""
+
+from dataclasses import replace
+from typing import TypeVar
+
+from daemon.cognition import Step
+from daemon.errors import ModelError
+from daemon.mental_process import ProcessContext
+from daemon.soul import Soul
+from daemon.soul_engine import with_stance
+from daemon.steps.external_dialog import external_dialog
+from daemon.steps.internal_monologue import internal_monologue
+from daemon.steps.mental_query import mental_query
+from daemon.steps.respond import respond
+from daemon.working_memory import WorkingMemory
+
+T = TypeVar("T")
+
+_LEARNED = "In their last message the person told something lasting about themselves."
+
+
+async def converse(context: ProcessContext, stance: str = "") -> WorkingMemory:
+    """Reply to what was said last, as the soul's pipeline has it (design, ruling 2); gives the memory afterwards.
+
+    `stance` is how the mental process wants it done, in the house's own words. Raises ModelError.
+    """
+    context = replace(context, memory=with_stance(context.memory, stance))
+    return await (_unified(context) if context.soul.pipeline == "unified" else _split(context))
+
+
+async def _unified(context: ProcessContext) -> WorkingMemory:
+    """One streamed call; only the reply leaves while it is made."""
+    thought = context.mind.stream(context.memory, tempered(context.soul, respond(context.soul)))
+    await context.motor.speak(thought)
+    memory, response = await thought.finished()
+    context.motor.settle(response.reply)
+    context.motor.reflect(
+        monologue=response.monologue,
+        monologue_verb=response.monologue_verb,
+        reply_verb=response.reply_verb,
+        stimulus_verb=response.stimulus_verb,
+        user_model_check=response.user_model,
+        soul_state_check=response.soul_state,
+    )
+    return memory
+
+
+async def _split(context: ProcessContext) -> WorkingMemory:
+    """One call per step: a private thought, the reply made with it in mind, and the check."""
+    soul, mind = context.soul, context.mind
+    think = internal_monologue(soul.display_name, "What is this person after, and what do you make of it?")
+    memory, monologue = await mind.run(context.memory, tempered(soul, think))
+    memory = await say(replace(context, memory=memory), external_dialog(soul, "Reply to what was said last."))
+    context.motor.reflect(monologue=monologue)
+    try:
+        memory, learned = await mind.run(memory, tempered(soul, mental_query(_LEARNED)))
+    except ModelError:  # what was said stands, whatever becomes of the afterthought
+        return memory
+    context.motor.reflect(user_model_check=learned)
+    return memory
+
+
+async def say(context: ProcessContext, step: Step[str]) -> WorkingMemory:
+    """Speak a step aloud while it is being made, and settle on it; gives the memory afterwards. Raises ModelError."""
+    thought = context.mind.stream(context.memory, tempered(context.soul, step))
+    await context.motor.speak(thought)
+    memory, reply = await thought.finished()
+    context.motor.settle(reply)
+    return memory
+
+
+def tempered(soul: Soul, step: Step[T]) -> Step[T]:
+    """The step with the soul's own creativity, where it has one for it."""
+    return replace(step, creativity=soul.creativity_of(step.name, step.creativity))

@@ -1,0 +1,40 @@
+"""One cycle's whole effect, as a value: what the commit makes lasting at once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from daemon.memory.approvals import NewApproval
+from daemon.memory.intentions import NewIntention
+from daemon.memory.records import Claim, Heard, ProcessState, Spell, Turn
+from daemon.memory.transitions import PathStep
+from daemon.ports import LLMCall
+
+
+@dataclass(frozen=True, slots=True)
+class CycleEffect:
+    """Everything lasting that one cycle did: words heard and said, the reply's parts, states, jobs and model calls.
+
+    `answered` are the rows that end here; `ignored` maps a row's id to the reason why it gets no reply. `path` is how
+    the mental processes went. `approval` is the question that stands under the last part, and waits for a click.
+    `silence_ms` is the silence that ends a visit; `most_intentions` how many may wait at once.
+    """
+
+    claim: Claim
+    trace_id: str
+    state: ProcessState
+    spell: Spell
+    turns: tuple[Turn, ...]
+    parts: tuple[str, ...]
+    reply_to: str
+    recipient: str
+    posted_after: str
+    answered: tuple[Heard, ...]
+    ignored: Mapping[str, str] = field(default_factory=dict)
+    path: tuple[PathStep, ...] = ()
+    intentions: tuple[NewIntention, ...] = ()
+    cancelled: tuple[str, ...] = ()
+    approval: NewApproval | None = None
+    jobs: tuple[str, ...] = ()
+    calls: tuple[LLMCall, ...] = ()
+    silence_ms: int = 0
+    most_intentions: int = 0

@@ -1,0 +1,25 @@
+"""Scholarship: the soul reads evidence in its academic mode, for as long as that is what is wanted."""
+
+from dataclasses import replace
+
+from daemon.fixed_pipeline import converse
+from daemon.mental_process import Outcome, ProcessContext, Stay, Transition
+from daemon.processes.following import confirmed, follow
+from daemon.soul_engine import with_mode
+
+_STANCE = (
+    "A scholarly answer is wanted. Keep apart what the sources say, what is widely held, what a minority holds and "
+    "what is your own guess, and say which is which. Never invent a reference; where you aren't sure of one, say so."
+)
+_LEFT = "With their last message the person has turned from scholarly matters to something else."
+
+
+async def academic(context: ProcessContext) -> Outcome:
+    """Answer as a scholar; when the person turns to something else, go back to plain talk with the same words."""
+    if leading := await follow(context):
+        return leading
+    if context.invocation and await confirmed(context, _LEFT):
+        return Transition(context.memory, "engaged", _LEFT, execute_now=True, decided_by="model")
+    mode = context.soul.mode("academic")
+    assert mode is not None  # an entry condition
+    return Stay(await converse(replace(context, memory=with_mode(context.memory, mode.personality)), _STANCE))

@@ -1,0 +1,17 @@
+"""Silence has lasted a while: ambient presence, without a word unless the soul is allowed one."""
+
+from daemon.fixed_pipeline import say
+from daemon.mental_process import Outcome, ProcessContext, Stay
+from daemon.steps.external_dialog import external_dialog
+
+_INSTRUCTIONS = (
+    "Nobody has said anything for a while. If something was left open that you could move forward, say so in one or "
+    "two sentences that ask for nothing; else let one light sentence close the matter. Don't repeat yourself."
+)
+
+
+async def dormant(context: ProcessContext) -> Outcome:
+    """Costs nothing where the soul may not speak into a silence."""
+    if not context.soul.presence.speaks_when_dormant:
+        return Stay(context.memory)
+    return Stay(await say(context, external_dialog(context.soul, _INSTRUCTIONS)))

@@ -1,0 +1,16 @@
+"""A visit ends with the silence that ends it: a farewell where the soul is meant to say one."""
+
+from daemon.fixed_pipeline import say
+from daemon.mental_process import Outcome, ProcessContext, Stay
+from daemon.steps.external_dialog import external_dialog
+
+_INSTRUCTIONS = (
+    "The talk has ended. Take your leave in one sentence, without a question; if something was agreed, name it once."
+)
+
+
+async def exiting(context: ProcessContext) -> Outcome:
+    """Costs nothing where the soul says no farewell."""
+    if not context.soul.presence.says_farewell:
+        return Stay(context.memory)
+    return Stay(await say(context, external_dialog(context.soul, _INSTRUCTIONS)))

@@ -1,0 +1,38 @@
+"""Follows what somebody's words lead to, before a process answers them itself."""
+
+from daemon.errors import ModelError
+from daemon.fixed_pipeline import tempered
+from daemon.mental_process import ProcessContext, Transition
+from daemon.processes.leads import lead
+from daemon.processes.transitions import Situation
+from daemon.steps.mental_query import mental_query
+
+
+def situation_of(context: ProcessContext) -> Situation:
+    """What entry conditions look at, taken from a process's context."""
+    return Situation(
+        context.visit, context.perception.content, context.soul, autonomous=context.means.limits is not None
+    )
+
+
+async def follow(context: ProcessContext) -> Transition | None:
+    """A transition to be executed now where the newest words call for one: by plain rule, or confirmed by the mind.
+
+    A mind that can't be asked leads nowhere: the process that asked goes on.
+    """
+    found = lead(context.process, situation_of(context))
+    if found is None:
+        return None
+    if found.question and not await confirmed(context, found.question):
+        return None
+    decided_by = "model" if found.question else "rule"
+    return Transition(context.memory, found.target, found.reason, execute_now=True, decided_by=decided_by)
+
+
+async def confirmed(context: ProcessContext, statement: str) -> bool:
+    """Whether the mind holds a statement about the conversation to be true; nothing of it stays in memory."""
+    try:
+        _, true = await context.mind.run(context.memory, tempered(context.soul, mental_query(statement)))
+    except ModelError:
+        return False
+    return true

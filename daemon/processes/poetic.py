@@ -1,0 +1,40 @@
+"""A poem is wanted: the poetic mode chooses a register and a world of images, and composes."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from daemon.errors import ModelError
+from daemon.fixed_pipeline import say, tempered
+from daemon.mental_process import Outcome, ProcessContext, Transition
+from daemon.soul_engine import with_mode
+from daemon.steps.decision import decision
+from daemon.steps.poetic_composition import poetic_composition
+
+
+async def poetic(context: ProcessContext) -> Outcome:
+    """Compose, then go back to plain talk."""
+    mode = context.soul.mode("poetic")
+    assert mode is not None  # an entry condition
+    context = replace(context, memory=with_mode(context.memory, mode.personality))
+    register = await _choose(context, "Which register does this poem call for?", mode.registers)
+    images = await _choose(context, "From which world should its images come?", mode.image_domains)
+    composition = poetic_composition(
+        context.soul, "Compose what was asked for last.", register=register, image_domain=images
+    )
+    memory = await say(context, composition)
+    context.motor.reflect(register=register or None, image_domain=images or None)
+    return Transition(memory, "engaged", "the poem is given")
+
+
+async def _choose(context: ProcessContext, question: str, options: Sequence[str]) -> str:
+    """One of the options: named in the words themselves, else decided; a mind that can't be asked takes the first."""
+    said = context.perception.content.lower()
+    if named := next((option for option in options if option.lower() in said), ""):
+        return named
+    if len(options) < 2:  # noqa: PLR2004 - nothing to choose
+        return next(iter(options), "")
+    try:
+        _, chosen = await context.mind.run(context.memory, tempered(context.soul, decision(question, options)))
+    except ModelError:
+        return options[0]
+    return chosen

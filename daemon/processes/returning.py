@@ -1,0 +1,18 @@
+"""Somebody comes back after a silence: a welcome that remembers, then on to the matter."""
+
+from daemon.fixed_pipeline import converse
+from daemon.mental_process import Outcome, ProcessContext, Transition
+from daemon.processes.following import follow
+
+_STANCE = (
+    "This person comes back after a while: it is visit {number} here. Welcome them in half a sentence; if you know "
+    "what they were at, touch on it, lightly and only from what you were told here. Then answer what they said."
+)
+
+
+async def returning(context: ProcessContext) -> Outcome:
+    """Welcome them back, then go on as ever."""
+    if leading := await follow(context):
+        return leading
+    memory = await converse(context, _STANCE.format(number=context.visit.number))
+    return Transition(memory, "engaged", "they have been welcomed back")
