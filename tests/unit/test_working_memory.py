@@ -1,6 +1,5 @@
 """Working memory: list operations, regions and their order, and that nothing ever changes in place."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import FrozenInstanceError, replace
 from typing import cast
 
@@ -8,39 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.working_memory import Memory, Role, WorkingMemory, estimate_tokens
-
-regions = st.sampled_from([None, "a", "b", "c", "d"])
-contents = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
-memories = st.builds(
-    Memory,
-    role=st.sampled_from(Role),
-    content=contents,
-    region=regions,
-    name=st.none() | contents,
-    metadata=st.dictionaries(contents, contents, max_size=2),
-)
-orders = st.lists(st.sampled_from(["a", "b", "c", "default"]), unique=True).map(tuple)
-working_memories = st.builds(
-    WorkingMemory, soul_name=contents, memories=st.lists(memories, max_size=8).map(tuple), regional_order=orders
-)
-
-OPERATIONS: Mapping[str, Callable[[WorkingMemory, Memory], WorkingMemory]] = {
-    "slice": lambda wm, m: wm.slice(1, -1),
-    "splice": lambda wm, m: wm.splice(1, 1, m),
-    "filter": lambda wm, m: wm.filter(lambda one: one.role is Role.USER),
-    "map": lambda wm, m: wm.map(lambda one: replace(one, content="x")),
-    "concat": lambda wm, m: wm.concat([m]),
-    "prepend": lambda wm, m: wm.prepend([m]),
-    "replace": lambda wm, m: wm.replace([m]),
-    "with_memory": lambda wm, m: wm.with_memory(m),
-    "with_monologue": lambda wm, m: wm.with_monologue("hm"),
-    "with_region": lambda wm, m: wm.with_region("b", m),
-    "with_regional_order": lambda wm, m: wm.with_regional_order("c"),
-    "order_regions": lambda wm, m: wm.order_regions("b", "a"),
-    "without_regions": lambda wm, m: wm.without_regions("a", "default"),
-    "only_regions": lambda wm, m: wm.only_regions("a"),
-}
+from daemon.working_memory import Memory, Pending, Role, WorkingMemory, estimate_tokens
+from tests.unit.operations import OPERATIONS, memories, working_memories
 
 
 def said(content: str, region: str | None = None) -> Memory:
@@ -169,6 +137,51 @@ def test_writing_a_region_keeps_every_other_memory_and_the_order(memory: Working
     rank = {name: place for place, name in enumerate(memory.regional_order)}
     ranks = [rank.get(m.region or "default", len(rank)) for m in after]
     assert ranks == sorted(ranks)
+
+
+@given(memory=working_memories, extra=memories, order=st.permutations(["a", "b", "c", "d", "default"]))
+def test_the_regional_order_outlives_any_chain_of_operations(
+    memory: WorkingMemory, extra: Memory, order: list[str]
+) -> None:
+    ordered = memory.with_regional_order(*order)
+    for name, operation in OPERATIONS.items():
+        if name != "with_regional_order":
+            ordered = operation(ordered, extra)
+    written = WorkingMemory.from_json(ordered.to_json()).with_region("c", extra)
+    ranks = [order.index(one.region or "default") for one in written]
+    assert ranks == sorted(ranks)
+
+
+def test_whoever_made_a_working_memory_of_lists_cannot_change_it_through_them() -> None:
+    source, order = [said("a")], ["r"]
+    memory = WorkingMemory("Kothar", cast("tuple[Memory, ...]", source), cast("tuple[str, ...]", order))
+    source.clear()
+    order.clear()
+    assert shown(memory) == "a"
+    assert memory.regional_order == ("r",)
+
+
+async def test_a_memory_to_come_is_made_anew_and_equal_each_time_it_is_awaited() -> None:
+    asked = 0
+
+    async def come() -> WorkingMemory:
+        nonlocal asked
+        asked += 1
+        return mind(said("a"))
+
+    pending = Pending(come)
+    derived = pending.then(lambda memory: memory.with_memory(said("b"))).then(lambda memory: memory.slice(-1))
+    assert asked == 0
+    assert shown(await derived) == shown(await derived) == "b"
+    assert shown(await pending) == "a"
+
+
+async def test_a_memory_that_never_comes_raises_through_all_that_was_derived_from_it() -> None:
+    async def fail() -> WorkingMemory:
+        raise ValueError("no memory")
+
+    with pytest.raises(ValueError, match="no memory"):
+        await Pending(fail).then(lambda memory: memory)
 
 
 def test_a_monologue_is_a_thought_of_the_souls_own() -> None:

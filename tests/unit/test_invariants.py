@@ -1,0 +1,279 @@
+"""The invariants of seed 000: immutable memory, pure steps, effects by the Motor alone, streams always closed."""
+
+import ast
+import asyncio
+import gc
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import suppress
+from copy import copy
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import daemon
+from daemon.cognition import READ_CAP, Step, Thought
+from daemon.errors import MalformedReply, ModelError, ModelRefused, ModelUnavailable
+from daemon.motor import Motor
+from daemon.ports import Completion, Task
+from daemon.working_memory import Memory, WorkingMemory
+from tests.unit.every_step import every_step
+from tests.unit.operations import OPERATIONS, memories, working_memories
+from tests.unit.thinking import END, MEMORY, Head, Script, head, turns
+
+ROOT = Path(daemon.__file__).parent
+words = st.text(st.sampled_from("abc {}\"'<>:\n"), min_size=1, max_size=12).filter(lambda text: bool(text.strip()))
+
+# -- 1. working memory is immutable -----------------------------------------------------------------------------------
+
+
+@given(
+    memory=working_memories,
+    extra=memories,
+    chain=st.lists(st.sampled_from(sorted(OPERATIONS)), min_size=1, max_size=6),
+)
+def test_working_memory_is_immutable(memory: WorkingMemory, extra: Memory, chain: list[str]) -> None:
+    values = [(memory, memory.to_json())]
+    for name in chain:
+        made = OPERATIONS[name](values[-1][0], extra)
+        assert made is not values[-1][0]
+        values.append((made, made.to_json()))
+    assert [value.to_json() for value, _ in values] == [before for _, before in values]
+    for value, _ in values:
+        for holder in (value, *value):
+            for name in holder.__slots__:
+                with pytest.raises(AttributeError):
+                    setattr(holder, name, ())
+        assert copy(value) == value
+
+
+# -- 2. cognitive steps are pure --------------------------------------------------------------------------------------
+
+
+@given(given_words=words, answer=words | words.map(lambda text: '{"true": true, "choice": "' + text + '"}'))
+def test_equal_arguments_give_equal_prompts_and_equal_readings(given_words: str, answer: str) -> None:
+    once, again = every_step(given_words), every_step(given_words)
+    for name, made in once.items():
+        assert made.prompt() == again[name].prompt() == made.prompt()
+        outcome = made.outcome(answer)
+        assert outcome == again[name].outcome(answer) == made.outcome(answer)
+        assert made.seen([answer]) == again[name].seen([answer]) == made.seen([answer])
+
+
+_SILENCE = """
+import sys
+from tests.unit.every_step import every_step
+
+answers = ("words", '{"true": true}', '{"choice": "Something yes"}', '{"ideas": ["a"]}', "{", "")
+
+def run():
+    for made in every_step().values():
+        made.prompt()
+        for answer in answers:
+            made.outcome(answer), made.seen([answer])
+
+run()  # what Python itself loads when first used is no concern of ours
+seen = []
+watched = ("open", "socket", "subprocess", "os.", "sqlite3", "shutil", "tempfile", "ctypes", "urllib", "http")
+sys.addaudithook(lambda event, _: seen.append(event) if watching and event.startswith(watched) else None)
+watching = True
+run()
+watching = False
+print(sorted(set(seen)))
+"""
+
+
+def test_no_step_touches_a_file_a_socket_or_another_program() -> None:
+    told = subprocess.run([sys.executable, "-c", _SILENCE], capture_output=True, text=True, check=True, cwd=ROOT.parent)
+    assert told.stdout.strip() == "[]"
+
+
+# -- 3. side effects through the Motor alone --------------------------------------------------------------------------
+
+INWARD = ("steps", "processes", "cognition", "working_memory", "soul_engine", "fixed_pipeline", "ism", "tagged_output")
+"""Where the soul thinks: from there nothing can be reached that acts, other than the Motor and ports that only read."""
+
+ACTING = (
+    *("daemon.app", "daemon.channels", "daemon.courier", "daemon.cycle", "daemon.dispatcher", "daemon.llm"),
+    *("daemon.scheduler", "daemon.tools", "daemon.workspace", "daemon.memory.database", "daemon.memory.commits"),
+    *("daemon.memory.outbox", "daemon.memory.inbox", "daemon.memory.turns", "daemon.memory.store"),
+    *("aiohttp", "aiosqlite", "anthropic", "httpx", "mcp", "openai", "os", "pathlib", "shutil", "slack_bolt"),
+    *("slack_sdk", "socket", "sqlite3", "subprocess", "tempfile", "urllib"),
+)
+
+
+def _inward() -> Iterator[Path]:
+    for name in INWARD:
+        yield from (ROOT / name).rglob("*.py") if (ROOT / name).is_dir() else ROOT.glob(f"{name}.py")
+
+
+def _imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def test_where_the_soul_thinks_nothing_can_be_reached_that_acts() -> None:
+    paths = sorted(_inward())
+    assert len(paths) > len(INWARD)
+    reached = {
+        f"{path.relative_to(ROOT)}: {module}"
+        for path in paths
+        for module in _imported(path)
+        if any(module == acting or module.startswith(f"{acting}.") for acting in ACTING)
+    }
+    assert not reached
+
+
+class Listener:
+    """A Speech that keeps what it was given."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    async def say(self, text: str) -> None:
+        """Keep it."""
+        self.heard.append(text)
+
+    async def show(self, task: Task) -> None:
+        """Keep its title."""
+        self.heard.append(task.title)
+
+    async def settle(self) -> None:
+        """Nothing to wait for."""
+
+
+@given(pieces=st.lists(st.text("abc \n", min_size=1), max_size=5))
+def test_a_step_alone_says_nothing_and_the_motor_says_only_what_it_was_given(pieces: list[str]) -> None:
+    async def think() -> None:
+        listener = Listener()
+        motor = Motor(listener)
+        thought = head([*pieces, END]).mind.stream(MEMORY, LOUD)
+        await thought.finished()
+        assert listener.heard == []
+        await motor.speak(thought)
+        assert listener.heard == [piece.upper() for piece in pieces]
+        assert motor.reply == ""
+        motor.reflect(monologue="secret", nothing=None)
+        motor.settle("the reply")
+        assert listener.heard == [piece.upper() for piece in pieces]
+        assert (motor.reply, dict(motor.reflections)) == ("the reply", {"monologue": "secret"})
+
+    asyncio.run(think())
+
+
+# -- 5. streams are closed on every way out ---------------------------------------------------------------------------
+
+
+class Loud:
+    """Shows everything, louder."""
+
+    def feed(self, piece: str) -> str:
+        """The piece."""
+        return piece.upper()
+
+    def finish(self) -> str:
+        """Nothing was held back."""
+        return ""
+
+
+def _read(reply: str) -> str:
+    if "{" in reply:
+        raise MalformedReply("it has a brace", reply=reply, hint="use no braces")
+    return reply
+
+
+LOUD = Step(name="loud", command="Shout.", read=_read, remember=lambda _: (), visible=Loud)
+
+answers = st.lists(words, max_size=4).flatmap(
+    lambda pieces: st.sampled_from(
+        [
+            [*pieces, END],
+            pieces,
+            [*pieces, Completion("fake/one", stop="length")],
+            [*pieces, Completion("fake/one", stop="refusal")],
+            [*pieces, ModelUnavailable("reset")],
+            [*pieces, ModelRefused("no")],
+            [*pieces, MalformedReply("no", reply="")],
+            [*pieces, RuntimeError("a fault of ours")],
+            [*pieces, "x" * (READ_CAP + 1), "y", END],
+        ]
+    )
+)
+
+
+async def _finish(h: Head, thought: Thought[str]) -> None:
+    await thought.finished()
+
+
+async def _listen(h: Head, thought: Thought[str]) -> None:
+    async for _ in thought:
+        pass
+
+
+async def _close(h: Head, thought: Thought[str]) -> None:
+    await anext(thought, None)
+    await thought.aclose()
+
+
+async def _cancel(h: Head, thought: Thought[str]) -> None:
+    thinking = asyncio.ensure_future(thought.finished())
+    await turns(3)
+    thinking.cancel()
+    await thinking
+
+
+async def _chain(h: Head, thought: Thought[str]) -> None:
+    await h.mind.run(thought.then(lambda memory: memory.with_monologue("hm")), LOUD)
+
+
+async def _fail_while_listening(h: Head, thought: Thought[str]) -> None:
+    async for _ in thought:
+        raise ModelUnavailable("the listener failed")
+
+
+async def _abandon(h: Head, thought: Thought[str]) -> None:
+    await anext(thought, None)
+
+
+WayOut = Callable[[Head, Thought[str]], Awaitable[None]]
+WAYS_OUT: tuple[WayOut, ...] = (_finish, _listen, _close, _cancel, _chain, _fail_while_listening, _abandon)
+
+
+@settings(deadline=None)
+@given(scripts=st.lists(answers, min_size=4, max_size=4), way=st.sampled_from(WAYS_OUT))
+def test_the_models_stream_is_closed_and_recorded_on_every_way_out(scripts: list[Script], way: WayOut) -> None:
+    async def think() -> Head:
+        h = head(*scripts)
+        thought = h.mind.stream(MEMORY, LOUD)
+        with suppress(ModelError, RuntimeError, asyncio.CancelledError):
+            await way(h, thought)
+        del thought
+        gc.collect()  # whoever forgets a thought leaves it to the loop, which closes what nobody can reach any more
+        await turns(5)
+        return h
+
+    h = asyncio.run(think())
+    assert h.llm.closed == len(h.llm.prompts) == len(h.calls)
+
+
+async def test_a_stream_that_waits_for_its_model_is_closed_by_whoever_stops_waiting() -> None:
+    never = asyncio.Event()
+    h = head(["a", never])
+
+    async def pieces() -> AsyncIterator[str]:
+        async for piece in h.mind.stream(MEMORY, LOUD):
+            yield piece
+
+    speaking = asyncio.ensure_future(Motor(Listener()).speak(pieces()))
+    await turns(8)
+    speaking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await speaking
+    assert h.llm.closed == 1
+    assert [call.outcome for call in h.calls] == ["cancelled"]
