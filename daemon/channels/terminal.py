@@ -257,7 +257,8 @@ class _Screen:
     def note(self, text: str) -> None:
         """Say in the place of that sign what is being done."""
         if self._thinking:
-            self._print(f"{_WIPE}{_DIM}… {text[:_NARROW]}{_PLAIN}")
+            columns = _NARROW if text.isascii() else _NARROW // 2  # some characters take two
+            self._print(f"{_WIPE}{_DIM}… {text[:columns]}{_PLAIN}")
 
     def stop_thinking(self) -> None:
         """Wipe the sign away."""

@@ -106,8 +106,20 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
+class Face:
+    """Another name and icon for one message of the app's; the icon is `:emoji:` or the address of a picture."""
+
+    name: str = ""
+    icon: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
-    """One message; times are Slack's `ts` strings, `touched` is when its stream last grew (workspace seconds)."""
+    """One message; times are Slack's `ts` strings, `touched` is when its stream last grew (workspace seconds).
+
+    `in_chunks` tells in which of the two forms its stream was begun, None while that is open; `chunks` holds the plan's
+    title and each task as it is now.
+    """
 
     channel: str
     author: str
@@ -127,6 +139,8 @@ class Message:
     files: tuple[str, ...] = ()
     streaming: Streaming | None = None
     touched: float = 0.0
+    in_chunks: bool | None = None
+    face: Face | None = None
 
     @property
     def in_timeline(self) -> bool:

@@ -113,8 +113,16 @@ def message_json(state: State, message: Message, url: str, *, metadata: bool = F
         "metadata": message.metadata if metadata else None,
         "reactions": [{"name": r.name, "users": list(r.users), "count": len(r.users)} for r in message.reactions],
     }
+    if message.face is not None:
+        optional |= {"username": message.face.name, "icons": _icons(message.face.icon)}
     shape |= {name: value for name, value in optional.items() if value}
     return shape | _thread(state, message)
+
+
+def _icons(icon: str) -> Json:
+    if not icon:
+        return {}
+    return {"emoji": icon} if icon.startswith(":") else {"image_48": icon}
 
 
 def _by_bot(author: Person) -> Json:

@@ -202,8 +202,7 @@ async def test_a_stopped_stream_takes_no_more(api: AsyncWebClient, people: Works
     assert await refusal(api.chat_appendStream(channel="D0ADA", ts=ts)) == "no_text"
     assert await refusal(api.chat_appendStream(channel="D0ADA", ts=ts, markdown_text="x" * 12_001)) == "msg_too_long"
     assert await refusal(api.chat_appendStream(channel="D0ADA", ts=ts, chunks=[{"type": "poem"}])) == "invalid_chunks"
-    words = [{"type": "markdown_text", "text": " well"}]
-    await api.chat_stopStream(channel="D0ADA", ts=ts, chunks=words, session_status="active")
+    await api.chat_stopStream(channel="D0ADA", ts=ts, markdown_text=" well", session_status="active")
     for call in (
         api.chat_appendStream(channel="D0ADA", ts=ts, markdown_text="x"),
         api.chat_stopStream(channel="D0ADA", ts=ts),

@@ -5,10 +5,10 @@ from types import MappingProxyType
 from typing import Final
 
 from daemon.workspace.limits import Tier
-from daemon.workspace.model import Channel, Json, Message, Streaming
+from daemon.workspace.model import Channel, Face, Json, Message, Streaming
 from daemon.workspace.shapes import message_json
 from daemon.workspace.web_api.call import Call, Endpoint, SlackError
-from daemon.workspace.web_api.sizes import TEXT, check_blocks, check_markdown, check_metadata
+from daemon.workspace.web_api.sizes import NAME, TEXT, check_blocks, check_markdown, check_metadata
 
 
 def post_message(call: Call) -> Json:
@@ -91,7 +91,19 @@ def _draft(call: Call, channel: Channel) -> Message:
         blocks=blocks,
         attachments=call.objects("attachments", "invalid_attachments") or (),
         metadata=_metadata(call),
+        face=face_of(call),
     )
+
+
+def face_of(call: Call) -> Face | None:
+    """The name and icon a message asks for, None for the app's own. Raises `missing_scope`, `invalid_arguments`."""
+    name, icon = call.text("username"), call.text("icon_emoji") or call.text("icon_url")
+    if not name and not icon:
+        return None
+    call.require("chat:write.customize")
+    if len(name) > NAME:
+        raise SlackError("invalid_arguments")
+    return Face(name, icon)
 
 
 def _words(call: Call) -> str:

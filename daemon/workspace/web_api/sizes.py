@@ -14,6 +14,9 @@ VIEW_BLOCKS: Final = 100
 SECTION: Final = 3_000
 HEADER: Final = 150
 IDENTIFIER: Final = 255
+BUTTON: Final = 75
+VALUE: Final = 2_000
+NAME: Final = 80
 METADATA: Final = 16_000
 _ELEMENTS: Final = {"actions": 25, "context": 10, "context_actions": 5}
 
@@ -62,10 +65,27 @@ def _check_block(block: Json, pointer: str) -> None:
     elements = block.get("elements")
     if kind in _ELEMENTS and (not isinstance(elements, list) or not 0 < len(elements) <= _ELEMENTS[kind]):
         raise _invalid(f"1 to {_ELEMENTS[kind]} items needed [json-pointer:{pointer}/elements]")
+    if kind == "actions":
+        _check_elements(block["elements"], f"{pointer}/elements")
     if kind == "markdown" and not isinstance(text, str):
         raise _invalid(f"must be a string [json-pointer:{pointer}/text]")
     if kind == "section" and not words and not block.get("fields"):
         raise _invalid(f"missing required field: text or fields [json-pointer:{pointer}]")
+
+
+def _check_elements(elements: list[Json], pointer: str) -> None:
+    """Buttons have names of bounded length, a style that Slack knows, and ids of their own."""
+    ids = [element.get("action_id") for element in elements if element.get("action_id")]
+    if len(set(ids)) < len(ids):
+        raise _invalid(f"action_id already exists for another element [json-pointer:{pointer}]")
+    for element in elements:
+        words = str((element.get("text") or {}).get("text", ""))
+        if element.get("type") == "button" and not 0 < len(words) <= BUTTON:
+            raise _invalid(f"1 to {BUTTON} characters needed [json-pointer:{pointer}/text]")
+        if len(str(element.get("accessibility_label", ""))) > BUTTON or len(str(element.get("value", ""))) > VALUE:
+            raise _invalid(f"must be shorter [json-pointer:{pointer}]")
+        if element.get("style") not in (None, "primary", "danger"):
+            raise _invalid(f"unknown style [json-pointer:{pointer}/style]")
 
 
 def _length(value: object) -> int:

@@ -4,15 +4,16 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
+from daemon.workspace import chunks as streamed
 from daemon.workspace.limits import Tier
 from daemon.workspace.model import ChannelKind, Json, Message, Streaming
 from daemon.workspace.shapes import message_json
 from daemon.workspace.web_api.agents import set_session
 from daemon.workspace.web_api.call import Call, Endpoint, SlackError
-from daemon.workspace.web_api.chat import own_message
+from daemon.workspace.web_api.chat import face_of, own_message
 from daemon.workspace.web_api.sizes import check_blocks, check_markdown, check_metadata
 
-_CHUNKS: Final = frozenset({"markdown_text", "task_update", "plan_update", "blocks"})
+_DISPLAYS: Final = ("", "timeline", "plan")
 
 
 def start_stream(call: Call) -> Json:
@@ -27,11 +28,14 @@ def start_stream(call: Call) -> Json:
                 raise SlackError(f"missing_{name}")
         if call.text("recipient_user_id") not in call.workspace.state.people:
             raise SlackError("user_not_found")
+    if call.text("task_display_mode") not in _DISPLAYS:
+        raise SlackError("invalid_arguments")
     draft = Message(
         channel.id,
         call.workspace.state.app.user,
         "",
         thread_ts=thread,
+        face=face_of(call),
         streaming=Streaming.OPEN,
         touched=call.workspace.clock.now(),
     )
@@ -53,7 +57,14 @@ def stop_stream(call: Call) -> Json:
     blocks = call.objects("blocks", "invalid_blocks") or ()
     check_blocks(blocks)
     metadata = check_metadata(call.value("metadata", "invalid_metadata_format"))
-    done = replace(_grown(call, message), streaming=Streaming.DONE, blocks=blocks, metadata=metadata)
+    grown = _grown(call, message)
+    done = replace(
+        grown,
+        streaming=Streaming.DONE,
+        blocks=blocks,
+        metadata=metadata,
+        chunks=streamed.stopped(grown.chunks),
+    )
     if call.text("session_status"):
         set_session(call, message.channel, message.thread_ts, call.text("session_status"))
     call.workspace.revise(done)
@@ -70,15 +81,20 @@ def _open_stream(call: Call) -> Message:
 
 
 def _grown(call: Call, message: Message) -> Message:
+    """The message with what the call adds; a stream takes words or chunks, whichever came first."""
     words = call.text("markdown_text")
-    check_markdown(words)
     chunks = call.objects("chunks", "invalid_chunks") or ()
-    if any(chunk.get("type") not in _CHUNKS for chunk in chunks):
+    if words and chunks:
+        raise SlackError("cannot_provide_both_markdown_text_and_chunks")
+    if not all(map(streamed.valid, chunks)):
         raise SlackError("invalid_chunks")
-    told = "".join(str(chunk.get("text", "")) for chunk in chunks if chunk["type"] == "markdown_text")
+    in_chunks = bool(chunks) if words or chunks else message.in_chunks
+    if message.in_chunks not in (None, in_chunks):
+        raise SlackError("streaming_mode_mismatch")
+    told = words + streamed.words(chunks)
     check_markdown(told)
-    shown = tuple(chunk for chunk in chunks if chunk["type"] != "markdown_text")
-    return replace(message, text=message.text + words + told, chunks=message.chunks + shown)
+    shown = streamed.folded(message.chunks, chunks)
+    return replace(message, text=message.text + told, chunks=shown, in_chunks=in_chunks)
 
 
 def _answer(message: Message) -> Json:

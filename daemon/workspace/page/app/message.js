@@ -4,7 +4,7 @@ import { el, icon } from "./dom.js";
 import { editor } from "./editor.js";
 import { emoji } from "./emoji.js";
 import { ICONS } from "./icons.js";
-import { avatar } from "./render/avatar.js";
+import { avatar, faceOf } from "./render/avatar.js";
 import { messageBody } from "./render/blocks.js";
 import { inline } from "./render/inline.js";
 import { clock, dayAndClock, whole } from "./time.js";
@@ -41,7 +41,7 @@ export function messageNode(row, setting) {
     streaming && "streaming",
     message.is_ephemeral && "ephemeral",
   ];
-  const label = `${store.nameOf(message.user)}, ${clock(message.ts)}`;
+  const label = `${authorOf(message, store)}, ${clock(message.ts)}`;
   const attributes = {
     class: kinds.filter(Boolean).join(" "),
     tabindex: -1,
@@ -51,7 +51,7 @@ export function messageNode(row, setting) {
   return el(
     "article",
     { ...attributes, data: { ts: message.ts } },
-    row.grouped ? moment(message.ts, "gutter-time") : avatar(author),
+    row.grouped ? moment(message.ts, "gutter-time") : faceOf(message, author),
     el("div", { class: "content" }, row.grouped ? null : heading(message, author, store), ...content(row, setting)),
     message.is_ephemeral || store.editing === message.ts
       ? null
@@ -93,10 +93,15 @@ function heading(message, author, store) {
   return el(
     "div",
     { class: "message-heading" },
-    el("bdi", { class: "author" }, store.nameOf(message.user)),
+    el("bdi", { class: "author" }, authorOf(message, store)),
     author?.is_bot ? el("span", { class: "badge" }, "app") : null,
     moment(message.ts, "time"),
   );
+}
+
+/** Who a message says wrote it: the app may speak under other names. */
+function authorOf(message, store) {
+  return message.username || store.nameOf(message.user);
 }
 
 function moment(ts, kind) {

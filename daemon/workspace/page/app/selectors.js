@@ -80,7 +80,8 @@ function inOrder(store, channel) {
 
 function messageRow(message, before) {
   const close = before && date(message.ts) - date(before.ts) < TOGETHER;
-  const alike = before?.user === message.user && !before.subtype?.startsWith("channel_") && !message.is_ephemeral;
+  const same = before?.user === message.user && before.username === message.username;
+  const alike = same && !before.subtype?.startsWith("channel_") && !message.is_ephemeral;
   const grouped = Boolean(close && alike && !before.is_ephemeral && message.subtype !== "tombstone");
   return { type: "message", key: `message ${message.ts}`, message, grouped };
 }

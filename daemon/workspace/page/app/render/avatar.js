@@ -1,6 +1,7 @@
 /** A face for everybody: initials on a colour of their own, and a spark for the soul. */
 
 import { el, icon } from "../dom.js";
+import { emoji } from "../emoji.js";
 import { ICONS } from "../icons.js";
 
 const TINTS = 8;
@@ -16,6 +17,19 @@ export function avatar(person, size = "") {
     .map((word) => Array.from(word)[0] ?? "")
     .join("");
   return el("span", { ...attributes, class: `avatar tint-${tint(person?.id ?? "")} ${size}` }, initials.toUpperCase());
+}
+
+/**
+ * The face above a message: its author's, or the one under which the app wrote it.
+ * @param {any} message
+ * @param {any} author or undefined
+ */
+export function faceOf(message, author) {
+  if (!message.username) return avatar(author);
+  const sign = emoji(String(message.icons?.emoji ?? "").replaceAll(":", ""));
+  const drawn = sign ?? Array.from(message.username)[0].toUpperCase();
+  const kind = sign ? "emoji" : `tint-${tint(message.username)}`;
+  return el("span", { class: `avatar soul-other ${kind}`, "aria-hidden": "true" }, drawn);
 }
 
 function tint(id) {

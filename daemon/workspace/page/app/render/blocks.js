@@ -3,6 +3,7 @@
 import { el, icon } from "../dom.js";
 import { ICONS } from "../icons.js";
 import { decoded, link } from "./inline.js";
+import { plan } from "./plan.js";
 import { prose } from "./prose.js";
 
 /**
@@ -33,7 +34,7 @@ export function messageBody(message, setting) {
   const rich = all.some((block) => CONTENT.has(block.type));
   const dialect = message.streaming_state ? "markdown" : "mrkdwn";
   const body = rich || !message.text ? [] : [prose(message.text, setting.words, dialect)];
-  return body.concat(viewBlocks(all, setting));
+  return [plan(message), ...body, ...viewBlocks(all, setting)].filter(Boolean);
 }
 
 /** The nodes of some blocks; kinds unknown here are left out. @param {any[]} all @param {Setting} setting */
@@ -75,7 +76,9 @@ function button(element, { press }) {
   if (element.url) return link(element.url, name);
   const kind = ["primary", "danger"].includes(element.style) ? `button ${element.style}` : "button";
   const on = { click: () => press(element.action_id, String(element.value ?? "")) };
-  return el("button", { type: "button", class: kind, data: { focus: element.action_id ?? "" }, on }, name);
+  const spoken = element.accessibility_label ?? null;
+  const attributes = { type: "button", class: kind, "aria-label": spoken, title: spoken };
+  return el("button", { ...attributes, data: { focus: element.action_id ?? "" }, on }, name);
 }
 
 function contextActions(block, setting) {
