@@ -1,0 +1,99 @@
+"""The HTTP server itself: binds the address, joins table and handlers, and lets every fault out in one form."""
+
+import errno
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from daemon.channels.http.faults import Refusal, as_answer, crashed, of_daemon, of_http
+from daemon.channels.http.guard import Guard, is_loopback
+from daemon.channels.http.reading import LARGEST
+from daemon.channels.http.routes import ROUTES, Operation
+from daemon.errors import ConfigError, DaemonError
+from daemon.metrics import Metrics
+from daemon.ports import Emit
+
+_SHUTDOWN: Final = 2.0  # seconds that streams get to say goodbye
+_HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+Serve = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Door:
+    """A server on one address. `serves` has a handler for every operation."""
+
+    def __init__(self, serves: Mapping[Operation, Serve], token: str, host: str, metrics: Metrics, emit: Emit) -> None:
+        self._host = host
+        self._metrics = metrics
+        self._emit = emit
+        guard = Guard(token, host, frozenset(route.path for route in ROUTES if route.free))
+        app = web.Application(client_max_size=LARGEST, middlewares=[web.middleware(self._tell), guard.middleware])
+        for route in ROUTES:
+            app.router.add_route(route.method, route.pattern, serves[route.operation])
+        app.on_response_prepare.append(_dress)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_SHUTDOWN)
+        self._site: web.TCPSite | None = None
+
+    async def open(self, port: int) -> str:
+        """Listen; gives the address as a URL without a trailing slash. Raises ConfigError when the port is taken."""
+        await self._runner.setup()
+        self._site = web.TCPSite(self._runner, self._host, port)
+        try:
+            await self._site.start()
+        except OSError as error:
+            await self._runner.cleanup()
+            if error.errno == errno.EADDRINUSE:
+                hint = "set SOUL_HTTP_PORT to another port (0 picks a free one), or SOUL_HTTP=false"
+                raise ConfigError(f"port {port} on {self._host} is in use", hint=hint) from error
+            hint = "set SOUL_HTTP_HOST to an address of this machine and SOUL_HTTP_PORT to a port that you may use"
+            raise ConfigError(f"can't listen on {self._host}:{port}: {error.strerror}", hint=hint) from error
+        host, bound = self._runner.addresses[0][:2]
+        url = f"http://[{host}]:{bound}" if ":" in host else f"http://{host}:{bound}"
+        self._emit("http.listening", url=url)
+        if not is_loopback(self._host):
+            self._emit(
+                "http.opened", url=url, note="others than this machine can reach it; the token is all that guards it"
+            )
+        return url
+
+    async def stop_listening(self) -> None:
+        """Take no new connections; answers under way go on."""
+        if self._site is not None:
+            await self._site.stop()
+            self._site = None
+
+    async def close(self) -> None:
+        """End every connection."""
+        await self._runner.cleanup()
+
+    async def _tell(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """The outermost middleware: faults become answers, and everything is counted."""
+        response = await self._answered(request, handler)
+        resource = request.match_info.route.resource
+        self._metrics.requested(resource.canonical if resource else "unknown", request.method, response.status)
+        return response
+
+    async def _answered(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        except Refusal as fault:
+            return as_answer(fault)
+        except web.HTTPException as fault:
+            return as_answer(of_http(fault))
+        except DaemonError as error:
+            self._emit("http.request_failed", reason=error.message, hint=error.hint)
+            return as_answer(of_daemon(error))
+        except ConnectionError as error:
+            self._emit("http.reader_left", reason=type(error).__name__)
+            return as_answer(of_http(web.HTTPBadRequest()))
+        except Exception as error:  # noqa: BLE001 - one broken request must not take the daemon down; it is told in the log
+            self._emit("http.crashed", error=error)
+            return as_answer(crashed())
+
+
+async def _dress(_request: web.Request, response: web.StreamResponse) -> None:
+    """Headers that every answer has, and no banner that names what runs here."""
+    response.headers.popall("Server", None)
+    response.headers.update(_HEADERS)

@@ -1,0 +1,74 @@
+"""Several channels as one: what belongs to the HTTP door goes there, everything else to the main channel."""
+
+import asyncio
+from contextlib import AbstractAsyncContextManager
+
+from daemon.concurrency import alongside
+from daemon.perception import ConversationKey, Perception
+from daemon.ports import Admission, Channel, DraftLog, Found, Intake, Overheard, Post, Speech
+
+
+class SeveralChannels:
+    """Implements `Channel` by handing each call to the channel that the conversation names.
+
+    `doors` are found by their `name`, which is the `channel` of their conversations; `main` takes all others and is the
+    one that counts for health.
+    """
+
+    def __init__(self, main: Channel, *doors: Channel) -> None:
+        self.name = main.name
+        self._main = main
+        self._doors = {door.name: door for door in doors}
+
+    async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
+        """See `Channel.listen`; all listen alongside, and it is ready once each of them is."""
+        heard = [asyncio.Event() for _ in self._doors]
+        main_ready = asyncio.Event()
+
+        async def announce() -> None:
+            for event in (*heard, main_ready):
+                await event.wait()
+            ready.set()
+
+        doors = (door.listen(intake, event) for door, event in zip(self._doors.values(), heard, strict=True))
+        async with alongside(*doors, announce()):
+            await self._main.listen(intake, main_ready)
+
+    def healthy(self) -> bool:
+        """See `Channel.healthy`."""
+        return self._main.healthy()
+
+    async def admit(self, perception: Perception) -> Admission:
+        """See `Gate.admit`."""
+        return await self._of(perception.conversation).admit(perception)
+
+    def thinking(self, perception: Perception) -> AbstractAsyncContextManager[None]:
+        """See `Channel.thinking`."""
+        return self._of(perception.conversation).thinking(perception)
+
+    def speak(self, perception: Perception, drafts: DraftLog) -> Speech:
+        """See `Channel.speak`."""
+        return self._of(perception.conversation).speak(perception, drafts)
+
+    def split(self, reply: str) -> tuple[str, ...]:
+        """See `Channel.split`; as the main channel needs it, since a reply alone does not say where it goes."""
+        return self._main.split(reply)
+
+    def reply_to(self, perception: Perception) -> str:
+        """See `Channel.reply_to`."""
+        return self._of(perception.conversation).reply_to(perception)
+
+    async def deliver(self, post: Post) -> str:
+        """See `Channel.deliver`."""
+        return await self._of(post.conversation).deliver(post)
+
+    async def find(self, post: Post) -> Found | None:
+        """See `Channel.find`."""
+        return await self._of(post.conversation).find(post)
+
+    async def overheard(self, perception: Perception, limit: int) -> tuple[Overheard, ...]:
+        """See `Channel.overheard`."""
+        return await self._of(perception.conversation).overheard(perception, limit)
+
+    def _of(self, conversation: ConversationKey) -> Channel:
+        return self._doors.get(conversation.channel, self._main)
