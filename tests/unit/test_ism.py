@@ -145,7 +145,8 @@ async def test_what_the_mind_used_before_does_not_count() -> None:
     one, _ = bench(chosen("Think"), chosen("Respond"), chosen("Respond"))
     await one.run()
     again = await one.run()
-    assert (again.spent.loops, again.spent.tokens, again.spent.usd) == (1, 120, pytest.approx(0.012))
+    assert (again.spent.loops, again.spent.tokens) == (1, 120)
+    assert again.spent.usd == pytest.approx(0.012)
 
 
 async def test_a_model_call_that_outlasts_the_limit_is_cut() -> None:
