@@ -20,6 +20,28 @@ FEEDBACK: Json = {
         }
     ],
 }
+QUESTION: Json = {
+    "type": "actions",
+    "elements": [
+        {
+            "type": "button",
+            "action_id": action,
+            "value": f"{action}:A1",
+            "style": style,
+            "text": {"type": "plain_text", "text": name},
+            "accessibility_label": spoken,
+        }
+        for action, style, name, spoken in (
+            ("allow", "primary", "Approve", "Approve: let it be done once"),
+            ("refuse", "danger", "Refuse", "Refuse: nothing will be done"),
+        )
+    ],
+}
+
+
+def card(id_: str, title: str, status: str, **more: str) -> Json:
+    """One task of a plan, as a streaming chunk."""
+    return {"type": "task_update", "id": id_, "title": title, "status": status, **more}
 
 
 class HandMoved:
@@ -30,7 +52,8 @@ class HandMoved:
         self._people = people
         self.api = self._stock.client
         self.pressed: list[tuple[str, str]] = []
-        self._stock.app.action("feedback")(self._press)
+        for action in ("feedback", "allow", "refuse"):
+            self._stock.app.action(action)(self._press)
 
     async def _press(self, ack: AsyncAck, body: Json) -> None:
         await ack()
@@ -74,6 +97,20 @@ class HandMoved:
     async def go_on(self, root: Json, ts: str, words: str) -> None:
         await self.api.api_call(
             "chat.appendStream", json={"channel": root["channel"], "ts": ts, "markdown_text": words}
+        )
+
+    async def plan(self, root: Json, title: str, *tasks: Json, **more: object) -> str:
+        """Begin an answer with a plan of tasks."""
+        chunks = [{"type": "plan_update", "title": title}, *tasks]
+        recipient = {"recipient_user_id": root["user"], "recipient_team_id": root["team"]}
+        where = {"channel": root["channel"], "thread_ts": root["ts"], "task_display_mode": "plan"}
+        answer = await self.api.api_call("chat.startStream", json={**where, **recipient, "chunks": chunks, **more})
+        return str(answer["ts"])
+
+    async def work(self, root: Json, ts: str, *chunks: Json) -> None:
+        """Go on with a plan."""
+        await self.api.api_call(
+            "chat.appendStream", json={"channel": root["channel"], "ts": ts, "chunks": list(chunks)}
         )
 
     async def finish(self, root: Json, ts: str) -> None:

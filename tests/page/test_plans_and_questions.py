@@ -1,0 +1,108 @@
+"""A plan of tasks grows above the answer; a question for permission is pressed by anybody; souls have faces."""
+
+import pytest
+from playwright.async_api import Locator, expect
+
+from daemon.workspace.client import WorkspaceClient
+from daemon.workspace.server import WorkspaceServer
+from tests.page.conftest import OpenWindow
+from tests.page.soul import QUESTION, HandMoved, card
+from tests.page.window import Window
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+def _at(window: Window, ts: str) -> Locator:
+    return window.page.locator(f'.message[data-ts="{ts}"]').last
+
+
+async def test_a_plan_shows_each_task_and_how_far_it_is_and_folds_when_the_answer_is_there(
+    server: WorkspaceServer, soul: HandMoved, new_window: OpenWindow
+) -> None:
+    ada = await new_window(server.url, "U0ADA")
+    await ada.say("How long may an import be?")
+    root = await soul.newest("dm")
+    reading = card("1", "Reading docs/limits.md", "in_progress", details="lines 1 to 40")
+    ts = await soul.plan(root, "Working on it", reading, card("2", "Asking the importer", "pending"))
+    answer = _at(ada, ts)
+    tasks = answer.get_by_role("list", name="Steps").get_by_role("listitem")
+    await expect(tasks).to_have_count(2)
+    await expect(tasks.first).to_contain_text("Reading docs/limits.md, In progress")
+    await expect(tasks.first).to_contain_text("lines 1 to 40")
+    await expect(tasks.last).to_contain_text("Asking the importer, Not begun")
+    await expect(answer.locator("summary")).to_contain_text("Working on it")
+    await expect(answer.locator("summary")).to_contain_text("0 of 2")
+
+    await soul.work(root, ts, card("1", "Reading docs/limits.md", "complete", details=" and 90"))
+    await expect(tasks.first).to_contain_text("Reading docs/limits.md, Done")
+    await expect(tasks.first).to_contain_text("lines 1 to 40 and 90")
+    await soul.work(
+        root, ts, card("2", "Asking the importer", "error"), {"type": "markdown_text", "text": "Up to **2 GB**."}
+    )
+    await expect(tasks.last).to_contain_text("Asking the importer, Failed")
+    await expect(answer.locator("strong")).to_have_text("2 GB")
+    await soul.finish(root, ts)
+    await expect(answer.locator(".feedback")).to_be_visible()
+    await expect(tasks).to_have_count(0)
+    await answer.locator("summary").click()
+    await expect(tasks).to_have_count(2)
+
+
+async def test_work_that_is_left_open_looks_like_a_failure(
+    server: WorkspaceServer, soul: HandMoved, new_window: OpenWindow
+) -> None:
+    ada = await new_window(server.url, "U0ADA")
+    await ada.say("Look it up.")
+    root = await soul.newest("dm")
+    ts = await soul.plan(root, "Working on it", card("1", "Looking", "in_progress"))
+    await soul.finish(root, ts)
+    await _at(ada, ts).locator("summary").click()
+    await expect(_at(ada, ts).get_by_role("listitem")).to_contain_text("Looking, Failed")
+
+
+async def test_what_a_card_says_is_only_text(server: WorkspaceServer, soul: HandMoved, new_window: OpenWindow) -> None:
+    ada = await new_window(server.url, "U0ADA")
+    await ada.say("Go on.")
+    root = await soul.newest("dm")
+    hostile = "<img src=x onerror=alert(1)> **bold** [a](https://evil.example) <!channel>"
+    ts = await soul.plan(root, hostile, card("1", hostile, "in_progress", details=hostile))
+    await expect(_at(ada, ts).get_by_role("listitem")).to_contain_text(hostile)
+    await expect(_at(ada, ts).locator(".plan :is(img, a, strong)")).to_have_count(0)
+
+
+async def test_a_question_is_pressed_by_whoever_the_person_is_and_shows_what_was_decided(
+    server: WorkspaceServer, people: WorkspaceClient, soul: HandMoved, new_window: OpenWindow
+) -> None:
+    asked = await people.say("Ada", "general", "@Soul please archive the list")
+    answer = await soul.api.chat_postMessage(
+        channel=asked["channel"],
+        thread_ts=asked["ts"],
+        text="May I archive it?",
+        blocks=[{"type": "markdown", "text": "May I **archive** it?"}, QUESTION],
+    )
+    ts = str(answer["ts"])
+    for person, name in (("U0BEN", "Refuse: nothing will be done"), ("U0ADA", "Approve: let it be done once")):
+        window = await new_window(server.url, person, f"C0GENERAL/{asked['ts']}")
+        await window.thread.get_by_role("button", name=name).click()
+
+    async def reached() -> bool:
+        return soul.pressed == [("U0BEN", "refuse:A1"), ("U0ADA", "allow:A1")]
+
+    await people.wait_for(reached)
+    done = [{"type": "markdown", "text": "Ada allowed it: **archived**."}]
+    await soul.api.chat_update(channel=asked["channel"], ts=ts, text="Ada allowed it.", blocks=done)
+    await expect(window.thread.locator(f'[data-ts="{ts}"]')).to_contain_text("Ada allowed it: archived.")
+    await expect(window.thread.get_by_role("button", name="Approve")).to_have_count(0)
+
+
+async def test_souls_are_told_apart_by_their_names_and_icons(
+    server: WorkspaceServer, people: WorkspaceClient, soul: HandMoved, new_window: OpenWindow
+) -> None:
+    asked = await people.say("Ada", "general", "@Soul who is there?")
+    for username, icon in (("Tamarru", ":fire:"), ("Gordon", None), (None, None)):
+        await soul.api.chat_postMessage(
+            channel=asked["channel"], thread_ts=asked["ts"], text="It is I.", username=username, icon_emoji=icon
+        )
+    ada = await new_window(server.url, "U0ADA", f"C0GENERAL/{asked['ts']}")
+    await expect(ada.thread.locator(".author")).to_have_text(["Ada", "Tamarru", "Gordon", "Soul"])
+    await expect(ada.thread.locator(".avatar.soul-other")).to_have_text(["🔥", "G"])
