@@ -1,0 +1,64 @@
+"""A feeling fades back to rest and colours the verbs; topic and task are told as data."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daemon.memory.soul_states import SoulState
+from daemon.mood import felt, state_in_words, with_state
+from daemon.soul import Mood, Soul, Verbs, VerbsInMood
+from daemon.soul_engine import SOUL_STATE, begin
+from daemon.working_memory import Role
+
+SOUL = Soul(
+    name="ada",
+    display_name="Ada",
+    personality="You are Ada.",
+    emotional_states=("calm", "glad", "weary"),
+    verbs=Verbs(speech=("said",), thought=("thought",), when=(("glad", VerbsInMood(speech=("beamed", "sang"))),)),
+    mood=Mood(half_life_minutes=60.0),
+)
+MINUTE = 60_000
+GLAD = SoulState("glad", 1_000_000, "bees", "find a hive", 3)
+
+
+@pytest.mark.parametrize(("minutes", "state"), [(-5, "glad"), (0, "glad"), (60, "glad"), (61, "calm"), (9999, "calm")])
+def test_a_feeling_lasts_for_its_half_life(minutes: int, state: str) -> None:
+    assert felt(GLAD, GLAD.felt_ms + minutes * MINUTE, SOUL) == state
+
+
+@pytest.mark.parametrize("state", [None, SoulState("", 0), SoulState("furious", 1_000_000)])
+def test_without_a_feeling_that_it_knows_the_soul_rests(state: SoulState | None) -> None:
+    assert felt(state, 1_000_000, SOUL) == "calm"
+    assert state_in_words(state, SOUL, 1_000_000) == ""
+
+
+@given(st.text(max_size=20), st.integers(), st.integers(min_value=0))
+def test_whatever_is_stored_the_soul_feels_something_it_knows(state: str, felt_ms: int, now_ms: int) -> None:
+    assert felt(SoulState(state, felt_ms), now_ms, SOUL) in SOUL.emotional_states
+
+
+def test_a_mood_colours_the_verbs_and_tells_when_it_fades() -> None:
+    fresh = state_in_words(GLAD, SOUL, GLAD.felt_ms)
+    assert "glad." in fresh
+    assert "beamed, sang" in fresh
+    assert "(thought)" in fresh
+    assert "glad, less than before." in state_in_words(GLAD, SOUL, GLAD.felt_ms + 40 * MINUTE)
+    assert state_in_words(GLAD, SOUL, GLAD.felt_ms + 70 * MINUTE) == ""
+
+
+def test_rest_is_told_where_it_has_verbs_of_its_own() -> None:
+    verbs = Verbs(speech=("said",), thought=("thought",), when=(("calm", VerbsInMood(speech=("murmured",))),))
+    assert "murmured" in state_in_words(None, SOUL.model_copy(update={"verbs": verbs}), 0)
+
+
+def test_the_mood_stands_bare_and_topic_and_task_are_data() -> None:
+    memory = with_state(begin(SOUL), GLAD, SOUL, GLAD.felt_ms)
+    mood, topic, task = memory.region(SOUL_STATE)
+    assert (mood.role, topic.role, task.role) == (Role.SYSTEM, Role.USER, Role.USER)
+    assert (topic.content, topic.name, task.content) == ("bees", "your topic here", "find a hive")
+    assert "bees" not in mood.content
+
+
+def test_nothing_to_tell_leaves_no_region() -> None:
+    assert with_state(begin(SOUL), None, SOUL, 0).region(SOUL_STATE) == ()
