@@ -1,0 +1,406 @@
+"""The library: what of a folder gets in, what never does, and that any question finds what it should."""
+
+import asyncio
+import os
+import re
+import socket
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from daemon.errors import StoreError
+from daemon.library import files as walking
+from daemon.library.files import SIZE_CAP, Found, name_folders, read_text, walk
+from daemon.library.folders import EVERY, FolderLibrary
+from daemon.library.passages import MOST_CHARACTERS, MOST_LINES, MOST_PASSAGES, cut
+from daemon.memory.database import Database, open_database
+from daemon.memory.library import LibraryIndex, search_terms
+from daemon.ports import Passage
+from tests.fakes import FakeClock
+from tests.store.parts import Events, look, poke
+
+KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n-----END OPENSSH PRIVATE KEY-----\n"
+Stock = Callable[[dict[str, str]], Path]
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def index(database: Database, clock: FakeClock) -> LibraryIndex:
+    return LibraryIndex(database, clock)
+
+
+@pytest.fixture
+def events() -> Events:
+    return Events()
+
+
+@pytest.fixture
+def library(docs: Path, index: LibraryIndex, clock: FakeClock, events: Events) -> FolderLibrary:
+    return FolderLibrary((docs,), index, clock, events)
+
+
+def write(folder: Path, **texts: str) -> None:
+    for name, text in texts.items():
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def indexed(path: Path) -> set[object]:
+    """The files that have passages."""
+    return {row[0] for row in look(path, "SELECT DISTINCT path FROM library_passages")}
+
+
+# -- what is found ---------------------------------------------------------------------------------------------------
+
+
+async def test_a_passage_is_cited_by_folder_path_and_line(docs: Path, library: FolderLibrary) -> None:
+    (docs / "api").mkdir()
+    (docs / "api" / "limits.md").write_text("\n\nThe rate limit is 50 a minute.\n", encoding="utf-8")
+    await library.index()
+    assert await library.search("what is the rate limit?", 5) == (
+        Passage("docs/api/limits.md:3", "The rate limit is 50 a minute."),
+    )
+
+
+async def test_the_passage_with_more_and_rarer_words_comes_first(docs: Path, library: FolderLibrary) -> None:
+    write(docs, a="deploy on monday", b="deploy the gyroscope on friday", c="deploy never")
+    await library.index()
+    found = await library.search("deploy gyroscope", 3)
+    assert found[0].source == "docs/b.md:1"
+    assert len(found) == 3
+
+
+async def test_one_file_takes_at_most_two_places(docs: Path, library: FolderLibrary) -> None:
+    write(docs, long="\n".join(["falcon " * 20] * 400), short="a falcon is a bird among many other birds of prey")
+    await library.index()
+    found = await library.search("falcon", 10)
+    assert [one.source.partition(":")[0] for one in found].count("docs/long.md") == 2
+    assert "docs/short.md:1" in [one.source for one in found]
+
+
+async def test_no_more_is_found_than_asked_for(docs: Path, library: FolderLibrary) -> None:
+    write(docs, a="owl", b="owl", c="owl")
+    await library.index()
+    assert [len(await library.search("owl", limit)) for limit in (-1, 0, 1, 2, 9)] == [0, 0, 1, 2, 3]
+
+
+async def test_a_long_word_finds_its_inflections(docs: Path, library: FolderLibrary) -> None:
+    write(docs, a="Limits apply", b="limpet")
+    await library.index()
+    assert [one.source for one in await library.search("LIMIT", 5)] == ["docs/a.md:1"]
+
+
+async def test_short_words_count_only_where_there_are_no_others(docs: Path, library: FolderLibrary) -> None:
+    write(docs, a="go is a language", b="we deploy")
+    await library.index()
+    assert [one.source for one in await library.search("go", 5)] == ["docs/a.md:1"]
+    assert [one.source for one in await library.search("is it how we deploy", 5)] == ["docs/b.md:1"]
+
+
+WORDS = ("alpha", "beta", "gamma", "delta", "NEAR", "AND", "or", "not", "body", "alphabet", "42", "x1")
+BODIES = ("alpha beta", "gamma NEAR delta", "alphabet 42", "body or not", "x1 x1 beta", "AND", "nothing here")
+
+
+def finds(body: str, query: str) -> bool:
+    """What the search promises, said a second time in plain Python."""
+    tokens = re.findall(r"[a-z0-9]+", body.lower())
+    return any(
+        token.startswith(term) if len(term) >= 4 else token == term for term in search_terms(query) for token in tokens
+    )
+
+
+@given(
+    query=st.one_of(
+        st.text(max_size=60),
+        st.lists(
+            st.sampled_from((*WORDS, '"', "*", "^", "(", ")", ":", "-", "{", "}", "+", "\0", "_")), max_size=8
+        ).map(" ".join),
+    )
+)
+@settings(max_examples=150, deadline=None)
+def test_any_text_is_a_query_and_finds_what_plain_python_finds(
+    tmp_path_factory: pytest.TempPathFactory, query: str
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any-query" / "memory.db"
+    clock = FakeClock(auto=True)
+
+    async def ask() -> set[str]:
+        stocked = path.exists()
+        path.parent.mkdir(exist_ok=True)
+        async with open_database(path, clock) as database:
+            index = LibraryIndex(database, clock)
+            if not stocked:
+                await index.put([(f"f{number}", "1", ((1, body),)) for number, body in enumerate(BODIES)])
+            return {one.text for one in await index.search(query, 100)}
+
+    assert asyncio.run(ask()) == {body for body in BODIES if finds(body, query)}
+
+
+# -- keeping up ------------------------------------------------------------------------------------------------------
+
+
+async def test_the_index_follows_what_happens_in_the_folder(path: Path, docs: Path, library: FolderLibrary) -> None:
+    write(docs, keep="an aardvark", change="a baboon", lose="a coati")
+    first = await library.index()
+    assert (first.files, first.changed, first.removed) == (3, 3, 0)
+    write(docs, change="a dormouse, which is longer", fresh="an ermine")
+    (docs / "lose.md").unlink()
+    second = await library.index()
+    assert (second.files, second.changed, second.removed) == (3, 2, 1)
+    sources = {word: [one.source for one in await library.search(word, 5)] for word in ("baboon", "coati", "dormouse")}
+    assert sources == {"baboon": [], "coati": [], "dormouse": ["docs/change.md:1"]}
+    poke(path, "INSERT INTO library_index (library_index) VALUES ('integrity-check')")
+
+
+async def test_what_has_not_changed_is_not_read_again(docs: Path, library: FolderLibrary) -> None:
+    write(docs, a="one", b="two")
+    (docs / "binary.bin").write_bytes(b"\0\1\2")
+    await library.index()
+    assert (await library.index()).changed == 0
+
+
+async def test_many_and_long_files_are_written_in_several_transactions(docs: Path, library: FolderLibrary) -> None:
+    write(docs, **{f"n{number}": f"heron {number}" for number in range(230)})
+    write(docs, long="\n".join(f"ibis {number}" for number in range(12_000)))
+    tally = await library.index()
+    assert tally.files == 231
+    assert tally.passages == 230 + 300
+    assert len(await library.search("heron", 500)) == 230
+    for name in (*(f"n{number}" for number in range(230)), "long"):
+        (docs / f"{name}.md").unlink()
+    assert (await library.index()).removed == 231
+    assert await library.search("heron ibis", 5) == ()
+
+
+async def test_it_is_indexed_at_the_start_and_every_few_minutes(
+    docs: Path, index: LibraryIndex, events: Events
+) -> None:
+    clock = FakeClock()
+    library = FolderLibrary((docs,), index, clock, events)
+    write(docs, a="first light")
+    keeping = asyncio.ensure_future(library.keep_indexed())
+    await clock.sleepers()
+    assert await library.search("light", 5)
+    write(docs, b="second sight")
+    await clock.advance(EVERY)
+    await clock.sleepers()
+    assert await library.search("sight", 5)
+    await clock.advance(EVERY)
+    await clock.sleepers()
+    keeping.cancel()
+    assert events.names == ["library.indexed", "library.indexed"]
+    assert events.told[1][1] == {"files": 2, "changed": 1, "removed": 0, "passages": 1}
+
+
+class FailsOnce(LibraryIndex):
+    """An index on a store that is busy at first."""
+
+    failing = True
+
+    async def put(self, files: Sequence[tuple[str, str, Sequence[tuple[int, str]]]]) -> None:
+        if self.failing:
+            self.failing = False
+            raise StoreError("busy")
+        await super().put(files)
+
+
+async def test_a_busy_store_is_made_up_for_at_the_next_look(docs: Path, database: Database, events: Events) -> None:
+    clock = FakeClock()
+    library = FolderLibrary((docs,), FailsOnce(database, clock), clock, events)
+    write(docs, a="patience")
+    keeping = asyncio.ensure_future(library.keep_indexed())
+    await clock.sleepers()
+    await clock.advance(EVERY)
+    await clock.sleepers()
+    keeping.cancel()
+    assert events.names == ["library.index_failed", "library.indexed"]
+    assert await library.search("patience", 1)
+
+
+async def test_without_folders_nothing_is_left_and_nothing_goes_on(
+    docs: Path, library: FolderLibrary, index: LibraryIndex, path: Path
+) -> None:
+    write(docs, a="a trace")
+    await library.index()
+    none = FolderLibrary((), index, FakeClock(), Events())
+    assert await none.search("trace", 5) == ()
+    await none.keep_indexed()
+    assert look(path, "SELECT count(*) FROM library_files") == [(0,)]
+
+
+async def test_a_missing_folder_is_told_once_and_keeps_nobody_from_the_others(
+    tmp_path: Path, docs: Path, index: LibraryIndex, clock: FakeClock, events: Events
+) -> None:
+    write(docs, a="here")
+    library = FolderLibrary((tmp_path / "gone", docs), index, clock, events)
+    await library.index()
+    await library.index()
+    assert events.told == [("library.folder_missing", {"folder": "gone"})]
+    assert await library.search("here", 1)
+
+
+async def test_too_many_files_are_refused_and_told(
+    docs: Path, library: FolderLibrary, events: Events, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walking, "MOST_FILES", 3)
+    write(docs, a="x", b="x", c="x", d="x", e="x")
+    assert (await library.index()).files == 3
+    assert events.names == ["library.files_refused"]
+
+
+# -- what never gets in ----------------------------------------------------------------------------------------------
+
+
+async def test_only_texts_of_a_fair_size_get_in(path: Path, docs: Path, library: FolderLibrary) -> None:
+    good = "a secret word"
+    write(docs, good=good, empty="")
+    (docs / "bom.md").write_bytes(b"\xef\xbb\xbf" + good.encode())
+    (docs / "largest.md").write_text(good.ljust(SIZE_CAP), encoding="utf-8")
+    (docs / "larger.md").write_text(good.ljust(SIZE_CAP + 1), encoding="utf-8")
+    (docs / "latin.md").write_bytes("ein geheimes W\u00f6rtchen".encode("latin-1"))
+    (docs / "binary.md").write_bytes(good.encode() + b"\0")
+    (docs / "id_rsa").write_text(good + KEY, encoding="utf-8")
+    for name in ("memory.db", "memory.db-wal", "notes.sqlite3", "old.SQLITE", "memory.db.20260101"):
+        (docs / name).write_text(good, encoding="utf-8")
+    (docs / ".env").write_text(good, encoding="utf-8")
+    for folder in (".git", "node_modules", "__pycache__"):
+        (docs / folder).mkdir()
+        (docs / folder / "a.md").write_text(good, encoding="utf-8")
+    (docs / "line\nbreak.md").write_text(good, encoding="utf-8")
+    (docs / "back\u202ewards.md").write_text(good, encoding="utf-8")
+    (docs / os.fsdecode(b"\xff.md")).write_text(good, encoding="utf-8")
+    await library.index()
+    assert indexed(path) == {"docs/good.md", "docs/bom.md", "docs/largest.md"}
+
+
+async def test_nothing_outside_the_folder_is_reached_and_nothing_special_is_opened(
+    tmp_path: Path, path: Path, docs: Path, library: FolderLibrary
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.md").write_text("salamander", encoding="utf-8")
+    (docs / "file.md").symlink_to(outside / "secret.md")
+    (docs / "folder").symlink_to(outside)
+    (docs / "circle").symlink_to(docs)
+    (docs / "dangling").symlink_to(tmp_path / "nothing")
+    (docs / "device").symlink_to("/dev/zero")
+    os.mkfifo(docs / "pipe.md")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(docs / "socket"))
+        write(docs, inside="a newt")
+        await asyncio.wait_for(library.index(), 20)
+    assert indexed(path) == {"docs/inside.md"}
+
+
+def test_what_turns_into_a_link_after_it_was_found_is_not_followed(tmp_path: Path, docs: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "a.md").write_text("salamander", encoding="utf-8")
+    (docs / "sub").mkdir()
+    write(docs / "sub", a="newt")
+    write(docs, b="newt")
+    nested, plain = sorted(walk({"docs": docs}).files, key=lambda found: -len(found.inside))
+    assert (read_text(nested), read_text(plain)) == ("newt", "newt")
+    (docs / "sub" / "a.md").unlink()
+    (docs / "sub").rmdir()
+    (docs / "sub").symlink_to(outside)
+    (docs / "b.md").unlink()
+    (docs / "b.md").symlink_to(outside / "a.md")
+    assert (read_text(nested), read_text(plain)) == (None, None)
+
+
+def test_what_turns_into_a_pipe_or_grows_after_it_was_found_is_not_read(docs: Path) -> None:
+    os.mkfifo(docs / "pipe.md")
+    (docs / "grown.md").write_text("a" * (SIZE_CAP + 1), encoding="utf-8")
+    assert [read_text(Found("x", "1:1", docs, (name,))) for name in ("pipe.md", "grown.md", "gone.md")] == [None] * 3
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_folder_that_can_not_be_read_is_passed_over(docs: Path) -> None:
+    (docs / "locked").mkdir()
+    write(docs / "locked", b="closed")
+    write(docs, a="open")
+    (docs / "locked").chmod(0)
+    assert [found.path for found in walk({"docs": docs}).files] == ["docs/a.md"]
+
+
+def test_a_folder_that_never_ends_is_left_at_a_depth(docs: Path) -> None:
+    deep = docs
+    for _ in range(40):
+        deep /= "d"
+        deep.mkdir()
+        write(deep, a="down here")
+    assert len(walk({"docs": docs}).files) == 23
+
+
+def test_no_handle_stays_open(docs: Path) -> None:
+    (docs / "sub").mkdir()
+    write(docs / "sub", a="text")
+    before = len(list(Path("/dev/fd").iterdir()))
+    found = walk({"docs": docs, "gone": docs / "gone"}).files
+    assert [read_text(one) for one in found] == ["text"]
+    assert read_text(Found("x", "1:1", docs, ("no", "such", "file"))) is None
+    assert len(list(Path("/dev/fd").iterdir())) == before
+
+
+def test_folders_of_the_same_name_are_numbered_and_the_same_folder_counts_once(tmp_path: Path) -> None:
+    one, two = tmp_path / "a" / "docs", tmp_path / "b" / "docs"
+    for folder in (one, two):
+        folder.mkdir(parents=True)
+    (tmp_path / "link").symlink_to(two)
+    assert name_folders((one, two, one, tmp_path / "link", Path("/"))) == {
+        "docs": one,
+        "docs-2": two,
+        "docs-3": tmp_path / "link",
+        "root": Path("/"),
+    }
+
+
+# -- passages --------------------------------------------------------------------------------------------------------
+
+
+@given(
+    st.text(alphabet=st.sampled_from("ab \n\n\t#é\r\x0c"), max_size=3000)
+    | st.lists(st.sampled_from(("def f():", "x" * 400, "", "word", "y" * 4000)), max_size=120).map("\n".join)
+)
+@settings(max_examples=200, deadline=None)
+def test_every_line_is_in_one_passage_under_its_number(text: str) -> None:
+    lines = text.split("\n")
+    rebuilt: dict[int, str] = {}
+    for first, body in cut(text):
+        assert body.strip()
+        assert len(body) <= MOST_CHARACTERS
+        assert body.count("\n") < MOST_LINES
+        for number, line in enumerate(body.split("\n"), start=first):
+            rebuilt[number] = rebuilt.get(number, "") + line
+    assert {number: line for number, line in rebuilt.items() if line} == {
+        number: line.rstrip() for number, line in enumerate(lines, start=1) if line.strip()
+    }
+
+
+def test_passages_end_where_paragraphs_and_functions_do() -> None:
+    paragraph, function = "\n".join(["some words"] * 24), "\n".join(["def go():", *["    step()"] * 24])
+    assert [line for line, _ in cut(f"{paragraph}\n\n{function}\n{function}")] == [1, 26, 51]
+
+
+def test_a_file_without_borders_is_cut_all_the_same_and_a_monster_is_cut_short() -> None:
+    assert [line for line, _ in cut("\n".join(["    x"] * 100))] == [1, 41, 81]
+    assert len(cut("a\n" * 200_000)) == MOST_PASSAGES
+
+
+async def test_a_damaged_store_is_told_as_ours(path: Path, library: FolderLibrary, docs: Path) -> None:
+    write(docs, a="owl")
+    await library.index()
+    poke(path, "DROP TABLE library_index")
+    with pytest.raises(StoreError) as told:
+        await library.search("owl", 1)
+    assert isinstance(told.value.__cause__, sqlite3.Error)

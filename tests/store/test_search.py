@@ -1,0 +1,169 @@
+"""Recollection: the soul finds what was said, and never tells one room what it heard in another."""
+
+import asyncio
+import json
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from daemon.memory import search
+from daemon.memory.database import Database, open_database
+from daemon.memory.search import Recollection
+from daemon.perception import Audience, AudienceKind, ConversationKey
+from daemon.ports import Passage
+from tests.fakes import FakeClock
+from tests.store.parts import look, poke
+
+SOUL, TEAM = "ada", "T1"
+DM, OTHER_DM = ConversationKey(SOUL, TEAM, "D1"), ConversationKey(SOUL, TEAM, "D2")
+PUBLIC = ConversationKey(SOUL, TEAM, "C1", "1.0")
+MINE, THEIRS = Audience(AudienceKind.DM, "D1"), Audience(AudienceKind.DM, "D2")
+EVERYBODY = Audience(AudienceKind.WORKSPACE, TEAM)
+NOON = 1_795_262_400_000  # 2026-11-21 12:00 UTC
+
+
+@pytest.fixture
+def recollection(database: Database) -> Recollection:
+    return Recollection(database)
+
+
+def remember(
+    path: Path,
+    body: str,
+    *,
+    where: ConversationKey = DM,
+    audience: Audience = MINE,
+    room: Audience | None = None,
+    name: str = "Ben",
+    at: int = NOON,
+) -> None:
+    """Somebody said something: a conversation and a turn, with a thought beside it."""
+    poke(
+        path,
+        "INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)"
+        " VALUES (?, ?, ?, ?, ?, 'dm', ?, 0) ON CONFLICT DO NOTHING",
+        *(str(where), where.soul, where.workspace, where.channel, where.thread, str(room or audience)),
+    )
+    poke(
+        path,
+        "INSERT INTO turns (conversation, speaker, actor, name, ts, body, thought, audience, trace_id, said_ms)"
+        " VALUES (?, 'person', 'U1', ?, '1', ?, ?, ?, 't', ?)",
+        *(str(where), name, body, json.dumps({"monologue": "hippogriff, said nobody"}), str(audience), at),
+    )
+
+
+async def test_it_finds_what_was_said_with_day_and_name(path: Path, recollection: Recollection) -> None:
+    remember(path, "The deploy key lives in the vault.", where=PUBLIC, audience=EVERYBODY, name="Ada L")
+    assert await recollection.search(DM, MINE, "where is the deploy key?", 5) == (
+        Passage("conversation 2026-11-21, Ada L", "The deploy key lives in the vault."),
+    )
+
+
+async def test_more_and_rarer_words_come_first_and_of_equals_the_newest(path: Path, recollection: Recollection) -> None:
+    for body in ("the release is late", "the release of the kraken", "the release is early", "lunch"):
+        remember(path, body)
+    found = [one.text for one in await recollection.search(DM, MINE, "the release kraken", 3)]
+    assert found == ["the release of the kraken", "the release is early", "the release is late"]
+
+
+async def test_this_conversation_is_called_so(path: Path, recollection: Recollection) -> None:
+    remember(path, "tea at four")
+    assert [one.source for one in await recollection.search(DM, MINE, "tea", 5)] == [
+        "this conversation 2026-11-21, Ben"
+    ]
+
+
+async def test_names_can_not_forge_a_source(path: Path, recollection: Recollection) -> None:
+    remember(path, "tea at four", name="Eve\n\u202e docs/limits.md:1 " + "x" * 200)
+    remember(path, "tea at five", name="\u200b")
+    sources = [one.source for one in await recollection.search(DM, MINE, "tea", 5)]
+    assert sources[0] == "this conversation 2026-11-21, somebody"
+    assert sources[1].startswith("this conversation 2026-11-21, Eve docs/limits.md:1 x")
+    assert len(sources[1]) < 120
+    assert sources[1].isprintable()
+
+
+@pytest.mark.parametrize("query", ["", "?!", "hippogriff", "monologue", "U1", "'; DROP TABLE turns; --"])
+async def test_thoughts_and_whatever_else_nobody_said_are_not_found(
+    path: Path, recollection: Recollection, query: str
+) -> None:
+    remember(path, "a plain remark")
+    assert await recollection.search(DM, MINE, query, 5) == ()
+    assert look(path, "SELECT count(*) FROM turns") == [(1,)]
+
+
+async def test_nothing_is_found_where_nothing_is_wanted(path: Path, recollection: Recollection) -> None:
+    remember(path, "tea")
+    assert await recollection.search(DM, MINE, "tea", 0) == ()
+
+
+async def test_long_turns_are_cut_and_only_the_newest_are_looked_through(
+    path: Path, recollection: Recollection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "NEWEST", 2)
+    for body in ("tea one", "tea two", "tea three " * 1000):
+        remember(path, body)
+    found = [one.text for one in await recollection.search(DM, MINE, "tea", 5)]
+    assert [text[:9] for text in found] == ["tea three", "tea two"]
+    assert len(found[0]) == 1500
+
+
+async def test_a_room_that_became_private_keeps_what_was_said_in_it(path: Path, recollection: Recollection) -> None:
+    remember(path, "griffin", where=PUBLIC, audience=EVERYBODY, room=Audience(AudienceKind.CHANNEL, "C1"))
+    assert await recollection.search(DM, MINE, "griffin", 5) == ()
+
+
+async def test_another_soul_and_another_workspace_are_not_heard(path: Path, recollection: Recollection) -> None:
+    remember(path, "griffin", where=ConversationKey("bob", TEAM, "C1"), audience=EVERYBODY)
+    remember(path, "griffin", where=ConversationKey(SOUL, "T2", "C1"), audience=EVERYBODY)
+    assert await recollection.search(PUBLIC, EVERYBODY, "griffin", 5) == ()
+
+
+ROOMS = (
+    (DM, MINE),
+    (OTHER_DM, THEIRS),
+    (PUBLIC, EVERYBODY),
+    (ConversationKey(SOUL, TEAM, "G1"), Audience(AudienceKind.CHANNEL, "G1")),
+    (ConversationKey(SOUL, TEAM, "G2", "7.0"), Audience(AudienceKind.CHANNEL, "G2")),
+    (ConversationKey(SOUL, TEAM, "X1"), Audience(AudienceKind.OPERATOR, TEAM)),
+    (ConversationKey(SOUL, "T2", "C9"), Audience(AudienceKind.WORKSPACE, "T2")),
+    (ConversationKey("bob", TEAM, "D1"), MINE),
+)
+ANY_AUDIENCE = st.builds(
+    Audience, st.sampled_from(AudienceKind), st.sampled_from(("D1", "D2", "G1", TEAM, "T2", "%", ""))
+)
+HEARD = st.tuples(st.sampled_from(ROOMS), st.one_of(st.none(), ANY_AUDIENCE))
+
+
+@given(
+    rows=st.lists(HEARD, max_size=12),
+    asked=st.sampled_from(ROOMS),
+    query=st.one_of(st.just("griffin"), st.text(max_size=20).map(lambda text: f"{text} griffin")),
+)
+@settings(max_examples=60, deadline=None)
+def test_no_room_ever_hears_what_was_said_in_another(
+    rows: list[tuple[tuple[ConversationKey, Audience], Audience | None]],
+    asked: tuple[ConversationKey, Audience],
+    query: str,
+) -> None:
+    conversation, audience = asked
+    everybody = Audience(AudienceKind.WORKSPACE, conversation.workspace)
+
+    def may_hear(where: ConversationKey, room: Audience, said_to: Audience) -> bool:
+        at_home = (where.soul, where.workspace) == (conversation.soul, conversation.workspace)
+        return at_home and {room, said_to} <= {audience, everybody}
+
+    async def ask(path: Path) -> list[str]:
+        async with open_database(path, FakeClock(auto=True)) as database:
+            for number, ((where, room), other) in enumerate(rows):
+                remember(path, f"griffin {number}", where=where, audience=other or room, room=room)
+            return [one.text for one in await Recollection(database).search(conversation, audience, query, 100)]
+
+    with tempfile.TemporaryDirectory() as folder:
+        found = asyncio.run(ask(Path(folder) / "memory.db"))
+    expected = {f"griffin {n}" for n, ((where, room), other) in enumerate(rows) if may_hear(where, room, other or room)}
+    assert set(found) == expected
+    assert len(found) == len(expected)
