@@ -29,7 +29,7 @@ class Door:
         self._metrics = metrics
         self._emit = emit
         guard = Guard(token, host, frozenset(route.path for route in ROUTES if route.free))
-        app = web.Application(client_max_size=LARGEST, middlewares=[web.middleware(self._tell), guard.middleware])
+        app = web.Application(client_max_size=LARGEST, middlewares=[self._tell, guard.watch])
         for route in ROUTES:
             app.router.add_route(route.method, route.pattern, serves[route.operation])
         app.on_response_prepare.append(_dress)
@@ -68,6 +68,7 @@ class Door:
         """End every connection."""
         await self._runner.cleanup()
 
+    @web.middleware
     async def _tell(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """The outermost middleware: faults become answers, and everything is counted."""
         response = await self._answered(request, handler)

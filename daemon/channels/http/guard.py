@@ -3,7 +3,7 @@
 from typing import Final
 
 from aiohttp import web
-from aiohttp.typedefs import Handler, Middleware
+from aiohttp.typedefs import Handler
 from yarl import URL
 
 from daemon.channels.http.bearer import same
@@ -26,12 +26,9 @@ class Guard:
         self._hosts = _LOOPBACK | {host}
         self._free = free
 
-    @property
-    def middleware(self) -> Middleware:
-        """For `web.Application`."""
-        return web.middleware(self._pass)
-
-    async def _pass(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+    @web.middleware
+    async def watch(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """The middleware. Raises Refusal."""
         self._require_host(request)
         _require_no_page(request)
         resource = request.match_info.route.resource
