@@ -8,26 +8,15 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pydantic import SecretStr
 
 import daemon
+from daemon.assembly import assemble
 from daemon.clock import SystemClock
-from daemon.cognition import Mind
 from daemon.concurrency import alongside
 from daemon.config import ServiceEnvironment, Settings, unknown_settings
-from daemon.conversation import ConversationHandler, Patience
-from daemon.courier import Courier
-from daemon.cycle import SUMMARIZE, House, new_trace, tell_of
-from daemon.dispatcher import Bell, Dispatcher
-from daemon.errors import DaemonError
-from daemon.life import Daemon, beat, learned_before, live, stop_on_signals
-from daemon.llm.prices import cost_usd
+from daemon.life import beat, learned_before, live, stop_on_signals
 from daemon.llm.router import build_llm, choose_models
-from daemon.memory.jobs import Job
-from daemon.memory.store import Store, open_store
-from daemon.ports import LLM, Channel, Clock, Emit, LLMCall
-from daemon.processes import PROCESSES
+from daemon.ports import Channel
 from daemon.service import ServiceManager, Watchdog
-from daemon.soul import Soul, SoulKeeper, find_souls_directory, load_soul
-from daemon.soul_engine import build_prompt, fresh_nonce
-from daemon.subprocesses.summarizes_the_conversation import summarizes_the_conversation
+from daemon.soul import Soul, find_souls_directory, load_soul
 from daemon.telemetry import Telemetry
 
 _PLACEHOLDER_PACE = 0.03  # seconds per word, so that people see the placeholder's replies stream
@@ -45,89 +34,6 @@ async def telemetry_of(settings: Settings) -> AsyncIterator[Telemetry]:
         yield telemetry
     finally:
         undo()
-
-
-@asynccontextmanager
-async def assemble(
-    settings: Settings, channel: Channel, clock: Clock, emit: Emit, *, workspace: str, llm: LLM
-) -> AsyncIterator[Daemon]:
-    """Open memory.db and join all parts around a channel. Raises SoulError or StoreError."""
-    souls = SoulKeeper(find_souls_directory(settings.souls_dir, settings.home, settings.name), settings.name, emit)
-    bell = Bell()
-    async with open_store(
-        settings.database_path,
-        clock,
-        emit,
-        soul=settings.name,
-        workspace=workspace,
-        kind=channel.name,
-        version=daemon.__version__,
-        lease=settings.lease,
-        on_accepted=bell.ring,
-    ) as store:
-        house = House(
-            llm=llm,
-            channel=channel,
-            clock=clock,
-            emit=emit,
-            soul=souls.current,
-            processes=PROCESSES,
-            cost=cost_usd,
-            conversations=store.conversations,
-            commits=store.commits,
-            turns=store.turns,
-        )
-        patience = Patience(deadline=settings.deadline, lease=settings.lease, stale_after=settings.stale_after)
-        courier = Courier(
-            store.outbox,
-            channel,
-            clock,
-            emit,
-            in_doubt=settings.in_doubt,
-            stale_after=settings.stale_after,
-            lease=settings.lease,
-        )
-        dispatcher = Dispatcher(
-            store,
-            ConversationHandler(house, patience),
-            courier,
-            lambda job: _do_job(house, store, job),
-            clock=clock,
-            emit=emit,
-            max_cycles=settings.max_cycles,
-            bell=bell,
-        )
-        await store.presence.release_the_dead(settings.in_doubt)
-        yield Daemon(settings, clock, emit, channel, store, dispatcher)
-
-
-async def _do_job(house: House, store: Store, job: Job) -> None:
-    """Run the subprocess that a job names; its failure is kept with the job and tried again later."""
-    soul, calls = house.soul(), list[LLMCall]()
-
-    def record(call: LLMCall) -> None:
-        calls.append(call)
-        tell_of(call, house.emit)
-
-    mind = Mind(
-        llm=house.llm,
-        render=lambda known, step: build_prompt(known, step, budgets=soul.budgets, nonce=fresh_nonce()),
-        clock=house.clock,
-        record=record,
-        cost=house.cost,
-        trace_id=new_trace(),
-    )
-    try:
-        assert job.kind == SUMMARIZE  # the schema knows no other kind yet
-        await summarizes_the_conversation(mind, store.turns, soul, job.conversation)
-    except Exception as error:  # noqa: BLE001 - what is done after a reply must not take the replies down; it is parked
-        reason = error.message if isinstance(error, DaemonError) else type(error).__name__
-        unexpected = None if isinstance(error, DaemonError) else error
-        house.emit("job.failed", kind=job.kind, attempts=job.attempts, reason=reason, error=unexpected)
-        await store.jobs.fail(job, reason, tuple(calls))
-        return
-    await store.jobs.finish(job, tuple(calls))
-    house.emit("job.done", kind=job.kind, calls=len(calls))
 
 
 async def run_daemon(settings: Settings, announce: Callable[[str], None]) -> None:
@@ -176,7 +82,7 @@ async def run_chat(settings: Settings, channel: Channel) -> None:
         built = await stack.enter_async_context(
             assemble(settings, channel, clock, telemetry, workspace=channel.name, llm=llm)
         )
-        async with alongside(built.dispatcher.run(), beat(built)):
+        async with alongside(built.dispatcher.run(), *(chore() for chore in built.chores), beat(built)):
             await channel.listen(built.store.inbox, asyncio.Event())
             await built.dispatcher.drain(settings.drain)
         await built.store.presence.leave()

@@ -7,7 +7,7 @@ from daemon.admission import Sorted
 from daemon.aftermath import heard_turn, posted_after
 from daemon.attention import Switchboard
 from daemon.concurrency import alongside
-from daemon.cycle import Cycle, House, hear_elsewhere, new_trace, run_cycle
+from daemon.cycle import Cycle, House, call_when_heard_elsewhere, new_trace, run_cycle
 from daemon.errors import ConfigError, DaemonError, LostLease, ModelRefused, NotDelivered, StoreBusy, StoreError
 from daemon.memory.commits import Superseded
 from daemon.memory.effect import CycleEffect
@@ -76,7 +76,9 @@ class ConversationHandler:
                 return await self._apologise(cycle, "I stumbled over this message several times")
             async with (
                 asyncio.timeout(self._patience.deadline),
-                alongside(self._keep_lease(claim), hear_elsewhere(cycle)),
+                alongside(
+                    self._keep_lease(claim), call_when_heard_elsewhere(cycle.attention, claim.conversation, house)
+                ),
                 house.channel.thinking(cycle.newest),
             ):
                 return await run_cycle(cycle)

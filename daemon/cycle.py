@@ -19,7 +19,7 @@ from daemon.memory.turns import Transcript, Turns
 from daemon.memory.user_models import UserModel, UserModels
 from daemon.mental_process import Limits, Means, MentalProcess, ProcessContext
 from daemon.motor import Motor
-from daemon.perception import Modality, Perception
+from daemon.perception import ConversationKey, Modality, Perception
 from daemon.ports import LLM, Channel, Clock, Completion, DraftLog, Emit, LLMCall, Overheard, Passage, Speech
 from daemon.recall import OVERHEARD_READ, TURNS_READ, Known, recall
 from daemon.soul import Soul
@@ -281,13 +281,12 @@ def _speech(cycle: Cycle) -> Speech | None:
     return cycle.house.channel.speak(newest, DraftLog(opening, opened, refused))
 
 
-async def hear_elsewhere(cycle: Cycle) -> None:
-    """Notice, until cancelled, what another daemon on the same memory.db has heard for a cycle's conversation."""
-    house = cycle.house
+async def call_when_heard_elsewhere(attention: Attention, conversation: ConversationKey, house: House) -> None:
+    """Notice, until cancelled, what another daemon on the same memory.db has heard for a conversation."""
     while True:
         await house.clock.sleep(_ELSEWHERE_S)
         try:
-            if await house.conversations.anything_new(cycle.claim.conversation):
-                cycle.attention.call()
+            if await house.conversations.anything_new(conversation):
+                attention.call()
         except StoreError as error:
             house.emit("store.failed", reason=error.message, hint=error.hint)

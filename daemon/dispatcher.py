@@ -1,7 +1,7 @@
 """Keeps the work moving: claims conversations, posts and jobs as they fall due, many at once, and drains at the end."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TypeVar
@@ -19,6 +19,7 @@ T = TypeVar("T")
 
 POLL = 2.0  # seconds after which rows that another process left are looked for
 _SENDERS = 16
+_REFLECTIONS = 2  # replies come first
 _PAUSE_AFTER_FAILURE = 1.0
 
 
@@ -66,6 +67,7 @@ class Dispatcher:
         self._emit = emit
         self._cycles = asyncio.Semaphore(max_cycles)
         self._senders = asyncio.Semaphore(_SENDERS)
+        self._reflections = asyncio.Semaphore(_REFLECTIONS)
         self._bell = bell
         self._post_bell, self._job_bell = Bell(), Bell()
         self._active = 0
@@ -80,6 +82,11 @@ class Dispatcher:
             self._serve(self._post_bell, self._claim_post, self._store.outbox.next_due_ms),
         ):
             await self._serve(self._job_bell, self._claim_job, self._store.jobs.next_due_ms)
+
+    def look_again(self) -> None:
+        """There may be something to do, whoever left it: in the inbox, in the outbox or among the jobs."""
+        for bell in (self._bell, self._post_bell, self._job_bell):
+            bell.ring()
 
     async def drain(self, seconds: float) -> bool:
         """Claim nothing more and wait for what is under way; True when all of it ended in time."""
@@ -159,12 +166,18 @@ class Dispatcher:
             self._senders.release()
             self._post_bell.ring()
 
-    async def _claim_job(self, _: asyncio.TaskGroup) -> bool:
-        with self._under_way():
-            job = await self._store.jobs.claim_next()
-            if job is not None:
-                await self._told(partial(self._do_job, job))  # one at a time: replies come first
+    async def _claim_job(self, group: asyncio.TaskGroup) -> bool:
+        job = await self._in_a_slot(self._reflections, self._store.jobs.claim_next)
+        if job is not None:
+            self._start(group, partial(self._reflect, job))
         return job is not None
+
+    async def _reflect(self, job: Job) -> None:
+        try:
+            await self._do_job(job)
+        finally:
+            self._reflections.release()
+            self._job_bell.ring()  # the next of its conversation has waited for it
 
     async def _in_a_slot(self, slots: asyncio.Semaphore, claim: Callable[[], Awaitable[T | None]]) -> T | None:
         """Claim once a slot is free; the slot stays taken when there is something to do in it."""
@@ -213,3 +226,33 @@ class Dispatcher:
         self._active -= 1
         if not self._active:
             self._idle.set()
+
+
+class Dispatchers:
+    """Several dispatchers, one for each soul, as one."""
+
+    def __init__(self, dispatchers: Sequence[Dispatcher]) -> None:
+        self._dispatchers = dispatchers
+
+    async def run(self) -> None:
+        """Let all of them work until cancelled."""
+        async with alongside(*(one.run() for one in self._dispatchers[1:])):
+            await self._dispatchers[0].run()
+
+    async def drain(self, seconds: float) -> bool:
+        """Let all of them claim nothing more and finish; True when all of it ended in time."""
+        finished = True
+
+        async def finish(one: Dispatcher) -> None:
+            nonlocal finished
+            finished &= await one.drain(seconds)
+
+        async with asyncio.TaskGroup() as group:
+            for one in self._dispatchers:
+                group.create_task(finish(one))
+        return finished
+
+    @property
+    def active(self) -> int:
+        """Pieces of work under way."""
+        return sum(one.active for one in self._dispatchers)

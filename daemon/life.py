@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from daemon.concurrency import alongside
 from daemon.config import Settings
-from daemon.dispatcher import Dispatcher
+from daemon.dispatcher import Dispatchers
 from daemon.errors import StoreError
 from daemon.memory.backup import back_up_periodically, folder_beside
 from daemon.memory.store import Store
@@ -25,14 +25,15 @@ _TOLD_EXITS = (signal.SIGTERM, signal.SIGINT)
 
 @dataclass(frozen=True, slots=True)
 class Daemon:
-    """A daemon put together and ready to work on one channel."""
+    """A daemon put together and ready to work on one channel; `chores` go on beside its work as long as it lives."""
 
     settings: Settings
     clock: Clock
     emit: Emit
     channel: Channel
     store: Store
-    dispatcher: Dispatcher
+    dispatcher: Dispatchers
+    chores: tuple[Callable[[], Coroutine[object, object, None]], ...] = ()
 
 
 async def live(
@@ -45,6 +46,7 @@ async def live(
     ready, database = asyncio.Event(), built.settings.database_path
     working = (
         built.dispatcher.run(),
+        *(chore() for chore in built.chores),
         beat(built),
         back_up_periodically(database, folder_beside(database), built.clock, built.emit),
         watchdog.feed(built.channel.healthy, built.clock),

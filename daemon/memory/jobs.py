@@ -63,7 +63,7 @@ class Jobs:
                 WHERE seq = (SELECT seq FROM jobs j WHERE soul = :soul AND workspace = :workspace AND not_before <= :now
                                AND state IN ('ready', 'running') AND (state = 'ready' OR lease_until <= :now)
                                AND {_ITS_TURN} ORDER BY seq LIMIT 1)
-                RETURNING *, (SELECT c.audience FROM conversations c WHERE c.id = conversation) AS audience
+                RETURNING *
                 """,  # noqa: S608 - a constant of this module
                 owner=self._worker.id,
                 until=now + self._worker.lease_ms * 4,  # a job calls models; a later claim only repeats its work
@@ -73,11 +73,13 @@ class Jobs:
             )
             if row is None:
                 return None
+            where = await transaction.one("SELECT audience FROM conversations WHERE id = :id", id=row["conversation"])
+            assert where is not None  # the job would be gone with it
             return Job(
                 seq=row["seq"],
                 kind=row["kind"],
                 conversation=ConversationKey.parse(row["conversation"]),
-                audience=Audience.parse(row["audience"]),
+                audience=Audience.parse(where["audience"]),
                 turn=row["turn"],
                 gen=row["gen"],
                 attempts=row["attempts"],

@@ -1,25 +1,30 @@
-"""memory.db opened for one daemon: its inbox, claims, outbox, turns, jobs and presence on one database."""
+"""memory.db opened for one daemon: everything it does with it, for each soul that it hosts."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from daemon.memory.approvals import Approvals
 from daemon.memory.commits import Commits
 from daemon.memory.conversations import Conversations
 from daemon.memory.database import Database, open_database
 from daemon.memory.inbox import Inbox
+from daemon.memory.intentions import Intentions
 from daemon.memory.jobs import Jobs
 from daemon.memory.outbox import Outbox
 from daemon.memory.presence import Presence
 from daemon.memory.records import Worker
+from daemon.memory.search import Recollection
+from daemon.memory.soul_states import SoulStates
 from daemon.memory.turns import Turns
+from daemon.memory.user_models import UserModels
 from daemon.ports import Clock, Emit
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Everything a daemon does with memory.db."""
+    """Everything a daemon does with memory.db for one soul; `inbox` and `presence` are the daemon's own."""
 
     database: Database
     inbox: Inbox
@@ -29,6 +34,11 @@ class Store:
     turns: Turns
     jobs: Jobs
     presence: Presence
+    user_models: UserModels
+    soul_states: SoulStates
+    intentions: Intentions
+    approvals: Approvals
+    recollection: Recollection
 
 
 @asynccontextmanager
@@ -42,22 +52,38 @@ async def open_store(
     kind: str,
     version: str,
     lease: float,
-    on_accepted: Callable[[], None],
+    on_accepted: Callable[[str], None],
 ) -> AsyncIterator[Store]:
     """Open (and create or migrate) memory.db for one daemon; closes it on the way out. Raises StoreError.
 
-    `lease` is in seconds; `on_accepted` is called whenever something new waits in the inbox.
+    `lease` is in seconds; `on_accepted` is called with a conversation's id whenever something new was said there, and
+    with an empty one when something else changed in the inbox.
     """
     async with open_database(path, clock) as database:
         presence = Presence(database, clock, soul=soul, workspace=workspace, kind=kind, version=version)
         worker = Worker(str(presence.identity), soul, workspace, int(lease * 1000))
-        yield Store(
-            database=database,
-            inbox=Inbox(database, clock, emit, on_accepted),
-            conversations=Conversations(database, clock, worker),
-            commits=Commits(database, clock, worker),
-            outbox=Outbox(database, clock, worker),
-            turns=Turns(database, clock),
-            jobs=Jobs(database, clock, worker),
-            presence=presence,
-        )
+        yield _store(database, clock, worker, Inbox(database, clock, emit, on_accepted), presence)
+
+
+def store_of(store: Store, clock: Clock, *, soul: str, workspace: str, lease: float) -> Store:
+    """The same file in the hands of another soul of the same daemon."""
+    worker = Worker(str(store.presence.identity), soul, workspace, int(lease * 1000))
+    return _store(store.database, clock, worker, store.inbox, store.presence)
+
+
+def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, presence: Presence) -> Store:
+    return Store(
+        database=database,
+        inbox=inbox,
+        conversations=Conversations(database, clock, worker),
+        commits=Commits(database, clock, worker),
+        outbox=Outbox(database, clock, worker),
+        turns=Turns(database, clock),
+        jobs=Jobs(database, clock, worker),
+        presence=presence,
+        user_models=UserModels(database, clock),
+        soul_states=SoulStates(database, clock),
+        intentions=Intentions(database, clock, worker),
+        approvals=Approvals(database, clock, worker),
+        recollection=Recollection(database),
+    )

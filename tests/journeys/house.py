@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, closing
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from daemon.app import assemble
+from daemon.assembly import assemble
 from daemon.channels.slack.channel import SlackChannel
 from daemon.config import Settings
 from daemon.life import Daemon, live
@@ -210,11 +210,11 @@ class House:
         waiting = """
             SELECT (SELECT count(*) FROM inbox WHERE state IN ('new', 'claimed'))
                  + (SELECT count(*) FROM outbox WHERE state IN ('drafting', 'pending', 'sending'))
-                 + (SELECT count(*) FROM jobs WHERE state IN ('ready', 'running')) AS n
+                 + (SELECT count(*) FROM jobs WHERE state = 'running' OR (state = 'ready' AND not_before <= ?)) AS n
             """
 
         async def still() -> bool:
-            return not (await self.one(waiting))["n"] and not any(one.busy for one in self._alive())
+            return not (await self.one(waiting, self.clock.now_ms()))["n"] and not any(one.busy for one in self._alive())
 
         await self.when(still)
 

@@ -100,7 +100,7 @@ async def test_a_daemon_that_lost_its_lease_while_it_slept_posts_nothing(house: 
         kind="slack",
         version="0",
         lease=5.0,
-        on_accepted=lambda: None,
+        on_accepted=lambda _: None,
     ) as awake:
         claim = await awake.conversations.claim_next()
         assert claim is not None

@@ -189,7 +189,7 @@ async def _life(path: Path) -> None:
     """A daemon's life with memory.db: everything that it does with the file."""
     clock = SystemClock()
     async with open_store(
-        path, clock, Events(), soul=SOUL, workspace=TEAM, kind="test", version="0", lease=5, on_accepted=lambda: None
+        path, clock, Events(), soul=SOUL, workspace=TEAM, kind="test", version="0", lease=5, on_accepted=lambda _: None
     ) as store:
         await store.presence.release_the_dead(1)
         await store.presence.beat("connected", {})

@@ -12,7 +12,8 @@ from daemon.memory.database import Database
 from daemon.memory.inbox import Inbox
 from daemon.memory.jobs import Jobs
 from daemon.memory.outbox import Outbox
-from daemon.memory.records import Claim, CycleEffect, Delivery, Heard, Speaks, Turn, Worker
+from daemon.memory.effect import CycleEffect
+from daemon.memory.records import Claim, Delivery, Heard, Speaks, Turn, Worker
 from daemon.memory.turns import Turns
 from daemon.perception import Audience, AudienceKind, ConversationKey, Place
 from daemon.ports import Clock, LLMCall, ModelRole, Revision, Utterance, Withdrawal
@@ -54,7 +55,7 @@ class Hands:
         worker, events = Worker(name, soul, TEAM, int(LEASE * 1000)), Events()
         return cls(
             database,
-            Inbox(database, clock, events, lambda: None),
+            Inbox(database, clock, events, lambda _: None),
             Conversations(database, clock, worker),
             Commits(database, clock, worker),
             Outbox(database, clock, worker),
@@ -128,7 +129,8 @@ def effect(
     return CycleEffect(
         claim=claim,
         trace_id="t1",
-        process="engaged",
+        state=claim.state,
+        spell=claim.spell,
         turns=heard + spoken,
         parts=parts,
         reply_to="",

@@ -14,7 +14,9 @@ import pytest
 from daemon.memory.database import Database
 from daemon.memory.presence import Presence, ProcessIdentity, _start_time
 from tests.fakes import FakeClock
-from tests.store.parts import SOUL, TEAM, Hands, effect, look, poke, said
+from tests.store.parts import SOUL, TEAM, Hands, effect, look, poke, said, thread
+
+OTHER = thread("9.0")
 
 IN_DOUBT = 5.0
 
@@ -72,7 +74,7 @@ async def test_what_a_killed_daemon_held_is_free_at_once(
         await theirs.inbox.accept(said("1.0"))
         post = await theirs.commits.commit(effect(await theirs.claim(), "a", jobs=("summarizes",)))
         job = await theirs.jobs.claim_next()
-        await theirs.inbox.accept(said("2.0"))
+        await theirs.inbox.accept(said("2.0", conversation=OTHER))
         claim = await theirs.claim()
         assert await presence.release_the_dead(IN_DOUBT) == 0
         assert await ours.conversations.claim_next() is None

@@ -42,7 +42,7 @@ def test_the_newest_step_is_the_schema_the_program_knows() -> None:
 def test_every_table_is_strict_and_every_time_an_integer(path: Path) -> None:
     migrate.migrate(path)
     with closing(sqlite.connect(path)) as connection:
-        tables = connection.execute("SELECT name, strict FROM pragma_table_list WHERE name NOT LIKE 'sqlite_%'")
+        tables = connection.execute("SELECT name, strict FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'")
         strict = {row["name"]: row["strict"] for row in tables}
         assert strict.pop(_ALEMBICS) == 0
         assert set(strict.values()) == {1}
@@ -67,7 +67,7 @@ from daemon.clock import SystemClock
 from daemon.memory.store import open_store
 async def live():
     async with open_store(Path(sys.argv[1]), SystemClock(), lambda *a, **k: None, soul="a", workspace="b", kind="c",
-                          version="0", lease=1, on_accepted=lambda: None):
+                          version="0", lease=1, on_accepted=lambda _: None):
         pass
 asyncio.run(live())
 print(json.dumps([name for name in ("alembic", "sqlalchemy") if name in sys.modules]))

@@ -101,7 +101,7 @@ async def house(path: Path, clock: Clock, *, cycles: int = 4, office: PostOffice
         kind="test",
         version="0",
         lease=LEASE,
-        on_accepted=bell.ring,
+        on_accepted=lambda _: bell.ring(),
     ) as store:
         parrot = Parrot(store)
         courier = Courier(store.outbox, office, clock, events, in_doubt=1, stale_after=3600, lease=LEASE)

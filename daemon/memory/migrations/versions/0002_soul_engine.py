@@ -1,4 +1,4 @@
-"""The soul engine: states and why they changed, models of people, the soul's own state, intentions, permissions, library."""
+"""The soul engine: states and their reasons, models of people, moods, intentions, permissions, the library."""
 
 from alembic import op
 
