@@ -28,8 +28,7 @@ _LEAD = re.compile(r"[^\w\n]{0,8}")
 
 def external_dialog(soul: Soul, instructions: str, *, verb: str = "said") -> Step[str]:
     """Speak as the instructions say; an answer that begins as a private thought is malformed."""
-    moods = (verb for _, mood in soul.verbs.when for verb in mood.thought)
-    private = (*PRIVATE_VERBS, *soul.verbs.thought, *moods)
+    private = (*PRIVATE_VERBS, *soul.private_verbs)
 
     def read(answer: str) -> str:
         heard = SpokenText(soul.display_name, private)

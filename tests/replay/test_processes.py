@@ -1,0 +1,376 @@
+"""Open Souls' mental processes, turns, hooks and scheduled perceptions, row by row, on the state machine itself."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import FrozenInstanceError, dataclass, field
+
+import pytest
+
+from daemon.attention import Attention, Interrupted
+from daemon.errors import ProcessFailed
+from daemon.llm.model_id import Vendor, parse_model_id
+from daemon.memory.intentions import NewIntention
+from daemon.memory.records import ProcessState
+from daemon.mental_process import MOST_HOPS, MentalProcess, Outcome, ProcessContext, Stay, Transition
+from daemon.motor import Motor
+from daemon.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
+from daemon.ports import Task
+from daemon.soul import Mode
+from daemon.soul_engine import integrate
+from daemon.state_machine import Course, run_processes
+from daemon.steps.external_dialog import external_dialog
+from daemon.timetable import when
+from daemon.visit import Visit
+from daemon.working_memory import WorkingMemory
+from tests.unit.every_step import soul
+from tests.unit.thinking import END, head
+
+SOUL = soul().model_copy(
+    update={"modes": (Mode(name="academic", personality="Scholarly."), Mode(name="poetic", personality="Singing."))}
+)
+NOW_MS = 1_750_000_000_000
+WORDS = Perception(
+    id="1",
+    conversation=ConversationKey("minoan", "T1", "D1"),
+    modality=Modality.WORDS,
+    content="hello",
+    source="U0ADA",
+    audience=Audience(AudienceKind.DM, "D1"),
+    place=Place.DM,
+    ts="1.000001",
+    received_ms=NOW_MS,
+    name="Ada",
+)
+Act = Callable[[ProcessContext], Outcome]
+
+
+@dataclass
+class Play:
+    """Processes made of plain functions, and every context in which one of them ran."""
+
+    acts: Mapping[str, Act]
+    ran: list[ProcessContext] = field(default_factory=list)
+    state: ProcessState = field(default_factory=ProcessState)
+
+    async def perceive(self, perception: Perception = WORDS, *, motor: Motor | None = None) -> Course:
+        """Let one perception run through the processes; the state is kept for the next one."""
+        context = ProcessContext(
+            memory=integrate(WorkingMemory("Kothar"), perception),
+            perception=perception,
+            mind=head(["Hello.", END]).mind,
+            motor=motor or Motor(None),
+            soul=SOUL,
+            attention=Attention(),
+            visit=Visit(exchanges=1, met=True),
+        )
+        course = await run_processes(context, self.state, {name: self._process(act) for name, act in self.acts.items()})
+        self.state = course.state
+        return course
+
+    def _process(self, act: Act) -> MentalProcess:
+        async def process(context: ProcessContext) -> Outcome:
+            self.ran.append(context)
+            return act(context)
+
+        return process
+
+    @property
+    def names(self) -> list[str]:
+        """Which processes ran, in order."""
+        return [one.process for one in self.ran]
+
+
+def stay(context: ProcessContext) -> Outcome:
+    return Stay(context.memory)
+
+
+def keep_count(context: ProcessContext) -> Outcome:
+    return Stay(context.memory, {"runs": context.invocation + 1})
+
+
+def to(name: str, *, now: bool = False, **params: object) -> Act:
+    return lambda context: Transition(context.memory, name, "because", params, execute_now=now)
+
+
+def due(process: str, **params: object) -> Perception:
+    """What was scheduled for a process of its own."""
+    return Perception(
+        id="2",
+        conversation=WORDS.conversation,
+        modality=Modality.TIME,
+        content="it is time",
+        source="U0ADA",
+        audience=WORDS.audience,
+        place=Place.DM,
+        ts="2.000001",
+        received_ms=NOW_MS,
+        process=process,
+        params=params,
+    )
+
+
+# -- mental processes -------------------------------------------------------------------------------------------------
+
+
+async def test_returning_a_memory_stays() -> None:
+    play = Play({"engaged": stay})
+    await play.perceive()
+    await play.perceive()
+    assert play.names == ["engaged", "engaged"]
+
+
+async def test_returning_a_process_hands_over_for_the_next_perception() -> None:
+    play = Play({"engaged": to("academic"), "academic": stay})
+    await play.perceive()
+    assert play.names == ["engaged"]
+    await play.perceive()
+    assert play.names == ["engaged", "academic"]
+
+
+async def test_execute_now_runs_the_target_with_the_same_perception() -> None:
+    play = Play({"engaged": to("academic", now=True), "academic": stay})
+    await play.perceive()
+    assert play.names == ["engaged", "academic"]
+    assert play.ran[0].perception is play.ran[1].perception
+
+
+async def test_the_memory_goes_over_to_the_next_process() -> None:
+    play = Play(
+        {
+            "engaged": lambda context: Transition(
+                context.memory.with_monologue("hm"), "academic", "because", execute_now=True
+            ),
+            "academic": stay,
+        }
+    )
+    course = await play.perceive()
+    assert [one.content for one in play.ran[1].memory] == ["hello", "hm"]
+    assert course.memory == play.ran[1].memory
+
+
+async def test_ten_hops_are_run_and_an_eleventh_is_an_error() -> None:
+    play = Play({})
+
+    def hop(context: ProcessContext) -> Outcome:
+        other = "poetic" if context.process == "academic" else "academic"
+        return Transition(context.memory, other, "on", execute_now=len(play.ran) <= hops)
+
+    play.acts = {"engaged": hop, "academic": hop, "poetic": hop}
+    hops = MOST_HOPS
+    await play.perceive()
+    assert len(play.ran) == MOST_HOPS + 1 == 11
+    play.ran.clear()
+    hops = MOST_HOPS + 1
+    with pytest.raises(ProcessFailed):
+        await play.perceive()
+    assert len(play.ran) == MOST_HOPS + 1
+
+
+@pytest.mark.parametrize("now", [False, True])
+async def test_returning_the_same_process_is_no_transition(now: bool) -> None:
+    play = Play({"engaged": to("engaged", now=now, other=1)}, state=ProcessState("engaged", "curious", 3, {"a": 1}))
+    await play.perceive()
+    assert play.names == ["engaged"]
+    assert play.state == ProcessState("engaged", "curious", 4, {"a": 1})
+
+
+async def test_the_previous_process_is_recorded() -> None:
+    play = Play({"engaged": to("academic"), "academic": stay})
+    await play.perceive()
+    await play.perceive()
+    assert [one.previous for one in play.ran] == ["", "engaged"]
+
+
+async def test_process_memory_outlives_a_run_and_is_cleared_by_a_transition() -> None:
+    play = Play({"engaged": keep_count, "academic": stay})
+    await play.perceive()
+    await play.perceive()
+    assert [dict(one.kept) for one in play.ran] == [{}, {"runs": 1}]
+    play.acts = {"engaged": to("academic"), "academic": to("engaged")}
+    await play.perceive()
+    await play.perceive()
+    await play.perceive()
+    assert [(one.process, dict(one.kept)) for one in play.ran[2:]] == [
+        ("engaged", {"runs": 2}),
+        ("academic", {}),
+        ("engaged", {}),
+    ]
+
+
+async def test_the_invocation_count_rises_and_begins_anew_after_a_transition() -> None:
+    play = Play({"engaged": stay, "academic": stay})
+    await play.perceive()
+    await play.perceive()
+    play.acts = {"engaged": to("academic"), "academic": stay}
+    await play.perceive()
+    await play.perceive()
+    await play.perceive()
+    assert [one.invocation for one in play.ran] == [0, 1, 2, 0, 1]
+
+
+async def test_params_are_stored_until_the_next_transition() -> None:
+    play = Play({"engaged": to("academic", topic="tin"), "academic": stay})
+    for _ in range(3):
+        await play.perceive()
+    assert [dict(one.params) for one in play.ran] == [{}, {"topic": "tin"}, {"topic": "tin"}]
+    play.acts = {"academic": to("engaged"), "engaged": stay}
+    await play.perceive()
+    assert dict(play.state.params) == {}
+
+
+# -- one turn ---------------------------------------------------------------------------------------------------------
+
+
+async def test_the_perception_is_integrated_before_the_process_runs() -> None:
+    play = Play({"engaged": stay})
+    await play.perceive()
+    newest = play.ran[0].memory.at(-1)
+    assert (newest.content, newest.name) == ("hello", "Ada")
+
+
+async def test_the_main_process_is_not_interrupted_but_may_look() -> None:
+    def look(context: ProcessContext) -> Outcome:
+        assert not context.attention.pending
+        context.attention.call()
+        return Stay(context.memory, {"saw": context.attention.pending})
+
+    play = Play({"engaged": look})
+    await play.perceive()
+    assert dict(play.state.kept) == {"saw": True}
+
+
+async def test_the_integrator_may_choose_the_process() -> None:
+    play = Play({"engaged": stay, "academic": stay})
+    await play.perceive(due("academic"))
+    assert play.names == ["academic"]
+
+
+# -- hooks ------------------------------------------------------------------------------------------------------------
+
+
+class Listener:
+    """A Speech that keeps what it was given."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    async def say(self, text: str) -> None:
+        """Keep it."""
+        self.heard.append(text)
+
+    async def show(self, task: Task) -> None:
+        """Keep its title."""
+        self.heard.append(task.title)
+
+    async def settle(self) -> None:
+        """Nothing to wait for."""
+
+
+async def test_speak_takes_a_stream() -> None:
+    listener = Listener()
+    thought = head(["Hello, ", "Ada.", END]).mind.stream(WorkingMemory("Kothar"), external_dialog(SOUL, "Greet."))
+    await Motor(listener).speak(thought)
+    assert "".join(listener.heard) == (await thought.finished())[1] == "Hello, Ada."
+
+
+def intention(slot: str, time: str, process: str = "", **params: object) -> NewIntention:
+    return NewIntention(slot=slot, due_ms=when(time, NOW_MS), process=process, params=params, behalf="U0ADA")
+
+
+def test_an_event_is_scheduled_in_or_at_with_a_process_and_params() -> None:
+    motor = Motor(None)
+    motor.schedule(intention("tea", "in 20m", "academic", topic="tea"))
+    motor.schedule(intention("noon", "2025-06-16T12:00Z"))
+    tea, noon = motor.intentions
+    assert (tea.due_ms - NOW_MS, tea.process, dict(tea.params)) == (20 * 60_000, "academic", {"topic": "tea"})
+    assert noon.due_ms == 1_750_075_200_000
+
+
+def test_the_invoking_perception_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        WORDS.content = "other"  # type: ignore[misc]  # the point of the test
+
+
+async def test_pending_perceptions_are_seen_while_they_arrive() -> None:
+    attention = Attention()
+    waiting = asyncio.ensure_future(attention.unless_called(asyncio.Event().wait()))
+    await asyncio.sleep(0)
+    assert not attention.pending
+    attention.call()
+    assert attention.pending
+    with pytest.raises(Interrupted):
+        await waiting
+
+
+# -- scheduled perceptions --------------------------------------------------------------------------------------------
+
+
+async def test_a_scheduled_perception_visits_its_process_and_comes_back() -> None:
+    play = Play({"engaged": stay, "dormant": stay})
+    await play.perceive()
+    await play.perceive(due("dormant"))
+    await play.perceive()
+    assert play.names == ["engaged", "dormant", "engaged"]
+
+
+async def test_a_visit_is_given_its_own_params_and_restores_those_of_the_home() -> None:
+    play = Play({"engaged": stay, "dormant": stay}, state=ProcessState("engaged", params={"topic": "tin"}))
+    await play.perceive(due("dormant", mood="calm"))
+    await play.perceive()
+    assert [dict(one.params) for one in play.ran] == [{"mood": "calm"}, {"topic": "tin"}]
+
+
+async def test_a_transition_of_a_visited_process_wins_over_the_way_back() -> None:
+    play = Play({"engaged": stay, "academic": to("poetic", verse=3), "poetic": stay})
+    await play.perceive(due("academic"))
+    await play.perceive()
+    assert play.names == ["academic", "poetic"]
+    assert dict(play.ran[1].params) == {"verse": 3}
+
+
+# -- faults not inherited ---------------------------------------------------------------------------------------------
+
+
+async def test_a_visit_loses_neither_process_memory_nor_the_count() -> None:
+    play = Play({"engaged": keep_count, "dormant": keep_count})
+    await play.perceive()
+    before = play.state
+    await play.perceive(due("dormant"))
+    assert play.state == before == ProcessState("engaged", "", 1, {}, {"runs": 1})
+
+
+async def test_a_refused_transition_resets_nothing() -> None:
+    state = ProcessState("engaged", "curious", 2, {"topic": "tin"}, {"runs": 2})
+    for target in ("greeting", "nowhere"):
+        play = Play({"engaged": to(target), "greeting": stay}, state=state)
+        course = await play.perceive()
+        assert course.path[0].act == "refuse"
+        assert (play.state.process, play.state.params, play.state.kept) == ("engaged", state.params, state.kept)
+
+
+async def test_processes_that_return_each_other_without_end_are_stopped() -> None:
+    play = Play({"engaged": to("academic", now=True), "academic": to("engaged", now=True)})
+    with pytest.raises(ProcessFailed):
+        await play.perceive()
+    assert play.state == ProcessState()
+
+
+async def test_the_table_of_entries_is_enforced() -> None:
+    play = Play({"dormant": to("curious"), "curious": stay}, state=ProcessState("dormant"))
+    course = await play.perceive()
+    assert play.state.process == "dormant"
+    assert "nothing leads there" in course.path[0].reason
+
+
+async def test_the_path_names_the_process() -> None:
+    play = Play({"engaged": to("academic", now=True), "academic": stay})
+    course = await play.perceive()
+    assert [(one.act, one.origin, one.target) for one in course.path] == [
+        ("move", "engaged", "academic"),
+        ("stay", "academic", "academic"),
+    ]
+
+
+def test_every_prefix_of_a_model_is_routed() -> None:
+    assert parse_model_id("qwen/qwen3-30b-a3b-instruct-2507").vendor is Vendor.OPENROUTER
+    assert parse_model_id("groq/kimi-k2").vendor is Vendor.GROQ

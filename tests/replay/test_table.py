@@ -1,0 +1,33 @@
+"""Every row of the canon is shown by a test of its name or told as a deliberate difference: one of both, never neither."""
+
+import ast
+from pathlib import Path
+
+from tests.replay.canon import CANON
+from tests.replay.differences import DIFFERENCES, section
+
+HERE = Path(__file__).parent
+ROWS = [row.name for rows in CANON.values() for row in rows]
+
+
+def _tests() -> list[str]:
+    return [
+        node.name.removeprefix("test_")
+        for path in sorted(HERE.glob("test_*.py"))
+        if path != Path(__file__)
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
+    ]
+
+
+def test_every_row_is_shown_or_told_and_none_twice() -> None:
+    assert len(set(ROWS)) == len(ROWS)
+    assert sorted([*_tests(), *DIFFERENCES]) == sorted(ROWS)
+
+
+def test_the_differences_stand_in_the_architecture() -> None:
+    text = (HERE.parents[1] / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    _, heading, rest = text.partition("## Deliberate differences from Open Souls\n")
+    assert heading
+    told = [line for line in rest.partition("\n## ")[0].splitlines() if line.startswith("|")]
+    assert told == section().splitlines(), "run: python -m tests.replay.differences"
