@@ -9,6 +9,7 @@ FARTHEST_MS = 366 * 24 * 60 * MINUTE_MS
 OFTENEST_MS = 15 * MINUTE_MS
 """How much time must lie between two slots of what comes round again."""
 
+_EPOCH = datetime.fromtimestamp(0, UTC)
 _SECONDS = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
 _UNITS = r"w(?:eeks?)?|d(?:ays?)?|h(?:ours?|rs?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?"
 _SPAN = re.compile(rf"(?:\d{{1,9}}\s*(?:{_UNITS})\s*)+", re.ASCII)
@@ -50,7 +51,7 @@ def next_slot(every: str, after_ms: int) -> int:
     from apscheduler.triggers.cron import CronTrigger  # type: ignore[import-untyped]  # it comes without types
 
     minute, hour, day, month, weekday = _fields(every)
-    start = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=after_ms)
+    start = _datetime(after_ms)
     try:
         years = f"{start.year}-{start.year + 1}"  # or it would look for 30 February until the year 9999
         trigger = CronTrigger(years, month, day, None, _weekdays(weekday), hour, minute, timezone=UTC)
@@ -80,6 +81,11 @@ def platform_time(ms: int) -> str:
     return f"{ms // 1000}.{ms % 1000:03d}000"
 
 
+def moment(ms: int) -> str:
+    """A time as people read it, in UTC: `2026-03-01 09:00:00`."""
+    return f"{_datetime(ms):%Y-%m-%d %H:%M:%S}"
+
+
 def _seconds_of(words: str) -> int | None:
     if _SPAN.fullmatch(words):
         return sum(int(number) * _SECONDS[unit] for number, unit in _SPAN_PART.findall(words))
@@ -90,18 +96,18 @@ def _seconds_of(words: str) -> int | None:
 
 def _moment(words: str, text: str, now_ms: int) -> int:
     if found := _TIME_OF_DAY.fullmatch(words):
-        now = datetime.fromtimestamp(now_ms / 1000, UTC)
+        now = _datetime(now_ms)
         due = now.replace(hour=int(found[1]), minute=int(found[2]), second=0, microsecond=0)
         return _ms(due if due > now else due + timedelta(days=1))
     try:
-        moment = datetime.fromisoformat(words.upper())
+        time = datetime.fromisoformat(words.upper())
     except ValueError:
         raise ValueError(
             f"{_quoted(text)} is no time: write 20m, 2h30m, PT20M, 17:30 (UTC) or 2026-03-01T09:00+01:00"
         ) from None
-    if moment.tzinfo is None:
+    if time.tzinfo is None:
         raise ValueError(f"{_quoted(text)} has no zone: end it with Z for UTC, or with an offset such as +01:00")
-    return _ms(moment)
+    return _ms(time)
 
 
 def _fields(every: str) -> list[str]:
@@ -130,8 +136,12 @@ def _weekdays(field: str) -> str:
     return ",".join(names)
 
 
-def _ms(moment: datetime) -> int:
-    return round((moment - datetime.fromtimestamp(0, UTC)).total_seconds() * 1000)
+def _datetime(ms: int) -> datetime:
+    return _EPOCH + timedelta(milliseconds=ms)
+
+
+def _ms(time: datetime) -> int:
+    return (time - _EPOCH) // timedelta(milliseconds=1)
 
 
 def _quoted(text: str, most: int = 40) -> str:

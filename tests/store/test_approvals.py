@@ -1,0 +1,368 @@
+"""A permission is given once, by whoever was asked, under the message that asks, in time; and it is used once."""
+
+import asyncio
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from daemon.memory import migrate
+from daemon.memory.approvals import Approval, Approvals, NewApproval, decide, store_approvals
+from daemon.memory.database import Database, open_database
+from daemon.memory.records import Worker
+from daemon.perception import Audience, AudienceKind
+from daemon.ports import Acceptance, Clock, Decision
+from tests.fakes import FakeClock
+from tests.store.parts import DM, LEASE, SOUL, TEAM, Hands, look, poke
+from tests.store.test_intentions import room
+
+WORKER = Worker("worker-1", SOUL, TEAM, int(LEASE * 1000))
+ASKED, OPEN_FOR_MS = ("U1", "U2"), 900_000
+PRESS = Decision("P1", SOUL, TEAM, "D1", "5.0", "U1", "a1", approves=True)
+KEY = f"{DM}@3#0"
+
+
+async def ask(database: Database, clock: Clock, *, state: str = "sent", ts: str | None = "5.0") -> None:
+    """A question under a post of ours that is in this state."""
+    await room(database)
+    new = NewApproval("a1", "files/write", {"path": "notes.md"}, ASKED, clock.now_ms() + OPEN_FOR_MS)
+    audience = Audience(AudienceKind.DM, "D1")
+    await database.write(
+        lambda it: store_approvals(it, conversation=DM, turn=3, audience=audience, approvals=(new,), now=clock.now_ms())
+    )
+    await _post(database, clock, KEY, approval="a1", state=state, ts=ts)
+    await _post(database, clock, f"{DM}@2#0", approval=None, state="sent", ts="4.0")
+
+
+async def _post(
+    database: Database, clock: Clock, key: str, *, approval: str | None, state: str, ts: str | None
+) -> None:
+    await database.write(
+        lambda transaction: transaction.run(
+            """
+            INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient,
+                                posted_after, audience, state, platform_ts, created_ms, approval)
+            VALUES (:key, :conversation, :soul, :workspace, 0, 1, 'May I?', '1.0', 'U1', '1.0', 'dm:D1', :state,
+                    :ts, :now, :approval)
+            """,
+            key=key,
+            conversation=str(DM),
+            soul=SOUL,
+            workspace=TEAM,
+            state=state,
+            ts=ts,
+            now=clock.now_ms(),
+            approval=approval,
+        )
+    )
+
+
+async def press(database: Database, clock: Clock, decision: Decision = PRESS) -> tuple[Acceptance, str]:
+    return await database.write(lambda transaction: decide(transaction, decision, clock.now_ms()))
+
+
+@pytest.fixture
+def approvals(database: Database, clock: FakeClock) -> Approvals:
+    return Approvals(database, clock, WORKER)
+
+
+async def _status(approvals: Approvals) -> Approval:
+    found = await approvals.status("a1")
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("approves", "state", "words"), [(True, "approved", "Allowed."), (False, "refused", "Refused.")]
+)
+async def test_a_press_in_time_by_somebody_asked_decides(
+    *,
+    database: Database,
+    clock: FakeClock,
+    approvals: Approvals,
+    path: Path,
+    approves: bool,
+    state: str,
+    words: str,
+) -> None:
+    await ask(database, clock)
+    await clock.advance(60)
+    decision = replace(PRESS, actor="U2", approves=approves)
+    assert await press(database, clock, decision) == (Acceptance.ACCEPTED, state)
+    found = await _status(approvals)
+    assert (found.state, found.decided_by, found.decided_ms) == (state, "U2", clock.now_ms())
+    assert look(path, "SELECT id, actor, place, audience, body, source, state, modality, process FROM inbox") == [
+        ("ada/T1/D1/decision:a1", "U2", "dm", "dm:D1", f"files/write: {words}", "live", "new", "decision", None)
+    ]
+    params = json.loads(str(look(path, "SELECT params FROM inbox")[0][0]))
+    assert params == {"approval": "a1", "approved": approves, "by": "U2", "expired": False}
+    assert look(
+        path,
+        "SELECT id, body, revises, approval, state, conversation, reply_to, recipient, posted_after, audience,"
+        " platform_ts FROM outbox WHERE revises IS NOT NULL",
+    ) == [
+        (f"{KEY}!decided", f"May I?\n\n_{words}_", "5.0", None, "pending", str(DM), "1.0", "U1", "1.0", "dm:D1", None)
+    ]
+    assert look(path, "SELECT actor, act, object FROM audit") == [("U2", f"approval.{state}", "a1")]
+
+
+WRONG = {
+    "by somebody else": replace(PRESS, actor="U9"),
+    "in another channel": replace(PRESS, channel="D2"),
+    "in another workspace": replace(PRESS, workspace="T2"),
+    "of another soul": replace(PRESS, soul="bo"),
+    "under another message of ours": replace(PRESS, ts="4.0"),
+    "under a message of nobody's": replace(PRESS, ts="6.0"),
+    "with an id made up": replace(PRESS, approval="a2' OR '1'='1" * 50),
+}
+
+
+@pytest.mark.parametrize("how", WRONG)
+async def test_a_wrong_press_changes_nothing_and_is_put_on_record(
+    database: Database, clock: FakeClock, approvals: Approvals, path: Path, how: str
+) -> None:
+    await ask(database, clock)
+    accepted = 0
+    for number, approves in enumerate((True, False)):
+        acceptance, reason = await press(database, clock, replace(WRONG[how], approves=approves))
+        accepted += acceptance is Acceptance.ACCEPTED
+        assert reason
+        assert look(path, "SELECT count(*) FROM audit WHERE act = 'approval.ignored'") == [(number + 1,)]
+    print(f"{how}: accepted={accepted}")
+    assert accepted == 0
+    assert (await _status(approvals)).state == "waiting"
+    assert look(path, "SELECT count(*) FROM inbox") == [(0,)]
+    assert look(path, "SELECT count(*) FROM outbox") == [(2,)]
+    assert await approvals.begin_use("a1") is None
+    assert (await press(database, clock))[0] is Acceptance.ACCEPTED  # the right one still counts
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_second_press_is_accepted_neither_at_once_nor_after_a_restart(
+    *, database: Database, clock: FakeClock, approvals: Approvals, path: Path, restarted: bool
+) -> None:
+    await ask(database, clock)
+    assert (await press(database, clock))[0] is Acceptance.ACCEPTED
+    accepted = 0
+    async with open_database(path, clock) as later:
+        for again in (PRESS, replace(PRESS, approves=False), replace(PRESS, actor="U2")):
+            accepted += (await press(later if restarted else database, clock, again))[0] is Acceptance.ACCEPTED
+    print(f"twice{', after a restart' if restarted else ''}: accepted={accepted}")
+    assert accepted == 0
+    assert (await _status(approvals)).state == "approved"
+    assert look(path, "SELECT count(*) FROM inbox") == [(1,)]
+    assert look(path, "SELECT count(*) FROM outbox WHERE revises IS NOT NULL") == [(1,)]
+
+
+async def test_two_who_press_at_once_decide_once(
+    database: Database, clock: FakeClock, others: Hands, path: Path
+) -> None:
+    await ask(database, clock)
+    answers: list[Acceptance] = []
+
+    async def one(where: Database, decision: Decision) -> None:
+        answers.append((await press(where, clock, decision))[0])
+
+    async with asyncio.TaskGroup() as group:
+        for where in (database, others.database):
+            for actor in ASKED:
+                group.create_task(one(where, replace(PRESS, actor=actor, approves=actor == "U1")))
+    assert answers.count(Acceptance.ACCEPTED) == 1
+    assert look(path, "SELECT count(*) FROM inbox") == [(1,)]
+
+
+@pytest.mark.parametrize("seconds", [0, 1, 86_400])
+async def test_a_press_that_comes_too_late_ends_the_question_instead(
+    *, database: Database, clock: FakeClock, approvals: Approvals, path: Path, seconds: int
+) -> None:
+    await ask(database, clock)
+    await clock.advance(OPEN_FOR_MS / 1000 + seconds)
+    acceptance, reason = await press(database, clock)
+    print(f"late: accepted={int(acceptance is Acceptance.ACCEPTED)}")
+    assert (acceptance, reason) == (Acceptance.IGNORED, "too late")
+    assert (await _status(approvals)).state == "expired"
+    assert await approvals.expire() == 0  # it is ended already
+    assert look(path, "SELECT actor FROM inbox") == [("U1",)]
+    params = json.loads(str(look(path, "SELECT params FROM inbox")[0][0]))
+    assert params == {"approval": "a1", "approved": False, "by": "", "expired": True}
+    assert look(path, "SELECT body FROM outbox WHERE revises = '5.0'") == [("May I?\n\n_Expired, nothing was done._",)]
+    assert await approvals.begin_use("a1") is None
+
+
+async def test_questions_expire_once_when_their_time_is_over(
+    database: Database, clock: FakeClock, approvals: Approvals, others: Hands, path: Path
+) -> None:
+    await ask(database, clock)
+    assert await approvals.next_due_ms() == clock.now_ms() + OPEN_FOR_MS
+    assert await approvals.expire() == 0
+    await clock.advance(OPEN_FOR_MS / 1000)
+    async with asyncio.TaskGroup() as group:
+        rivals = (approvals, Approvals(others.database, clock, WORKER))
+        tasks = [group.create_task(one.expire()) for one in rivals]
+    assert sum(task.result() for task in tasks) == 1
+    assert await approvals.next_due_ms() is None
+    assert look(path, "SELECT count(*) FROM inbox WHERE modality = 'decision'") == [(1,)]
+
+
+async def test_a_question_that_nobody_saw_is_posted_without_its_buttons(
+    database: Database, clock: FakeClock, approvals: Approvals, path: Path
+) -> None:
+    await ask(database, clock, state="pending", ts=None)
+    await clock.advance(OPEN_FOR_MS / 1000)
+    assert await approvals.expire() == 1
+    assert look(path, "SELECT body, approval, state FROM outbox WHERE id = ?", KEY) == [
+        ("May I?\n\n_Expired, nothing was done._", None, "pending")
+    ]
+    assert look(path, "SELECT count(*) FROM outbox WHERE revises IS NOT NULL") == [(0,)]
+
+
+async def test_a_question_that_is_being_posted_expires_when_its_message_is_known(
+    database: Database, clock: FakeClock, approvals: Approvals, path: Path
+) -> None:
+    await ask(database, clock, state="sending", ts=None)
+    assert (await press(database, clock))[0] is Acceptance.IGNORED
+    await clock.advance(OPEN_FOR_MS / 1000)
+    assert await approvals.next_due_ms() is None
+    assert await approvals.expire() == 0
+    poke(path, "UPDATE outbox SET state = 'sent', platform_ts = '5.0' WHERE id = ?", KEY)
+    assert await approvals.expire() == 1
+    assert look(path, "SELECT revises FROM outbox WHERE id = ?", f"{KEY}!decided") == [("5.0",)]
+
+
+async def test_a_question_that_never_got_out_still_ends_what_waits_for_it(
+    database: Database, clock: FakeClock, approvals: Approvals, path: Path
+) -> None:
+    await ask(database, clock, state="dead", ts=None)
+    await clock.advance(OPEN_FOR_MS / 1000)
+    assert await approvals.expire() == 1
+    assert look(path, "SELECT count(*) FROM outbox") == [(2,)]
+    assert look(path, "SELECT count(*) FROM inbox") == [(1,)]
+
+
+async def test_a_permission_is_used_once_by_whoever_comes_first(
+    database: Database, clock: FakeClock, approvals: Approvals, others: Hands
+) -> None:
+    await ask(database, clock)
+    assert await approvals.begin_use("a1") is None
+    await press(database, clock)
+    rival = Approvals(others.database, clock, replace(WORKER, workspace="T2"))
+    assert await rival.begin_use("a1") is None
+    taken = await approvals.begin_use("a1")
+    assert taken is not None
+    assert (taken.tool, taken.arguments, taken.asked) == ("files/write", {"path": "notes.md"}, ASKED)
+    await approvals.finish_use("a1", "used")
+    assert (await _status(approvals)).state == "used"
+    assert await approvals.begin_use("a1") is None
+    await approvals.finish_use("a1", "failed")
+    assert (await _status(approvals)).state == "used"
+
+
+async def test_a_use_that_a_life_did_not_end_is_unknown_and_never_repeated(
+    database: Database, clock: FakeClock, approvals: Approvals, path: Path
+) -> None:
+    await ask(database, clock)
+    await press(database, clock)
+    assert await approvals.begin_use("a1") is not None
+    async with open_database(path, clock) as restarted:
+        later = Approvals(restarted, clock, replace(WORKER, id="worker-2"))
+        assert await later.begin_use("a1") is None
+        assert (await _status(later)).state == "unknown"
+        assert await later.begin_use("a1") is None
+    await approvals.finish_use("a1", "used")  # it was alive after all, and knows better
+    assert (await _status(approvals)).state == "used"
+
+
+async def test_a_permission_grows_old(database: Database, clock: FakeClock, approvals: Approvals) -> None:
+    await ask(database, clock)
+    await clock.advance(10)
+    await press(database, clock)
+    await clock.advance(OPEN_FOR_MS / 1000 + 1)
+    assert await approvals.begin_use("a1") is None
+    assert (await _status(approvals)).state == "expired"
+
+
+async def test_what_nobody_asked_has_no_state(approvals: Approvals) -> None:
+    assert await approvals.status("a1") is None
+    assert await approvals.begin_use("a1") is None
+
+
+def test_permission_is_asked_of_somebody() -> None:
+    with pytest.raises(ValueError, match="somebody"):
+        NewApproval("a1", "files/write", {}, (), 1)
+
+
+@cache
+def _template() -> Path:
+    path = Path(mkdtemp()) / "memory.db"
+    migrate.migrate(path)
+    return path
+
+
+presses = st.builds(
+    Decision,
+    event_id=st.just("P"),
+    soul=st.just(SOUL),
+    workspace=st.sampled_from([TEAM, TEAM, TEAM, "T2"]),
+    channel=st.sampled_from(["D1", "D1", "D1", "D2"]),
+    ts=st.sampled_from(["5.0", "5.0", "5.0", "4.0"]),
+    actor=st.sampled_from(["U1", "U2", "U9"]),
+    approval=st.sampled_from(["a1", "a1", "a1", "a2"]),
+    approves=st.booleans(),
+)
+acts = presses | st.sampled_from(["wait", "restart", "expire", "use"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(course=st.lists(acts, max_size=14))
+def test_whatever_is_pressed_and_when_it_is_accepted_once_and_rightly_and_used_once(
+    course: list[Decision | str],
+) -> None:
+    async def live(path: Path, new_database: Callable[[], int]) -> None:
+        clock, decided, used, waited = FakeClock(auto=True), "", 0, 0
+        began = None
+        opened = open_database(path, clock)
+        database = await opened.__aenter__()
+        try:
+            await ask(database, clock)
+            began = clock.now_ms()
+            for act in course:
+                approvals = Approvals(database, clock, replace(WORKER, id=f"worker-{new_database()}"))
+                in_time = clock.now_ms() < began + OPEN_FOR_MS
+                if isinstance(act, Decision):
+                    right = replace(act, actor="U1", approves=True, event_id="P1") == PRESS and act.actor in ASKED
+                    acceptance, _ = await press(database, clock, act)
+                    assert (acceptance is Acceptance.ACCEPTED) == (right and in_time and not decided)
+                    if right and not decided:
+                        decided = ("approved" if act.approves else "refused") if in_time else "expired"
+                elif act == "wait":
+                    waited += 1
+                    await clock.advance(OPEN_FOR_MS / 3000)
+                elif act == "restart":
+                    await opened.__aexit__(None, None, None)
+                    opened = open_database(path, clock)
+                    database = await opened.__aenter__()
+                elif act == "expire":
+                    assert await approvals.expire() == int(not in_time and not decided)
+                    decided = decided or ("" if in_time else "expired")
+                else:
+                    taken = await approvals.begin_use("a1")
+                    assert taken is None or decided == "approved"
+                    used += taken is not None
+        finally:
+            await opened.__aexit__(None, None, None)
+        assert used <= 1
+        assert look(path, "SELECT count(*) FROM inbox") == [(int(bool(decided)),)]
+        assert look(path, "SELECT count(*) FROM outbox WHERE revises IS NOT NULL") == [(int(bool(decided)),)]
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "memory.db"
+        shutil.copyfile(_template(), path)
+        asyncio.run(live(path, count().__next__))

@@ -1,0 +1,333 @@
+"""What is intended falls due exactly once a slot: beside a second daemon, after a kill, and whatever the clock does."""
+
+import asyncio
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from daemon.memory import migrate
+from daemon.memory.database import Database, open_database
+from daemon.memory.intentions import IDLE, Intentions, NewIntention, cancel_intentions, store_intentions
+from daemon.memory.records import Worker
+from daemon.perception import Audience, AudienceKind, ConversationKey, Place
+from daemon.ports import Clock
+from daemon.timetable import FARTHEST_MS, MINUTE_MS
+from tests.fakes import FakeClock
+from tests.store.parts import DM, LEASE, SOUL, TEAM, Hands, look, poke, said
+
+WORKER = Worker("worker-1", SOUL, TEAM, int(LEASE * 1000))
+HOUR_MS = 60 * MINUTE_MS
+
+
+async def room(database: Database, key: ConversationKey = DM) -> None:
+    """A conversation in which nothing waits."""
+    await database.write(
+        lambda transaction: transaction.run(
+            """
+            INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)
+            VALUES (:id, :soul, :workspace, :channel, :thread, 'dm', 'dm:D1', 0) ON CONFLICT DO NOTHING
+            """,
+            id=str(key),
+            soul=key.soul,
+            workspace=key.workspace,
+            channel=key.channel,
+            thread=key.thread,
+        )
+    )
+
+
+async def intend(
+    database: Database, clock: Clock, *new: NewIntention, key: ConversationKey = DM, most: int = 100
+) -> tuple[str, ...]:
+    await room(database, key)
+    return await database.write(
+        lambda transaction: store_intentions(
+            transaction,
+            conversation=key,
+            place=Place.DM,
+            audience=Audience(AudienceKind.DM, key.channel),
+            intentions=new,
+            now=clock.now_ms(),
+            most=most,
+        )
+    )
+
+
+def later(clock: Clock, slot: str = "look", minutes: float = 10, *, every: str = "") -> NewIntention:
+    due = clock.now_ms() + int(minutes * MINUTE_MS)
+    params = {"why": "asked"}
+    return NewIntention(
+        slot=slot, due_ms=due, process="ready", params=params, content="the build", every=every, behalf="U1"
+    )
+
+
+@pytest.fixture
+def intentions(database: Database, clock: FakeClock) -> Intentions:
+    return Intentions(database, clock, WORKER)
+
+
+@pytest.fixture
+def second(others: Hands, clock: FakeClock) -> Intentions:
+    return Intentions(others.database, clock, Worker("worker-2", SOUL, TEAM, int(LEASE * 1000)))
+
+
+def waiting(path: Path) -> list[tuple[object, ...]]:
+    return look(path, "SELECT slot, due_ms FROM intentions WHERE state = 'waiting' ORDER BY due_ms")
+
+
+async def test_what_falls_due_waits_in_the_inbox_as_a_perception_of_time(
+    database: Database, clock: FakeClock, intentions: Intentions, path: Path
+) -> None:
+    assert await intentions.next_due_ms() is None
+    assert await intend(database, clock, later(clock)) == ()
+    (one,) = await intentions.waiting(DM)
+    assert (one.slot, one.params, one.fired) == ("look", {"why": "asked"}, 0)
+    assert await intentions.next_due_ms() == one.due_ms
+    assert await intentions.fall_due() == 0
+    await clock.advance(660)
+    assert await intentions.fall_due() == 1
+    due = f"{one.due_ms // 1000}.{one.due_ms % 1000:03d}000"
+    assert look(
+        path,
+        "SELECT id, ts, conversation, actor, place, audience, body, source, state, modality, process, received_ms,"
+        " envelope FROM inbox",
+    ) == [
+        (f"ada/T1/D1/due:{one.id}:1", due, str(DM), "U1", "dm", "dm:D1", "the build", "live", "new", "time", "ready",
+         clock.now_ms(), "{}"),
+    ]  # fmt: skip
+    assert json.loads(str(look(path, "SELECT params FROM inbox")[0][0])) == {"why": "asked"}
+    assert look(path, "SELECT state, fired, settled_ms FROM intentions") == [("due", 1, clock.now_ms())]
+    assert await intentions.fall_due() == 0
+    assert await intentions.next_due_ms() is None
+    assert await intentions.waiting(DM) == ()
+
+
+async def test_without_a_process_it_visits_none(
+    database: Database, clock: FakeClock, intentions: Intentions, path: Path
+) -> None:
+    await intend(database, clock, NewIntention(slot="s", due_ms=clock.now_ms(), behalf="U1"))
+    assert await intentions.fall_due() == 1
+    assert look(path, "SELECT process FROM inbox") == [(None,)]
+
+
+async def test_a_new_intention_takes_the_place_of_the_one_in_its_slot(
+    database: Database, clock: FakeClock, path: Path
+) -> None:
+    await intend(database, clock, later(clock, minutes=5), later(clock, minutes=9), later(clock, "other", 7))
+    assert [slot for slot, _ in waiting(path)] == ["other", "look"]
+    assert look(path, "SELECT state, reason FROM intentions WHERE state <> 'waiting'") == [
+        ("cancelled", "another took its place")
+    ]
+
+
+async def test_it_is_cancelled_by_slot_or_id_in_its_own_conversation_alone(
+    database: Database, clock: FakeClock, intentions: Intentions, path: Path
+) -> None:
+    elsewhere = ConversationKey(SOUL, TEAM, "D2")
+    await intend(database, clock, later(clock, "one"), later(clock, "two"), later(clock, "three"))
+    name = {one.slot: one.id for one in await intentions.waiting(DM)}["two"]
+
+    async def cancel(key: ConversationKey, *names: str) -> int:
+        return await database.write(lambda it: cancel_intentions(it, key, names, clock.now_ms()))
+
+    assert await cancel(elsewhere, "one", name) == 0
+    assert await cancel(DM, "one", name, "unheard of") == 2
+    assert await cancel(DM, "one") == 0
+    assert [slot for slot, _ in waiting(path)] == ["three"]
+
+
+async def test_no_more_wait_than_may_and_what_is_too_much_is_told(
+    database: Database, clock: FakeClock, path: Path
+) -> None:
+    elsewhere = ConversationKey(SOUL, TEAM, "D2")
+    assert await intend(database, clock, later(clock, "a"), later(clock, "b"), most=2) == ()
+    (refused,) = await intend(database, clock, later(clock, "c"), key=elsewhere, most=2)
+    assert refused == "c: 2 things are scheduled already, no more than 2 may be"
+    assert await intend(database, clock, later(clock, "b", 3), most=2) == ()  # takes a place that was counted
+    assert await intend(database, clock, later(clock, IDLE), key=elsewhere, most=2) == ()  # the house's own
+    assert await intend(database, clock, later(clock, "c"), key=ConversationKey(SOUL, "T2", "D2"), most=2) == ()
+    assert len(waiting(path)) == 4
+
+
+@pytest.mark.parametrize(
+    ("minutes", "every", "told"),
+    [
+        (FARTHEST_MS / MINUTE_MS + 1, "", "more than a year ahead"),
+        (0, "*/10 * * * *", "more often than every 15 minutes"),
+        (0, "0 0 30 2 *", "never comes round"),
+        (0, "now and then", "is no crontab"),
+    ],
+)
+async def test_what_may_not_be_is_refused_and_leaves_its_slot_alone(
+    *, database: Database, clock: FakeClock, path: Path, minutes: float, every: str, told: str
+) -> None:
+    await intend(database, clock, later(clock))
+    before = waiting(path)
+    (refused,) = await intend(database, clock, later(clock, minutes=minutes, every=every))
+    assert refused.startswith("look: ")
+    assert told in refused
+    assert waiting(path) == before
+
+
+async def test_what_comes_round_again_skips_what_was_missed(
+    database: Database, clock: FakeClock, intentions: Intentions, path: Path
+) -> None:
+    await intend(database, clock, later(clock, minutes=0, every="0 * * * *"))
+    ((_, first),) = waiting(path)
+    assert datetime.fromtimestamp(int(str(first)) / 1000, UTC).minute == 0
+    await clock.advance(5.5 * 3600)
+    assert await intentions.fall_due() == 1
+    assert await intentions.fall_due() == 0
+    ((_, following),) = waiting(path)
+    assert clock.now_ms() < int(str(following)) <= clock.now_ms() + HOUR_MS
+    assert look(path, "SELECT fired FROM intentions") == [(1,)]
+    await clock.advance(3600)
+    assert await intentions.fall_due() == 1
+    assert look(path, "SELECT count(DISTINCT ts) FROM inbox") == [(2,)]
+
+
+async def test_what_comes_round_no_more_is_done(
+    database: Database, clock: FakeClock, intentions: Intentions, path: Path
+) -> None:
+    await intend(database, clock, later(clock, minutes=0))
+    poke(path, "UPDATE intentions SET every = '0 0 29 2 *'")
+    assert await intentions.fall_due() == 1
+    assert look(path, "SELECT state FROM intentions") == [("due",)]
+
+
+async def test_a_look_after_a_silence_falls_away_when_somebody_spoke(
+    database: Database, clock: FakeClock, intentions: Intentions, hands: Hands, path: Path
+) -> None:
+    await intend(database, clock, later(clock, IDLE, 1), later(clock, "promise", 1))
+    await hands.inbox.accept(said())
+    await clock.advance(120)
+    assert await intentions.fall_due() == 1
+    assert look(path, "SELECT slot, state, reason FROM intentions ORDER BY slot") == [
+        (IDLE, "cancelled", "somebody spoke"),
+        ("promise", "due", ""),
+    ]
+    poke(path, "UPDATE inbox SET state = 'answered'")
+    await intend(database, clock, later(clock, IDLE, 0))
+    assert await intentions.waiting(DM) == ()  # it is the house's own
+    assert await intentions.fall_due() == 1
+
+
+async def test_a_neighbours_intentions_are_left_alone(
+    database: Database, clock: FakeClock, intentions: Intentions
+) -> None:
+    await intend(database, clock, later(clock, minutes=0), key=ConversationKey("bo", TEAM, "D1"))
+    await intend(database, clock, later(clock, minutes=0), key=ConversationKey(SOUL, "T2", "D1"))
+    assert await intentions.fall_due() == 0
+    assert await intentions.next_due_ms() is None
+
+
+async def test_two_daemons_that_look_at_once_fire_each_slot_once(
+    database: Database, clock: FakeClock, intentions: Intentions, second: Intentions, path: Path
+) -> None:
+    number = 150  # more than one transaction moves
+    await intend(database, clock, *(later(clock, f"slot-{one}", 0) for one in range(number)), most=number)
+    runs: list[int] = []
+
+    async def look_for(worker: Intentions) -> None:
+        while moved := await worker.fall_due():
+            runs.append(moved)
+
+    async with asyncio.TaskGroup() as group:
+        for worker in (intentions, second, intentions, second):
+            group.create_task(look_for(worker))
+    assert sum(runs) == number
+    assert look(path, "SELECT count(*) FROM inbox") == [(number,)]
+    print(f"slots={number} runs={sum(runs)}")
+
+
+_KILLED = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from daemon.clock import SystemClock
+from daemon.memory import intentions
+from daemon.memory.database import open_database
+from daemon.memory.records import Worker
+
+store = intentions.store_occurrence
+
+async def store_and_die(*args, **kwargs):
+    await store(*args, **kwargs)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+async def main():
+    if sys.argv[2] == "before":
+        intentions.store_occurrence = store_and_die
+    clock = SystemClock()
+    async with open_database(Path(sys.argv[1]), clock) as database:
+        moved = await intentions.Intentions(database, clock, Worker("child", "ada", "T1", 1000)).fall_due()
+        assert moved == 1, moved
+        os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize(("moment", "left"), [("before", 1), ("after", 0)])
+async def test_a_daemon_killed_around_its_commit_fires_nothing_twice_and_loses_nothing(
+    *, database: Database, clock: FakeClock, intentions: Intentions, path: Path, moment: str, left: int
+) -> None:
+    await intend(database, clock, later(clock, minutes=0))
+    child = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", _KILLED, str(path), moment], check=False, capture_output=True, text=True
+    )  # our own words
+    assert child.returncode == -signal.SIGKILL, child.stderr
+    assert await intentions.fall_due() == left
+    assert look(path, "SELECT count(*), max(fired) FROM inbox, intentions") == [(1, 1)]
+
+
+class _Crooked(FakeClock):
+    """A clock that somebody sets back and forth."""
+
+    def step(self, minutes: int) -> None:
+        self._start_ms += minutes * MINUTE_MS
+
+
+@cache
+def _template() -> Path:
+    path = Path(mkdtemp()) / "memory.db"
+    migrate.migrate(path)
+    return path
+
+
+@settings(max_examples=25, deadline=None)
+@given(steps=st.lists(st.tuples(st.sampled_from([0, 1, 2]), st.integers(-180, 240)), max_size=12))
+def test_whatever_the_clock_does_no_slot_is_fired_twice(steps: list[tuple[int, int]]) -> None:
+    async def live(path: Path) -> None:
+        clock = _Crooked(auto=True)
+        async with open_database(path, clock) as database, open_database(path, clock) as another:
+            workers = [Intentions(one, clock, WORKER) for one in (database, another)]
+            await intend(database, clock, later(clock, minutes=0, every="*/30 * * * *"), later(clock, "once", 45))
+            fired = 0
+            for worker, minutes in steps:
+                clock.step(minutes)
+                if worker == 2:
+                    async with asyncio.TaskGroup() as group:
+                        tasks = [group.create_task(one.fall_due()) for one in workers]
+                    fired += sum(task.result() for task in tasks)
+                else:
+                    fired += await workers[worker].fall_due()
+        slots = look(path, "SELECT ts FROM inbox WHERE id NOT LIKE '%due:' || (SELECT id FROM intentions"
+                     " WHERE slot = 'once') || ':%'")  # fmt: skip
+        assert len(slots) == len(set(slots))
+        assert look(path, "SELECT count(*) FROM inbox") == [(fired,)]
+        assert look(path, "SELECT fired <= 1 FROM intentions WHERE slot = 'once'") == [(1,)]
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "memory.db"
+        shutil.copyfile(_template(), path)
+        asyncio.run(live(path))

@@ -1,0 +1,177 @@
+"""The scheduler sleeps until something falls due, wakes for what is new, and outlives a file that fails."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from daemon.clock import SystemClock
+from daemon.concurrency import alongside
+from daemon.errors import StoreBusy
+from daemon.memory.approvals import Approvals, NewApproval, store_approvals
+from daemon.memory.database import Database, open_database
+from daemon.memory.intentions import Intentions, NewIntention, store_intentions
+from daemon.memory.records import Worker
+from daemon.perception import Audience, AudienceKind, Place
+from daemon.ports import Clock
+from daemon.scheduler import POLL, Scheduler
+from tests.fakes import FakeClock
+from tests.store.parts import DM, SOUL, TEAM, Events, look
+from tests.store.test_intentions import room
+
+WORKER = Worker("worker-1", SOUL, TEAM, 60_000)
+HEARERS = Audience(AudienceKind.DM, "D1")
+
+
+@dataclass
+class Alarm:
+    """An alarm that also tells how long the scheduler meant to sleep."""
+
+    pauses: list[float] = field(default_factory=list)
+    asleep: asyncio.Event = field(default_factory=asyncio.Event)
+    rung: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def wait(self, clock: Clock, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.asleep.set()
+        async with alongside(self._after(clock, seconds)):
+            await self.rung.wait()
+        self.rung.clear()
+
+    async def _after(self, clock: Clock, seconds: float) -> None:
+        await clock.sleep(seconds)
+        self.rung.set()
+
+
+class Failing(Intentions):
+    """Intentions in a file that somebody else holds, until it is let go."""
+
+    held = True
+
+    async def next_due_ms(self) -> int | None:
+        if self.held:
+            raise StoreBusy("memory.db is held", hint="wait")
+        return await super().next_due_ms()
+
+
+@dataclass
+class House:
+    """A scheduler at work and all around it."""
+
+    database: Database
+    clock: FakeClock
+    alarm: Alarm
+    events: Events
+    intentions: Intentions
+    rings: list[int] = field(default_factory=list)
+
+    async def until_asleep(self) -> float:
+        """How long the scheduler means to sleep, once it does."""
+        await self.alarm.asleep.wait()
+        self.alarm.asleep.clear()
+        await self.clock.sleepers()
+        return self.alarm.pauses[-1]
+
+    async def intend(self, seconds: float, *slots: str) -> None:
+        due = self.clock.now_ms() + int(seconds * 1000)
+        new = [NewIntention(slot=slot, due_ms=due, behalf="U1") for slot in slots]
+        refused = await self.database.write(
+            lambda it: store_intentions(
+                it,
+                conversation=DM,
+                place=Place.DM,
+                audience=HEARERS,
+                intentions=new,
+                now=self.clock.now_ms(),
+                most=len(new) + 10,
+            )
+        )
+        assert refused == ()
+
+    async def ask(self, seconds: float) -> None:
+        new = NewApproval("a1", "files/write", {}, ("U1",), self.clock.now_ms() + int(seconds * 1000))
+        await self.database.write(
+            lambda it: store_approvals(
+                it, conversation=DM, turn=1, audience=HEARERS, approvals=(new,), now=self.clock.now_ms()
+            )
+        )
+
+
+@asynccontextmanager
+async def scheduling(path: Path, kind: type[Intentions] = Intentions) -> AsyncIterator[House]:
+    clock, events, alarm = FakeClock(), Events(), Alarm()
+    async with open_database(path, SystemClock()) as database:
+        await room(database)
+        house = House(database, clock, alarm, events, kind(database, clock, WORKER))
+        scheduler = Scheduler(
+            house.intentions,
+            Approvals(database, clock, WORKER),
+            clock=clock,
+            emit=events,
+            alarm=alarm,
+            on_due=lambda: house.rings.append(clock.now_ms()),
+        )
+        async with alongside(scheduler.run()):
+            yield house
+
+
+async def test_it_sleeps_until_the_next_thing_falls_due_and_then_rings(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    async with scheduling(path) as house:
+        assert await house.until_asleep() == POLL  # nothing waits
+        await house.intend(1.5, "look")
+        house.alarm.rung.set()
+        assert await house.until_asleep() == 1.5
+        assert house.rings == []
+        await house.clock.advance(1.5)
+        assert await house.until_asleep() == POLL
+        assert house.rings == [house.clock.now_ms()]
+        assert house.events.told == [("schedule.due", {"count": 1})]
+        assert look(path, "SELECT modality FROM inbox") == [("time",)]
+
+
+async def test_what_another_process_scheduled_is_found_by_looking(tmp_path: Path) -> None:
+    async with scheduling(tmp_path / "memory.db") as house:
+        await house.until_asleep()
+        await house.intend(0, "look")
+        await house.clock.advance(POLL)
+        await house.until_asleep()
+        assert len(house.rings) == 1
+
+
+async def test_a_question_expires_by_itself(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    async with scheduling(path) as house:
+        await house.until_asleep()
+        await house.ask(1)
+        house.alarm.rung.set()
+        assert await house.until_asleep() == 1
+        await house.clock.advance(1)
+        assert await house.until_asleep() == POLL
+        assert house.events.told == [("approvals.expired", {"count": 1})]
+        assert look(path, "SELECT modality FROM inbox") == [("decision",)]
+        assert len(house.rings) == 1
+
+
+async def test_more_than_one_transaction_moves_is_moved_without_delay(tmp_path: Path) -> None:
+    async with scheduling(tmp_path / "memory.db") as house:
+        await house.until_asleep()
+        await house.intend(0, *(f"slot-{number}" for number in range(120)))
+        house.alarm.rung.set()
+        assert 0 < await house.until_asleep() < 0.1
+        await house.clock.advance(0.1)
+        assert await house.until_asleep() == POLL
+        assert [fields["count"] for _, fields in house.events.told] == [100, 20]
+
+
+async def test_a_file_that_fails_is_told_and_looked_at_again(tmp_path: Path) -> None:
+    async with scheduling(tmp_path / "memory.db", Failing) as house:
+        await house.clock.sleepers()
+        assert house.events.told == [("store.failed", {"reason": "memory.db is held", "hint": "wait"})]
+        await house.intend(0, "look")
+        assert isinstance(house.intentions, Failing)
+        house.intentions.held = False
+        await house.clock.advance(1)
+        await house.until_asleep()
+        assert len(house.rings) == 1

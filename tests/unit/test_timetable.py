@@ -1,0 +1,175 @@
+"""Times and crontabs mean what people expect, and whatever else is written is refused in words."""
+
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta, timezone
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daemon.timetable import (
+    FARTHEST_MS,
+    OFTENEST_MS,
+    moment,
+    next_slot,
+    platform_time,
+    require_seldom,
+    when,
+)
+
+NOW = 1_750_000_000_000  # Sunday, 15 June 2025, 15:06:40 UTC
+
+
+@pytest.mark.parametrize(
+    ("text", "due"),
+    [
+        ("in 20m", "2025-06-15 15:26:40"),
+        ("20 minutes", "2025-06-15 15:26:40"),
+        ("in 2h30m", "2025-06-15 17:36:40"),
+        (" IN 1 hour 5 min ", "2025-06-15 16:11:40"),
+        ("3 days", "2025-06-18 15:06:40"),
+        ("1w", "2025-06-22 15:06:40"),
+        ("PT20M", "2025-06-15 15:26:40"),
+        ("p1dt2h", "2025-06-16 17:06:40"),
+        ("P2W", "2025-06-29 15:06:40"),
+        ("17:30", "2025-06-15 17:30:00"),
+        ("at 9:05", "2025-06-16 09:05:00"),
+        ("15:06 UTC", "2025-06-16 15:06:00"),
+        ("2026-03-01T09:00+01:00", "2026-03-01 08:00:00"),
+        ("at 2025-06-16 00:00Z", "2025-06-16 00:00:00"),
+    ],
+)
+def test_a_time_means_what_it_says(text: str, due: str) -> None:
+    assert moment(when(text, NOW)) == due
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "is no time"),
+        ("soon", "is no time"),
+        ("20", "is no time"),
+        ("5 months", "is no time"),
+        ("24:00", "is no time"),
+        ("-20m", "is no time"),
+        ("\uff110m", "is no time"),
+        ("P", "is no time"),
+        ("P1DT", "is no time"),
+        ("2026-02-30T09:00Z", "is no time"),
+        ("2026-03-01T09:00", "has no zone"),
+        ("2026-03-01", "has no zone"),
+        ("in 0m", "is not in the future"),
+        ("2025-06-15T15:06:40Z", "is not in the future"),
+        ("367 days", "more than a year ahead"),
+        ("999999999w 999999999w", "more than a year ahead"),
+        ("9999-12-31T23:59:59-23:59", "more than a year ahead"),
+        ("0001-01-01T00:00+23:59", "is not in the future"),
+    ],
+)
+def test_what_is_no_time_is_refused_in_words(text: str, told: str) -> None:
+    with pytest.raises(ValueError, match=told) as refusal:
+        when(text, NOW)
+    assert len(str(refusal.value)) < 160
+    assert "\n" not in str(refusal.value)
+
+
+@given(text=st.text() | st.from_regex(r"\A(in |at )?[0-9PTWDHMSwdhms:+\-.Z ]{0,25}\Z"))
+def test_any_text_is_a_time_within_a_year_or_refused(text: str) -> None:
+    with suppress(ValueError):
+        assert NOW < when(text, NOW) <= NOW + FARTHEST_MS
+
+
+@given(
+    ahead=st.integers(1_000, FARTHEST_MS).map(lambda ms: ms // 1000 * 1000),
+    offset=st.integers(-23 * 60, 23 * 60),
+)
+def test_a_time_with_a_zone_is_the_same_moment_everywhere(ahead: int, offset: int) -> None:
+    there = datetime.fromtimestamp((NOW + ahead) / 1000, timezone(timedelta(minutes=offset)))
+    assert when(there.isoformat(), NOW) == NOW + ahead
+
+
+@given(hours=st.integers(0, 500), minutes=st.integers(0, 59), seconds=st.integers(1, 59))
+def test_spans_and_durations_agree(hours: int, minutes: int, seconds: int) -> None:
+    span = NOW + ((hours * 60 + minutes) * 60 + seconds) * 1000
+    assert when(f"in {hours}h {minutes}m{seconds}s", NOW) == when(f"PT{hours}H{minutes}M{seconds}S", NOW) == span
+
+
+@given(hour=st.integers(0, 23), minute=st.integers(0, 59))
+def test_a_time_of_day_is_its_next_one(hour: int, minute: int) -> None:
+    due = when(f"{hour:02d}:{minute:02d}", NOW)
+    assert moment(due).endswith(f"{hour:02d}:{minute:02d}:00")
+    assert NOW < due <= NOW + 24 * 3600 * 1000
+
+
+@pytest.mark.parametrize(
+    ("every", "slot"),
+    [
+        ("0 9 * * *", "Mon 2025-06-16 09:00"),
+        ("30 15 * * *", "Sun 2025-06-15 15:30"),
+        ("0 9 * * 1-5", "Mon 2025-06-16 09:00"),
+        ("0 9 * * mon-fri", "Mon 2025-06-16 09:00"),
+        ("0 9 * * 6", "Sat 2025-06-21 09:00"),
+        ("0 9 * * 0", "Sun 2025-06-22 09:00"),
+        ("0 9 * * 7", "Sun 2025-06-22 09:00"),
+        ("0 9 * * */2", "Tue 2025-06-17 09:00"),
+        ("0 9 * * 3/2", "Wed 2025-06-18 09:00"),
+        ("0 9 * * 2,4", "Tue 2025-06-17 09:00"),
+        ("0 0 1 * *", "Tue 2025-07-01 00:00"),
+        ("0 0 1 6 *", "Mon 2026-06-01 00:00"),
+        ("*/20 * * * *", "Sun 2025-06-15 15:20"),
+    ],
+)
+def test_a_crontab_counts_as_crontabs_do(every: str, slot: str) -> None:
+    found = next_slot(every, NOW)
+    assert f"{datetime.fromtimestamp(found / 1000, UTC):%a %Y-%m-%d %H:%M}" == slot
+    assert next_slot(every, found) == found
+    require_seldom(every, NOW)
+
+
+@pytest.mark.parametrize(
+    ("every", "told"),
+    [
+        ("", "needs minute, hour"),
+        ("0 9 * *", "needs minute, hour"),
+        ("60 * * * *", "is no crontab"),
+        ("0 9 * * 8", "is no crontab"),
+        ("0 9 * * 5-1", "run backwards"),
+        ("x y z a *", "is no crontab"),
+        ("*/0 * * * *", "is no crontab"),
+        ("0 0 30 2 *", "never comes round"),
+        ("0 0 29 2 *", "never comes round"),
+        ("0 9 1 * 1", "give one of them"),
+    ],
+)
+def test_what_is_no_crontab_is_refused_in_words(every: str, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        next_slot(every, NOW)
+
+
+@given(every=st.text(alphabet="0123456789*/,- lastmonfri", max_size=30))
+def test_any_text_is_a_crontab_or_refused(every: str) -> None:
+    with suppress(ValueError):
+        assert NOW <= next_slot(every, NOW) <= NOW + FARTHEST_MS
+
+
+@pytest.mark.parametrize("every", ["* * * * *", "*/14 * * * *", "0,55 0,23 * * *", "0 0,1-23 * * *", "7,23 4 * * 1"])
+def test_what_comes_round_too_often_is_told_from_what_does_not(every: str) -> None:
+    slots = [next_slot(every, NOW)]
+    for _ in range(50):
+        slots.append(next_slot(every, slots[-1] + 1))
+    gaps = [after - before for before, after in pairwise(slots)]
+    if min(gaps) < OFTENEST_MS:
+        with pytest.raises(ValueError, match="more often than every 15 minutes"):
+            require_seldom(every, NOW)
+    else:
+        require_seldom(every, NOW)
+
+
+def test_what_comes_round_once_in_reach_is_seldom_enough() -> None:
+    require_seldom("0 0 29 2 *", 1_830_000_000_000)  # December 2027: 2028 has a 29 February
+
+
+def test_a_time_is_written_as_slack_writes_it() -> None:
+    assert platform_time(1_750_000_000_042) == "1750000000.042000"
+    assert platform_time(1_750_000_000_000) == "1750000000.000000"
