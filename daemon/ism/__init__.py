@@ -114,7 +114,7 @@ class _Work:
         if outcome is not None:
             outcome = replace(outcome, memory=without_work(outcome.memory))
             self._memory = outcome.memory
-        return ISMResult(end, outcome, without_work(self._memory), self._internal, self._spent(), why)
+        return ISMResult(end, outcome, self._memory, self._internal, self._spent(), why)
 
     # -- choosing ----------------------------------------------------------------------------------------------------
 

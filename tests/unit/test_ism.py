@@ -449,6 +449,7 @@ async def test_a_perception_is_noticed_between_two_handlers() -> None:
     result = await one.run(actions(Ring=ring))
     assert result.end is End.INTERRUPTED
     assert (len(llm.prompts), said(result)) == (1, "")
+    assert "Respond" not in {event.action for event in one.events}
 
 
 async def test_a_handler_may_notice_by_itself() -> None:
