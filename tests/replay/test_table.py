@@ -1,4 +1,4 @@
-"""Every row of the canon is shown by a test of its name or told as a deliberate difference: one of both, never neither."""
+"""Every row of the canon is shown by a test of its name or told as a deliberate difference, one of both."""
 
 import ast
 from pathlib import Path

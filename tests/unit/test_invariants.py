@@ -1,14 +1,18 @@
-"""The invariants of seed 000: immutable memory, pure steps, effects by the Motor alone, streams always closed."""
+"""The invariants of seed 000: immutable memory, pure steps, effects by the Motor, the store first, streams closed."""
 
 import ast
 import asyncio
 import gc
+import json
+import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
@@ -17,11 +21,16 @@ from hypothesis import strategies as st
 import daemon
 from daemon.cognition import READ_CAP, Step, Thought
 from daemon.errors import MalformedReply, ModelError, ModelRefused, ModelUnavailable
+from daemon.memory.database import open_database
 from daemon.motor import Motor
 from daemon.ports import Completion, Task
+from daemon.soul_engine import PERSON
+from daemon.subprocesses.models_the_visitor import models_the_visitor
 from daemon.working_memory import Memory, WorkingMemory
+from tests.fakes import FakeClock
 from tests.unit.every_step import every_step
 from tests.unit.operations import OPERATIONS, memories, working_memories
+from tests.unit.test_subprocesses import DM, IN_DM, LEARNED, House
 from tests.unit.thinking import END, MEMORY, Head, Script, head, turns
 
 ROOT = Path(daemon.__file__).parent
@@ -165,6 +174,56 @@ def test_a_step_alone_says_nothing_and_the_motor_says_only_what_it_was_given(pie
         assert (motor.reply, dict(motor.reflections)) == ("the reply", {"monologue": "secret"})
 
     asyncio.run(think())
+
+
+# -- 4. dual persistence: first the store, then the region ------------------------------------------------------------
+
+
+class Witness:
+    """An `Emit` that, when a memory is told of, looks at once into the file as another program would."""
+
+    def __init__(self, path: Path) -> None:
+        self.seen: list[tuple[WorkingMemory, list[str]]] = []
+        self._path = path
+
+    def __call__(self, event: str, /, **fields: object) -> None:
+        memory = fields.get("memory")
+        if isinstance(memory, WorkingMemory):
+            with closing(sqlite3.connect(self._path)) as connection:
+                (notes,) = connection.execute("SELECT notes FROM user_models").fetchone()
+            self.seen.append((memory, json.loads(notes)))
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    first=st.lists(st.sampled_from(["keeps bees", "likes tea", "sails"]), min_size=1, max_size=3, unique=True),
+    add=st.lists(st.sampled_from(["uses Go", "likes tea", "rides"]), max_size=2),
+    correct=st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["keeps wild bees", "", "naps"])), max_size=2),
+    retire=st.lists(st.integers(0, 4), max_size=3),
+)
+def test_what_is_in_mind_of_a_person_is_in_the_store_already(
+    first: list[str], add: list[str], correct: list[tuple[int, str]], retire: list[int]
+) -> None:
+    change = {"add": add, "correct": [{"line": line, "text": text} for line, text in correct], "retire": retire}
+
+    async def learn(path: Path) -> Witness:
+        clock, witness = FakeClock(auto=True), Witness(path)
+        async with open_database(path, clock) as database:
+            house = House(database, clock)
+            await house.open(DM, IN_DM)
+            for answer in ({"add": first}, change):
+                await house.say("U1", "hello", "hello to you", LEARNED)
+                await house.say("U1", "I keep bees", "how lovely", LEARNED)
+                house.script("So.", json.dumps(answer), "A whisper.")
+                await models_the_visitor(replace(house.context(), emit=witness))
+        return witness
+
+    with TemporaryDirectory() as folder:
+        witness = asyncio.run(learn(Path(folder) / "memory.db"))
+    assert witness.seen, "the first notes were kept"
+    for memory, stored in witness.seen:
+        in_mind = [line for one in memory.region(PERSON) for line in one.content.splitlines() if line.startswith("- ")]
+        assert sorted(in_mind) == sorted(f"- {line}" for line in stored)
 
 
 # -- 5. streams are closed on every way out ---------------------------------------------------------------------------
