@@ -204,11 +204,13 @@ def perception(
     source: str = "U1",
     place: Place = Place.PUBLIC_CHANNEL,
     team: str = "T1",
+    soul: str = "minoan",
+    modality: Modality = Modality.WORDS,
 ) -> Perception:
-    """A perception in a public channel unless said otherwise."""
-    key = ConversationKey("minoan", team, channel, thread)
+    """Words in a public channel unless said otherwise."""
+    key = ConversationKey(soul, team, channel, thread)
     audience = Audience(AudienceKind.CHANNEL, channel)
-    return Perception(f"{team}/{channel}/{ts}", key, Modality.WORDS, "hello", source, audience, place, ts, 0)
+    return Perception(f"{team}/{channel}/{ts}", key, modality, "hello", source, audience, place, ts, 0)
 
 
 def post(
@@ -220,7 +222,7 @@ def post(
     """A post of one part."""
     return Post(
         key=more.pop("key", "k1"),
-        conversation=ConversationKey("minoan", more.pop("team", "T1"), channel, reply_to),
+        conversation=ConversationKey(more.pop("soul", "minoan"), more.pop("team", "T1"), channel, reply_to),
         body=body,
         reply_to=reply_to,
         recipient=more.pop("recipient", "U0ADA"),

@@ -107,3 +107,27 @@ async def test_while_the_channel_listens_lines_are_cleared_beside_the_reply_and_
         if goes_on:
             await shown(hands, 2)
     assert await shown(hands, 2) == ["is thinking…", ""]
+
+
+async def test_it_says_what_is_being_done_at_its_own_pace(open_channel: Open, hands: Hands) -> None:
+    root, clock = await hands.say("Ada", "dm", "hi"), FakeClock()
+    channel = open_channel(clock)
+    line = channel._status
+    line.say("D0ADA", root, "is early…")
+    async with channel.thinking(perception(channel="D0ADA", ts=root, place=Place.DM)):
+        await clock.sleepers()
+        await clock.advance(0.2)
+        await shown(hands, 1)
+        await clock.sleepers()
+        line.say("D0ADA", root, "is reading…")
+        line.say("D0ADA", root, "is searching…")
+        line.say("D0ADA", root, "is searching…")
+        await clock.sleepers()
+        assert len(await hands.calls("assistant.threads.setStatus")) == 1
+        await clock.advance(0.7)
+        await shown(hands, 2)
+        await clock.sleepers()
+        await clock.advance(90)
+        await shown(hands, 3)
+    line.say("D0ADA", root, "is late…")
+    assert await shown(hands, 4) == ["is thinking…", "is searching…", "is searching…", ""]

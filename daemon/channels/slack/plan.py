@@ -16,7 +16,7 @@ _WORKING: Final = "Working on it"
 _ENDED: Final = frozenset({TaskState.COMPLETE, TaskState.ERROR})
 # Where a link, a mention or Slack's own syntax could begin: none of them belongs on a card.
 _POWER: Final = re.compile(
-    r"(?<=:)(?=//)|(?<=\])(?=\()|(?<=<)(?=\S)|(?<=@)(?=\w)|(?<=\bwww)(?=\.)|(?<=\bmailto)(?=:)", re.IGNORECASE
+    r"(?<=:)(?=//)|(?<=\])(?=\()|(?<=<)(?=[^\s\u2060])|(?<=@)(?=\w)|(?<=\bwww)(?=\.)|(?<=\bmailto)(?=:)", re.IGNORECASE
 )
 
 

@@ -1,0 +1,306 @@
+"""Tasks shown while a reply is made: as cards in its message, or in the status line where Slack takes no cards."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daemon.channels.slack.client import SlackClient
+from daemon.channels.slack.markup import BREAK
+from daemon.channels.slack.plan import DETAILS, MOST, TITLE, Plan, card_text
+from daemon.channels.slack.speech import SlackSpeech, Where
+from daemon.channels.slack.status import words_for
+from daemon.perception import Place
+from daemon.ports import Task, TaskState
+from tests.slack.conftest import Open
+from tests.slack.parts import Events, Hands, cards, perception, post, spoken
+from tests.slack.test_delivery import Log
+from tests.slack.test_speech import Talk
+
+REFUSED = {"ok": False, "error": "invalid_chunks"}
+DOING, DONE, FAILED, LATER = TaskState.IN_PROGRESS, TaskState.COMPLETE, TaskState.ERROR, TaskState.PENDING
+
+
+class Working(Talk):
+    """A speech with tasks, whose status line is remembered."""
+
+    def __init__(self, client: SlackClient, events: Events, root: str) -> None:
+        self.said: list[str] = []
+        super().__init__(client, events, root)
+        self.speech = self.another()
+
+    def another(self) -> SlackSpeech:
+        """Another speech of the same process."""
+        where = Where("D0ADA", self._root, status=self.said.append)
+        return SlackSpeech(self._client, where, self.log.log, self.drafts, self.clock, self._events)
+
+    async def show(self, id_: str, title: str, state: TaskState, details: str = "") -> None:
+        """Show one task."""
+        await self.speech.show(Task(id_, title, state, details))
+
+
+@pytest.fixture
+async def working(client: SlackClient, events: Events, hands: Hands) -> Working:
+    return Working(client, events, await hands.say("Ada", "dm", "hi"))
+
+
+async def streamed(hands: Hands) -> list[dict[str, object]]:
+    """All calls that grew a message, in order."""
+    return [call for m in ("startStream", "appendStream", "stopStream") for call in await hands.calls(f"chat.{m}")]
+
+
+async def message(hands: Hands, ts: str) -> dict[str, object]:
+    """One of our messages in Ada's DM, as the workspace tells it."""
+    everything = (await hands.see("messages", channel="D0ADA", thread="*"))["messages"]
+    return next(dict(one) for one in everything if one["ts"] == ts)
+
+
+async def test_a_task_opens_the_message_and_the_words_follow_in_it(
+    working: Working, hands: Hands, open_channel: Open
+) -> None:
+    await working.show("1", "Reading docs/limits.md", DOING)
+    await working.pass_time(0.2)
+    assert working.log.steps[0] == "opening"
+    (start,) = await hands.calls("chat.startStream")
+    assert start["args"]["task_display_mode"] == "plan"
+    assert start["args"]["chunks"][0] == {"type": "plan_update", "title": "Working on it"}
+    assert cards(start) == [
+        {"type": "task_update", "id": "1", "title": "Reading docs/limits.md", "status": "in_progress"}
+    ]
+    ts = working.log.steps[1]
+    assert working.drafts.text("D0ADA", ts) == ""
+    await working.show("1", "Reading docs/limits.md", DONE, "lines 3 to 9")
+    await working.speech.say("Up to **2 GB**.")
+    await working.pass_time(0.8)
+    assert working.drafts.text("D0ADA", ts) == "Up to **2 GB**."
+    (append,) = await hands.calls("chat.appendStream")
+    assert (spoken(append), cards(append)[0]["status"]) == ("Up to **2 GB**.", "complete")
+    await working.speech.settle()
+
+
+async def test_updates_are_paced_and_only_the_latest_state_of_each_task_counts(working: Working, hands: Hands) -> None:
+    await working.show("1", "Reading", DOING)
+    await working.pass_time(0.2)
+    for number in range(20):
+        await working.show("1", f"Reading page {number}", DOING)
+        await working.show("2", f"Counting to {number}", DOING)
+        await working.pass_time(0.04)
+    await working.pass_time(0.8)
+    await working.speech.settle()
+    appended = [cards(call) for call in await hands.calls("chat.appendStream")]
+    assert len(appended) == 2
+    assert [card["title"] for card in appended[-1]] == ["Reading page 19", "Counting to 19"]
+
+
+async def test_details_that_stand_on_a_card_are_not_sent_again(working: Working, hands: Hands) -> None:
+    for details in ("one", "one", "one and two", "other"):
+        await working.show("1", "Looking", DOING, details)
+        await working.pass_time(0.8)
+    await working.show("1", "Looking", DONE, "other")
+    await working.pass_time(0.8)
+    await working.speech.settle()
+    told = [card.get("details") for call in await streamed(hands) for card in cards(call)]
+    assert told == ["one", " and two", "\nother", None]
+    shown = await message(hands, working.log.steps[1])
+    assert [chunk.get("details") for chunk in shown["chunks"]] == [None, "one and two\nother"]  # type: ignore[attr-defined]  # a list
+
+
+async def test_a_long_silence_is_broken_before_slack_ends_the_stream(working: Working, hands: Hands) -> None:
+    await working.show("1", "Waiting for the importer", DOING, "it takes its time")
+    await working.pass_time(0.2)
+    await working.clock.advance(61)
+    await working.pass_time(0.2)
+    (pulse,) = await hands.calls("chat.appendStream")
+    assert cards(pulse) == [
+        {"type": "task_update", "id": "1", "title": "Waiting for the importer", "status": "in_progress"}
+    ]
+    await working.show("1", "Waiting for the importer", DONE, "it takes its time")
+    await working.pass_time(0.8)
+    await working.clock.advance(61)
+    await working.pass_time(0.2)
+    await working.speech.settle()
+    assert len(await hands.calls("chat.appendStream")) == 2
+
+
+async def test_the_finished_reply_is_its_text_and_no_card_is_left_turning(open_channel: Open, hands: Hands) -> None:
+    root, channel, log = await hands.say("Ada", "dm", "hi"), open_channel(), Log()
+    speech = channel.speak(perception(channel="D0ADA", ts=root, place=Place.DM), log.log)
+    for id_, state in (("1", DONE), ("2", DOING), ("3", LATER), ("4", FAILED)):
+        await speech.show(Task(id_, f"Task {id_}", state))
+    await log.settled.wait()
+    await speech.show(Task("2", "Task 2 went on", DOING))
+    await speech.say("It is done")
+    await speech.settle()
+    await speech.show(Task("5", "Too late", DOING))
+    ts = await channel.deliver(post("D0ADA", "It is done: **42**.", reply_to=root, draft=log.steps[1]))
+    shown = await message(hands, ts)
+    assert (shown["text"], shown["streaming_state"]) == ("It is done: **42**.", "completed")
+    chunks: list[dict[str, str]] = shown["chunks"]  # type: ignore[assignment]  # JSON
+    assert chunks[0]["title"] == "Worked through 4 steps, 1 of them failed"
+    assert [(chunk["title"], chunk["status"]) for chunk in chunks[1:]] == [
+        ("Task 1", "complete"),
+        ("Task 2 went on", "complete"),
+        ("Task 3 (not needed)", "complete"),
+        ("Task 4", "error"),
+    ]
+    assert shown["blocks"][0]["type"] == "context_actions"  # type: ignore[index]  # JSON
+
+
+async def test_a_draft_with_cards_that_says_something_else_is_written_over_with_its_cards_closed(
+    open_channel: Open, hands: Hands
+) -> None:
+    root, channel, log = await hands.say("Ada", "dm", "hi"), open_channel(), Log()
+    speech = channel.speak(perception(channel="D0ADA", ts=root, place=Place.DM), log.log)
+    await speech.show(Task("1", "Looking", DOING))
+    await speech.say("x" * 100)
+    await log.settled.wait()
+    await speech.settle()
+    await channel.deliver(post("D0ADA", "No.", reply_to=root, draft=log.steps[1]))
+    (stop,) = await hands.calls("chat.stopStream")
+    assert cards(stop)[0]["status"] == "complete"
+    assert (await message(hands, log.steps[1]))["blocks"][0]["text"] == "No."  # type: ignore[index]  # JSON
+
+
+async def test_an_end_that_slack_refuses_to_take_with_cards_is_made_without(open_channel: Open, hands: Hands) -> None:
+    root, channel, log = await hands.say("Ada", "dm", "hi"), open_channel(), Log()
+    speech = channel.speak(perception(channel="D0ADA", ts=root, place=Place.DM), log.log)
+    await speech.show(Task("1", "Looking", DOING))
+    await log.settled.wait()
+    await speech.settle()
+    await hands.fail("chat.stopStream", times=2, body=REFUSED)
+    await channel.deliver(post("D0ADA", "Whole.", reply_to=root, draft=log.steps[1]))
+    stops = await hands.calls("chat.stopStream")
+    assert [bool(call["args"].get("chunks")) for call in stops] == [True, True, False]
+    assert (await message(hands, log.steps[1]))["blocks"][0]["text"] == "Whole."  # type: ignore[index]  # JSON
+
+
+async def test_a_lost_answer_to_the_end_is_looked_up_and_ended_again(open_channel: Open, hands: Hands) -> None:
+    root, channel, log = await hands.say("Ada", "dm", "hi"), open_channel(), Log()
+    speech = channel.speak(perception(channel="D0ADA", ts=root, place=Place.DM), log.log)
+    await speech.show(Task("1", "Looking", DOING))
+    await log.settled.wait()
+    await speech.settle()
+    whole = post("D0ADA", "Whole.", reply_to=root, draft=log.steps[1])
+    await hands.fail("chat.stopStream", mode="reset_before")
+    with pytest.raises(Exception, match="no usable answer"):
+        await channel.deliver(whole)
+    await channel.deliver(whole)
+    stops = await hands.calls("chat.stopStream")
+    assert [card["status"] for call in stops for card in cards(call)] == ["complete", "complete"]
+
+
+# -- where Slack takes no cards ----------------------------------------------------------------------------------------
+
+
+async def test_refused_cards_become_a_status_line_and_are_not_tried_again(
+    working: Working, hands: Hands, events: Events
+) -> None:
+    await hands.fail("chat.startStream", body=REFUSED)
+    await working.show("1", "Reading docs/limits.md", DOING)
+    await working.pass_time(0.2)
+    assert working.log.steps == ["opening", "refused"]
+    assert working.said == ["is reading docs/limits.md…"]
+    assert events.named("slack.cards_refused") == [{"channel": "D0ADA", "reason": "invalid_chunks"}]
+    await working.show("2", "Searching", DOING)
+    assert working.said[-1] == "is searching…"
+    await working.speech.say("w" * 100)
+    await working.pass_time(0.2)
+    await working.speech.settle()
+    (_, start) = await hands.calls("chat.startStream")
+    assert start["args"]["markdown_text"] == "w" * 100
+    assert "task_display_mode" not in start["args"]
+    later = working.another()
+    await later.show(Task("1", "Counting", DOING))
+    await later.settle()
+    assert working.said[-1] == "is counting…"
+    assert len(await hands.calls("chat.startStream")) == 2
+
+
+async def test_words_alone_that_slack_refuses_in_chunks_are_streamed_as_markdown(
+    working: Working, hands: Hands
+) -> None:
+    await hands.fail("chat.startStream", body=REFUSED)
+    await working.speech.say("v" * 100)
+    await working.pass_time(0.2)
+    await working.speech.say("v" * 500)
+    await working.pass_time(0.2)
+    await working.speech.settle()
+    assert working.log.steps[:3] == ["opening", "refused", "opening"]
+    assert working.drafts.text("D0ADA", working.log.steps[3]) == "v" * 600
+    assert working.said == []
+
+
+async def test_a_card_that_is_refused_later_leaves_the_words_growing(working: Working, hands: Hands) -> None:
+    await working.speech.say("u" * 100)
+    await working.pass_time(0.2)
+    await hands.fail("chat.appendStream", body=REFUSED)
+    await working.show("1", "Comparing", DOING)
+    await working.pass_time(0.8)
+    assert working.said == ["is comparing…"]
+    await working.speech.say(" and more")
+    await working.pass_time(0.8)
+    await working.speech.settle()
+    ts = working.log.steps[1]
+    assert working.drafts.text("D0ADA", ts) == "u" * 100 + " and more"
+    assert working.drafts.ending("D0ADA", ts, "!") == {"chunks": [{"type": "markdown_text", "text": "!"}]}
+
+
+@pytest.mark.parametrize("fault", [{"status": 429, "headers": {"Retry-After": "5"}}, {"mode": "accept_then_drop"}])
+async def test_trouble_with_the_stream_lets_the_status_line_speak(
+    working: Working, hands: Hands, events: Events, fault: dict[str, object]
+) -> None:
+    await hands.fail("chat.startStream", **fault)
+    await working.show("1", "Reading", DOING)
+    await working.pass_time(0.2)
+    await events.until("slack.speech_silent")
+    await working.show("2", "Writing", DOING)
+    await working.speech.settle()
+    assert working.said == ["is reading…", "is writing…"]
+
+
+async def test_a_speech_that_is_over_before_it_began_shows_nothing(working: Working, hands: Hands) -> None:
+    await working.show("1", "Reading", DOING)
+    await working.speech.settle()
+    await working.show("2", "Writing", DOING)
+    assert (await hands.calls("chat.startStream"), working.said) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("title", "words"),
+    [
+        ("Reading docs/limits.md…", "is reading docs/limits.md…"),
+        ("Search the archive", "is at work: Search the archive…"),
+        ("…", "is at work: …"),
+    ],
+)
+def test_a_task_reads_as_what_the_soul_is_doing(title: str, words: str) -> None:
+    assert words_for(Task("1", title, DOING)) == words
+
+
+# -- what a card may say -----------------------------------------------------------------------------------------------
+
+
+@given(st.text(max_size=300) | st.text(alphabet="<>@!#|:/[](w.)hmailto@ \n\u202e", max_size=300))
+def test_whatever_a_title_holds_it_links_nothing_and_addresses_nobody(text: str) -> None:
+    shown = card_text(text, TITLE)
+    assert len(shown.replace(BREAK, "")) <= TITLE
+    assert "\n" not in shown
+    for power in ("<@", "<!", "<#", "://", "](", "www.", "mailto:", "@channel", "@here", "<http"):
+        assert power not in shown.lower()
+    shown.encode()
+
+
+def test_a_hostile_title_stays_readable() -> None:
+    shown = card_text("Ask <!channel> and <@U0BEN>\nat https://evil.example " + "x" * 200, TITLE)
+    assert shown.replace(BREAK, "").startswith("Ask ")
+    assert shown.endswith("…")
+
+
+def test_a_plan_has_an_end_and_a_task_has_words() -> None:
+    plan = Plan()
+    for number in range(MOST + 5):
+        plan.tell(Task(str(number), " ", DOING, "d" * 2 * DETAILS))
+    told = plan.update()
+    assert len(told) == MOST + 1
+    assert (told[1]["title"], len(told[1]["details"])) == ("…", DETAILS)
+    assert Plan().closing() == ()
+    assert Plan().pulse() == []

@@ -1,0 +1,81 @@
+"""What the soul notices without a message: a time that came, a decision. Slack is asked about no message for it."""
+
+import pytest
+
+from daemon.channels.slack.channel import SlackChannel
+from daemon.perception import Modality, Place
+from daemon.ports import Speech, Task, TaskState
+from tests.slack.conftest import Open
+from tests.slack.parts import FakeIntake, Hands, listening, perception, post
+from tests.slack.test_delivery import Log
+
+SILENT = pytest.mark.parametrize("modality", [Modality.TIME, Modality.DECISION])
+
+
+async def _speak(speech: Speech) -> None:
+    await speech.show(Task("1", "Looking", TaskState.IN_PROGRESS))
+    await speech.say("z" * 100)
+
+
+@SILENT
+async def test_in_a_dm_without_a_thread_nothing_is_shown_and_the_post_stands_in_the_timeline(
+    channel: SlackChannel, hands: Hands, modality: Modality
+) -> None:
+    due = perception(channel="D0ADA", ts="1750000000.000001", source="U0ADA", place=Place.DM, modality=modality)
+    assert channel.reply_to(due) == ""
+    log = Log()
+    speech = channel.speak(due, log.log)
+    async with channel.thinking(due):
+        await _speak(speech)
+    await speech.settle()
+    assert await channel.overheard(due, 5) == ()
+    assert log.steps == []
+    assert (await hands.see("calls"))["calls"] == []
+    ts = await channel.deliver(post("D0ADA", "You asked me to remind you.", not_before="1.0"))
+    (message,) = (await hands.see("messages", channel="D0ADA"))["messages"]
+    assert (message["ts"], message.get("thread_ts")) == (ts, None)
+
+
+@SILENT
+async def test_in_a_thread_it_is_shown_there_and_all_that_was_said_is_heard(
+    channel: SlackChannel, hands: Hands, intake: FakeIntake, modality: Modality
+) -> None:
+    root = await hands.say("Ada", "general", "first")
+    await hands.say("Ben", "general", "second", thread=root)
+    due = perception(
+        channel="C0GENERAL",
+        thread=root,
+        ts="1.000001",
+        source="U0ADA",
+        team=hands.server.team.id,
+        modality=modality,
+    )
+    assert channel.reply_to(due) == root
+    log = Log()
+    speech = channel.speak(due, log.log)
+    await _speak(speech)
+    await log.settled.wait()
+    await speech.settle()
+    (start,) = await hands.calls("chat.startStream")
+    assert (start["args"]["thread_ts"], start["args"]["recipient_user_id"]) == (root, "U0ADA")
+    async with listening(channel, intake):
+        heard = await channel.overheard(due, 5)
+    assert [line.text for line in heard][:2] == ["first", "second"]
+    (call,) = await hands.calls("conversations.replies")
+    assert "latest" not in call["args"]
+
+
+@SILENT
+async def test_the_gate_judges_whose_doing_it_is(channel: SlackChannel, modality: Modality) -> None:
+    await channel.introduce()
+    for source, admitted in (("U0ADA", True), ("U0GUS", False), ("U0NOBODY", False), ("", False)):
+        due = perception(channel="D0ADA", ts="x", source=source, place=Place.DM, modality=modality)
+        assert (await channel.admit(due)).admitted is admitted
+
+
+async def test_to_a_bot_without_a_user_nothing_is_streamed(open_channel: Open, hands: Hands) -> None:
+    root = await hands.say("Ada", "general", "@soul hi")
+    speech = open_channel().speak(perception(channel="C0GENERAL", ts=root, source="B0OTHER"), Log().log)
+    await _speak(speech)
+    await speech.settle()
+    assert await hands.calls("chat.startStream") == []
