@@ -81,6 +81,8 @@ def _paths(text: str) -> Iterable[tuple[int, Place]]:
         if table := _TABLE.fullmatch(line):
             section = _keys(table["path"])
             if table["open"] == "[[":
+                if section not in counted:
+                    yield number, section
                 counted[section] = counted.get(section, -1) + 1
                 section = (*section, counted[section])
             yield number, section

@@ -157,18 +157,28 @@ class Presence(_Section):
 class IsmLimits(_Section):
     """What this soul's autonomous loop may do (seed 001); None leaves a limit to the settings."""
 
-    enabled: bool | None = Field(None, description="Whether hard problems may be solved by its own choice of actions.")
-    max_loops: Annotated[int, Field(ge=1, le=50)] | None = Field(None, description="Choices of actions in one problem.")
-    max_tokens: Annotated[int, Field(ge=1)] | None = Field(None, description="Tokens, in and out, for one problem.")
-    max_usd: Annotated[float, Field(gt=0)] | None = Field(None, description="US dollars for one problem.")
-    max_seconds: Annotated[float, Field(gt=0)] | None = Field(None, description="Seconds for one problem.")
+    enabled: bool | None = Field(
+        None, description="Whether hard problems may be solved by its own choice of actions; unset: as in the settings."
+    )
+    max_loops: Annotated[int, Field(ge=1, le=50)] | None = Field(
+        None, description="Choices of actions in one problem; unset: as in the settings."
+    )
+    max_tokens: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="Tokens, in and out, for one problem; unset: as in the settings."
+    )
+    max_usd: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="US dollars for one problem; unset: as in the settings."
+    )
+    max_seconds: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="Seconds for one problem; unset: as in the settings."
+    )
     expert: Member = Field("academic", description="The process that Escalate hands a problem over to.")
 
 
 class Mood(_Section):
     """How an emotional state fades back to the soul's rest."""
 
-    half_life_minutes: Annotated[float, Field(gt=0, le=1_000_000)] = Field(
+    half_life_minutes: Annotated[float, Field(gt=0, le=100_000)] = Field(
         120.0, description="Minutes after which half of a mood is gone."
     )
 

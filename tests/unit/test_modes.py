@@ -1,0 +1,529 @@
+"""Modes, moods, contacts and several souls: what a soul's folder can hold, how its faults are told, edits followed."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from daemon.errors import SoulError
+from daemon.soul import (
+    SIZE_CAP,
+    Contact,
+    IsmLimits,
+    Known,
+    Mode,
+    Mood,
+    Notes,
+    Presence,
+    Soul,
+    SoulKeeper,
+    Souls,
+    Verbs,
+    check_names,
+    find_souls_directory,
+    load_soul,
+    load_souls,
+)
+from daemon.working_memory import estimate_tokens
+
+MANIFEST = 'name = "ea"\ndisplay_name = "Ea"\n'
+MODE = (
+    'description = "d"\nregisters = ["hymn", "work-song"]\nimage_domains = ["sea"]\ntriggers = ["They ask for it."]\n'
+)
+EVERYTHING = Known(("engaged", "greeting", "academic"), ("models_the_visitor", "keeps_its_own_state"))
+
+
+class Events:
+    """Remembers what was told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, dict[str, object]]] = []
+
+    def __call__(self, event: str, /, **fields: object) -> None:
+        """Keep an event."""
+        self.told.append((event, fields))
+
+    @property
+    def names(self) -> list[str]:
+        """The events' names in order."""
+        return [name for name, _ in self.told]
+
+
+def write(root: Path, more: str = "", *, name: str = "ea", personality: str = "You are Ea.") -> Path:
+    folder = root / name
+    folder.mkdir(parents=True, exist_ok=True)
+    manifest = MANIFEST.replace('name = "ea"', f'name = "{name}"', 1) + more
+    (folder / "soul.toml").write_text(manifest, encoding="utf-8")
+    (folder / "soul.md").write_text(personality, encoding="utf-8")
+    return root
+
+
+def add_mode(root: Path, name: str = "poetic", *, text: str = "You sing.", manifest: str | None = None) -> Path:
+    folder = root / "ea" / name
+    folder.mkdir(exist_ok=True)
+    (folder / "soul.md").write_text(text, encoding="utf-8")
+    if manifest is not None:
+        (folder / "mode.toml").write_text(manifest, encoding="utf-8")
+    return folder
+
+
+def fault(root: Path, known: Known | None = None) -> str:
+    with pytest.raises(SoulError) as caught:
+        load_soul(root, "ea", known)
+    assert caught.value.hint
+    return caught.value.message
+
+
+# -- what ships --------------------------------------------------------------------------------------------------------
+
+
+def shipped(name: str, home: Path) -> Soul:
+    return load_soul(find_souls_directory(None, home, name), name)
+
+
+def test_kothar_has_a_scholars_and_a_poets_mode_within_their_budgets(tmp_path: Path) -> None:
+    soul = shipped("minoan", tmp_path)
+    assert [mode.name for mode in soul.modes] == ["academic", "poetic"]
+    for mode in soul.modes:
+        assert estimate_tokens(mode.personality) <= soul.budgets.mode == 1200
+        assert mode.triggers
+        assert mode.description
+    academic, poetic = soul.mode("academic"), soul.mode("poetic")
+    assert academic is not None
+    assert poetic is not None
+    assert all(f"after {name}" in academic.personality for name in ("Cyrus Gordon", "Michael Astour", "Jane Harrison"))
+    assert all(f"- **{register.capitalize()}**:" in poetic.personality for register in poetic.registers)
+    assert all(f"*{domain}*" in poetic.personality.lower() for domain in poetic.image_domains)
+
+
+def test_kothar_has_verbs_for_every_mood_but_his_rest(tmp_path: Path) -> None:
+    soul = shipped("minoan", tmp_path)
+    assert soul.rest_state == "neutral"
+    assert [state for state, _ in soul.verbs.when] == list(soul.emotional_states[1:])
+
+
+def test_no_shipped_soul_names_a_place_or_person_of_some_workspace(tmp_path: Path) -> None:
+    for name in ("minoan", "plain"):
+        soul = shipped(name, tmp_path)
+        assert (soul.channels, soul.contacts) == ((), ())
+
+
+# -- fields ------------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_small_soul_does_not_say_has_quiet_defaults(tmp_path: Path) -> None:
+    soul = load_soul(write(tmp_path), "ea")
+    assert (soul.processes, soul.channels, soul.modes, soul.contacts) == ((), (), (), ())
+    assert soul.subprocesses == ("models_the_visitor", "keeps_its_own_state", "summarizes_the_conversation")
+    assert soul.presence == Presence(speaks_when_dormant=False, says_farewell=False)
+    assert soul.ism == IsmLimits(enabled=None, max_loops=None, max_tokens=None, max_usd=None, max_seconds=None)
+    assert (soul.ism.expert, soul.mood, soul.rest_state) == ("academic", Mood(half_life_minutes=120), "neutral")
+    assert soul.notes == Notes(min_interactions=2, most_lost=0.34, whispers=True)
+    assert soul.budgets.mode == 1200
+    assert soul.may_be("anything")
+    assert soul.mode("poetic") is None
+
+
+def test_every_new_field_can_be_set(tmp_path: Path) -> None:
+    more = (
+        'icon = ":amphora:"\nprocesses = ["engaged", "academic"]\nsubprocesses = []\nchannels = ["C0123ABC", "G77"]\n'
+        "[mood]\nhalf_life_minutes = 5\n[presence]\nspeaks_when_dormant = true\nsays_farewell = true\n"
+        "[notes]\nmost_lost = 0\nmin_interactions = 0\nwhispers = false\n"
+        '[ism]\nenabled = true\nmax_loops = 3\nmax_tokens = 9\nmax_usd = 1\nmax_seconds = 2.5\nexpert = "engaged"\n'
+        '[[contacts]]\nname = "Ada"\nslack = "U0ADA"\ncan = "opens doors"\n'
+    )
+    soul = load_soul(write(tmp_path, more), "ea", EVERYTHING)
+    assert (soul.icon, soul.processes, soul.subprocesses) == (":amphora:", ("engaged", "academic"), ())
+    assert soul.channels == ("C0123ABC", "G77")
+    assert soul.may_be("engaged")
+    assert not soul.may_be("greeting")
+    assert soul.mood.half_life_minutes == 5
+    assert soul.presence == Presence(speaks_when_dormant=True, says_farewell=True)
+    assert soul.notes == Notes(most_lost=0.0, min_interactions=0, whispers=False)
+    limits = soul.ism
+    assert (limits.enabled, limits.max_loops, limits.max_tokens, limits.max_usd) == (True, 3, 9, 1.0)
+    assert (limits.max_seconds, limits.expert) == (2.5, "engaged")
+    assert soul.contacts == (Contact(name="Ada", slack="U0ADA", can="opens doors"),)
+    assert isinstance(hash(soul), int)
+
+
+def test_verbs_follow_the_mood_and_fall_back_to_the_general_ones(tmp_path: Path) -> None:
+    more = (
+        'emotional_states = ["calm", "very cross"]\n[verbs]\nspeech = ["said"]\nthought = ["thought"]\n'
+        '[verbs.when."very cross"]\nspeech = ["snapped"]\n[verbs.when.calm]\nthought = ["mused"]\n'
+    )
+    soul = load_soul(write(tmp_path, more), "ea")
+    assert soul.verbs_in("very cross") == Verbs(speech=("snapped",), thought=("thought",))
+    assert soul.verbs_in("calm") == Verbs(speech=("said",), thought=("mused",))
+    assert soul.verbs_in("unheard of") == Verbs(speech=("said",), thought=("thought",))
+    assert soul.private_verbs == ("thought", "mused")
+
+
+FIELD_FAULTS = [
+    ('icon = "amphora"', "soul.toml:3 icon: must be :emoji: or an address that begins with https://"),
+    ('icon = "http://example.org/e.png"', "soul.toml:3 icon: must be"),
+    ('icon = "https://example.org/<b>"', "soul.toml:3 icon: must be"),
+    ('processes = ["Engaged"]', "soul.toml:3 processes.0: must be a name of lower-case letters"),
+    ('processes = ["a", "a"]', "soul.toml:3 processes: names 'a' twice"),
+    ('subprocesses = ["b", "b"]', "soul.toml:3 subprocesses: names 'b' twice"),
+    ("subprocesses = 3", "soul.toml:3 subprocesses:"),
+    ('channels = ["#general"]', "soul.toml:3 channels.0: must be a Slack channel's id"),
+    ('channels = ["D0123"]', "soul.toml:3 channels.0: must be a Slack channel's id"),
+    ('channels = ["C0123", "C0123"]', "soul.toml:3 channels: names 'C0123' twice"),
+    ('emotional_states = ["calm", "calm"]', "soul.toml:3 emotional_states: names 'calm' twice"),
+    ("emotional_states = []", "soul.toml:3 emotional_states:"),
+    ('modes = ["poetic"]', "soul.toml:3 modes: belong into folders"),
+    ("[presence]\nsays_farewell = 1", "soul.toml:4 presence.says_farewell:"),
+    ("[presence]\nshouts = true", "soul.toml:4 presence.shouts: Extra inputs"),
+    ("[mood]\nhalf_life_minutes = 0", "soul.toml:4 mood.half_life_minutes:"),
+    ("[mood]\nhalf_life_minutes = inf", "soul.toml:4 mood.half_life_minutes:"),
+    ("[notes]\nmost_lost = 1.1", "soul.toml:4 notes.most_lost:"),
+    ("[notes]\nmost_lost = nan", "soul.toml:4 notes.most_lost:"),
+    ("[notes]\nmin_interactions = -1", "soul.toml:4 notes.min_interactions:"),
+    ("[ism]\nmax_loops = 51", "soul.toml:4 ism.max_loops:"),
+    ("[ism]\nmax_usd = true", "soul.toml:4 ism.max_usd:"),
+    ("[ism] # its limits\n\n  max_seconds=-1", "soul.toml:5 ism.max_seconds:"),
+    ('[ism]\nexpert = "Dr Who"', "soul.toml:4 ism.expert:"),
+    ("[verbs]\nspeech = [\n 'said',\n '7'\n]", "soul.toml:4 verbs.speech.1: must be a word"),
+    ("[verbs]\nthought = ['turned over']", "soul.toml:4 verbs.thought.0: must be a single word"),
+    ("[verbs]\nthought = []", "soul.toml:4 verbs.thought:"),
+    ("verbs.speech = []", "soul.toml:3 verbs.speech:"),
+    ("[verbs.when.cross]\nspeech = ['said']", "soul.toml:3 verbs.when.cross: 'cross' is none of emotional_states"),
+    ("[verbs.when.neutral]\nspeech = ['!']", "soul.toml:4 verbs.when.neutral.speech.0: must be a word"),
+    ("[verbs.when.neutral]\nhue = 'red'", "soul.toml:4 verbs.when.neutral.hue: Extra inputs"),
+    ("[verbs.when.neutral]\nspeech = ['a', 'a']", "soul.toml:4 verbs.when.neutral.speech: names 'a' twice"),
+    ("[verbs.when]\nneutral = 3", "soul.toml:4 verbs.when.neutral:"),
+    ("[verbs]\nwhen = 3", "soul.toml:4 verbs.when:"),
+    ("[verbs]\nspeech = ['mused']", "soul.toml:4 verbs.speech: 'mused' is a verb of thought too"),
+    ("[verbs.when.neutral]\nspeech = ['thought']", "soul.toml:4 verbs.when.neutral.speech: 'thought' is a verb of"),
+    (
+        'processes = ["engaged"]\n[ism]\nexpert = "academic"',
+        "soul.toml:5 ism.expert: 'academic' is none of this soul's",
+    ),
+    ("contacts = 3", "soul.toml:3 contacts:"),
+    ('[[contacts]]\nname = "Ada"\nslack = "@ada"\ncan = "x"', "soul.toml:5 contacts.0.slack: must be the Slack id"),
+    ('[[contacts]]\nname = "Ada"\nslack = "U12"', "soul.toml:3 contacts.0.can: Field required"),
+    ('[[contacts]]\nname = "A\\nB"\nslack = "U12"\ncan = "x"', "soul.toml:4 contacts.0.name: must be one line"),
+    ('[[contacts]]\nname = " "\nslack = "U12"\ncan = "x"', "soul.toml:4 contacts.0.name: must be one line"),
+]
+
+
+@pytest.mark.parametrize(("more", "told"), FIELD_FAULTS)
+def test_a_fault_in_a_field_is_told_with_file_line_and_field(more: str, told: str, tmp_path: Path) -> None:
+    assert told in fault(write(tmp_path, more + "\n"))
+
+
+def test_the_second_of_several_contacts_is_told_by_its_own_line(tmp_path: Path) -> None:
+    one = '[[contacts]]\nname = "{}"\nslack = "{}"\ncan = "x"\n'
+    more = one.format("Ada", "U12") + one.format("Bo", "nobody")
+    assert "soul.toml:9 contacts.1.slack:" in fault(write(tmp_path, more))
+    more = one.format("Ada", "U12") + one.format("ADA", "U13")
+    assert "soul.toml:3 contacts: two are called 'ada'" in fault(write(tmp_path, more))
+
+
+def test_a_deeply_nested_or_absurd_manifest_is_a_fault_and_no_crash(tmp_path: Path) -> None:
+    assert "nested too deeply" in fault(write(tmp_path, f"a = {'[' * 100_000}"))
+    assert "is not valid TOML" in fault(write(tmp_path, f"a = {'9' * 5000}"))
+
+
+# -- names that must exist ---------------------------------------------------------------------------------------------
+
+
+def test_an_unknown_name_is_told_with_its_line_and_what_was_meant(tmp_path: Path) -> None:
+    more = 'processes = ["gretting", "academic"]\nsubprocesses = ["x"]\n[ism]\nexpert = "academia"\n'
+    message = fault(write(tmp_path, more), EVERYTHING)
+    assert "soul.toml:3 processes: there is no process 'gretting'; did you mean 'greeting'?" in message
+    assert "soul.toml:4 subprocesses: there is no subprocess 'x'; there are keeps_its_own_state, models_the" in message
+    assert "soul.toml:6 ism.expert: there is no process 'academia'; did you mean 'academic'?" in message
+
+
+def test_names_can_be_checked_on_a_soul_at_hand(tmp_path: Path) -> None:
+    soul = load_soul(write(tmp_path, 'processes = ["gretting"]\nsubprocesses = ["models_the_visitor"]\n'), "ea")
+    with pytest.raises(SoulError, match=r"ea/soul\.toml processes: there is no process 'gretting'") as caught:
+        check_names(soul, EVERYTHING.processes, EVERYTHING.subprocesses)
+    assert "did you mean 'greeting'?" in caught.value.message
+    assert caught.value.hint
+    check_names(soul, ("gretting",), ("models_the_visitor",))
+    with pytest.raises(SoulError, match="there are none"):
+        check_names(soul, (), ("models_the_visitor",))
+
+
+# -- modes -------------------------------------------------------------------------------------------------------------
+
+
+def test_modes_are_the_folders_that_hold_one(tmp_path: Path) -> None:
+    write(tmp_path)
+    add_mode(tmp_path, "poetic", manifest=MODE)
+    add_mode(tmp_path, "academic", text="You read.\n")
+    (tmp_path / "ea" / "drafts").mkdir()
+    (tmp_path / "ea" / "drafts" / "notes.md").write_text("later")
+    soul = load_soul(tmp_path, "ea")
+    assert soul.mode("academic") == Mode(name="academic", personality="You read.")
+    assert soul.mode("poetic") == Mode(
+        name="poetic",
+        personality="You sing.",
+        description="d",
+        registers=("hymn", "work-song"),
+        image_domains=("sea",),
+        triggers=("They ask for it.",),
+    )
+    assert len(soul.modes) == 2
+
+
+MODE_FAULTS = [
+    ("registers = ['ok', 7]", "poetic/mode.toml:1 registers.1:"),
+    ("\nimage_domains = ['sea', 'sea']", "poetic/mode.toml:2 image_domains: names 'sea' twice"),
+    ("triggers = ['''a\nb''']", "poetic/mode.toml:1 triggers.0: must be one line"),
+    ("colour = 'red'", "poetic/mode.toml:1 colour: Extra inputs"),
+    ("name = 'prose'", "poetic/mode.toml:1 name: belongs to the folder"),
+    ("personality = 'x'", "poetic/mode.toml:1 personality: belongs into soul.md"),
+    ("registers = ", "poetic/mode.toml is not valid TOML"),
+]
+
+
+@pytest.mark.parametrize(("manifest", "told"), MODE_FAULTS)
+def test_a_fault_in_a_mode_is_told_with_its_own_file(manifest: str, told: str, tmp_path: Path) -> None:
+    add_mode(write(tmp_path), manifest=manifest)
+    assert told in fault(tmp_path)
+
+
+def test_faults_of_the_soul_and_of_its_modes_are_told_together(tmp_path: Path) -> None:
+    add_mode(write(tmp_path, "pipeline = 3\n"), manifest="colour = 1\n")
+    add_mode(tmp_path, "academic", text=" \n")
+    add_mode(tmp_path, "Ünfit")
+    message = fault(tmp_path)
+    for part in (
+        "soul.toml:3 pipeline:",
+        "poetic/mode.toml:1 colour:",
+        "academic/soul.md: is empty",
+        "Ünfit/: can't be",
+    ):
+        assert part in message
+
+
+def test_a_mode_beyond_its_budget_is_refused(tmp_path: Path) -> None:
+    add_mode(write(tmp_path), text="word " * 1200)
+    assert "poetic/soul.md: has about 1500 tokens of 1200 that budgets.mode in soul.toml allows" in fault(tmp_path)
+    write(tmp_path, "[budgets]\nmode = 1500\n")
+    assert load_soul(tmp_path, "ea").mode("poetic") is not None
+
+
+def test_a_mode_needs_its_text(tmp_path: Path) -> None:
+    folder = add_mode(write(tmp_path), manifest=MODE)
+    (folder / "soul.md").unlink()
+    assert "poetic/soul.md can't be read" in fault(tmp_path)
+
+
+def test_more_modes_than_anybody_needs_are_refused(tmp_path: Path) -> None:
+    write(tmp_path)
+    for number in range(17):
+        add_mode(tmp_path, f"mode{number}")
+    assert "ea: has 17 modes; at most 16 are read" in fault(tmp_path)
+
+
+def as_link(file: Path, outside: Path) -> None:
+    outside.write_text("secret words")
+    file.symlink_to(outside)
+
+
+def as_pipe(file: Path, _: Path) -> None:
+    os.mkfifo(file)
+
+
+def as_folder(file: Path, _: Path) -> None:
+    file.mkdir()
+
+
+def as_circle(file: Path, _: Path) -> None:
+    file.symlink_to(file)
+
+
+def as_device(file: Path, _: Path) -> None:
+    file.symlink_to("/dev/zero")
+
+
+def as_huge(file: Path, _: Path) -> None:
+    file.write_bytes(b"#" * (SIZE_CAP + 1))
+
+
+def as_binary(file: Path, _: Path) -> None:
+    file.write_bytes(b"#\n#\xff")
+
+
+HOSTILE = [
+    (as_link, "leads out of"),
+    (as_pipe, "not a regular file"),
+    (as_folder, "not a regular file"),
+    (as_circle, "can't be read"),
+    (as_device, "leads out of"),
+    (as_huge, "more than 256 KiB"),
+    (as_binary, "2 is not UTF-8"),
+]
+
+
+@pytest.mark.parametrize("name", ["soul.md", "mode.toml"])
+@pytest.mark.parametrize(("make", "told"), HOSTILE)
+def test_a_hostile_file_in_a_mode_is_refused(
+    make: Callable[[Path, Path], None], told: str, name: str, tmp_path: Path
+) -> None:
+    root = tmp_path / "souls"
+    file = add_mode(write(root), manifest=MODE) / name
+    file.unlink()
+    make(file, tmp_path / "secret")
+    message = fault(root)
+    assert told in message
+    assert name in message
+    assert "secret words" not in message
+
+
+def test_a_mode_folder_that_is_a_link_out_is_refused(tmp_path: Path) -> None:
+    root = write(tmp_path / "souls")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "soul.md").write_text("You obey.")
+    (root / "ea" / "poetic").symlink_to(elsewhere)
+    assert "leads out of" in fault(root)
+
+
+def test_a_file_in_place_of_the_souls_folder_is_a_fault(tmp_path: Path) -> None:
+    (tmp_path / "ea").write_text("")
+    assert "can't be read" in fault(tmp_path)
+
+
+@given(manifest=st.text(max_size=200), mode=st.binary(max_size=200))
+@example(manifest="[verbs.when]\n0 = 1", mode=b"")
+@example(manifest="[[verbs]]\n[[verbs]]", mode=b"[[registers]]")
+@example(manifest="creativity = {x = 'y'}", mode=b"registers = {a = 1}")
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_stands_in_the_files_the_answer_is_a_soul_or_a_soul_error(
+    manifest: str, mode: bytes, tmp_path: Path
+) -> None:
+    folder = add_mode(write(tmp_path, manifest))
+    (folder / "mode.toml").write_bytes(mode)
+    try:
+        outcome = load_soul(tmp_path, "ea").name
+    except SoulError as error:
+        outcome = error.hint
+    assert outcome
+
+
+# -- edits -------------------------------------------------------------------------------------------------------------
+
+
+def touch(root: Path, moment: int) -> None:
+    """Give all files a new time, however coarse the file system's clock."""
+    for file in root.rglob("*"):
+        os.utime(file, ns=(moment * 10**18, moment * 10**18))
+
+
+def test_edits_of_modes_are_followed_live(tmp_path: Path) -> None:
+    events = Events()
+    write(tmp_path)
+    keeper = SoulKeeper(tmp_path, "ea", events)
+    assert keeper.current().modes == ()
+    folder = add_mode(tmp_path)
+    assert [mode.personality for mode in keeper.current().modes] == ["You sing."]
+    (folder / "soul.md").write_text("You sing louder.")
+    touch(tmp_path, 1)
+    assert [mode.personality for mode in keeper.current().modes] == ["You sing louder."]
+    (folder / "mode.toml").write_text(MODE)
+    touch(tmp_path, 2)
+    assert keeper.current().modes[0].registers == ("hymn", "work-song")
+    folder.rename(tmp_path / "ea" / "lyric")
+    assert [mode.name for mode in keeper.current().modes] == ["lyric"]
+    (tmp_path / "ea" / "lyric" / "soul.md").unlink()
+    (tmp_path / "ea" / "lyric" / "mode.toml").unlink()
+    assert keeper.current().modes == ()
+    assert events.names == ["soul.reloaded"] * 5
+
+
+def test_a_broken_edit_of_a_mode_keeps_the_last_good_soul(tmp_path: Path) -> None:
+    events = Events()
+    folder = add_mode(write(tmp_path), manifest=MODE)
+    keeper = SoulKeeper(tmp_path, "ea", events)
+    before = keeper.current()
+    (folder / "mode.toml").write_text("registers = 3\n")
+    touch(tmp_path, 1)
+    assert keeper.current() is before
+    assert events.names == ["soul.broken"]
+    assert "poetic/mode.toml:1 registers" in str(events.told[0][1]["reason"])
+
+
+def test_an_edit_that_names_what_does_not_exist_is_not_taken_over(tmp_path: Path) -> None:
+    events = Events()
+    known = Known(EVERYTHING.processes, (*EVERYTHING.subprocesses, "summarizes_the_conversation"))
+    keeper = SoulKeeper(write(tmp_path), "ea", events, known)
+    touch(write(tmp_path, 'processes = ["engage"]\n'), 1)
+    assert keeper.current().processes == ()
+    assert "did you mean 'engaged'?" in str(events.told[0][1]["reason"])
+
+
+def test_a_folder_that_vanishes_leaves_the_last_good_soul(tmp_path: Path) -> None:
+    events = Events()
+    keeper = SoulKeeper(write(tmp_path), "ea", events)
+    (tmp_path / "ea").rename(tmp_path / "gone")
+    assert keeper.current().personality == "You are Ea."
+    assert events.names == ["soul.broken"]
+    (tmp_path / "gone").rename(tmp_path / "ea")
+    assert keeper.current().personality == "You are Ea."
+    assert events.names == ["soul.broken", "soul.reloaded"]
+
+
+# -- several souls -----------------------------------------------------------------------------------------------------
+
+
+def household(root: Path, events: Events) -> Souls:
+    write(root)
+    write(root, 'channels = ["C111"]\n', name="bel")
+    write(root, 'channels = ["C222", "G333"]\n', name="sin")
+    return Souls(lambda _: root, "ea", ("bel", "sin", "ea"), events)
+
+
+def test_a_channel_may_have_its_own_soul_and_every_other_belongs_to_the_main_one(tmp_path: Path) -> None:
+    souls = household(tmp_path, Events())
+    assert (souls.main, souls.names) == ("ea", ("ea", "bel", "sin"))
+    heard = [souls.for_channel(channel) for channel in ("C111", "C222", "G333", "C999", "D111", "")]
+    assert heard == ["bel", "sin", "sin", "ea", "ea", "ea"]
+    assert souls.current("sin").name == "sin"
+
+
+def test_a_soul_that_is_not_hosted_is_told(tmp_path: Path) -> None:
+    souls = household(tmp_path, Events())
+    with pytest.raises(SoulError, match="'nergal' is not hosted here") as caught:
+        souls.current("nergal")
+    assert "SOUL_SOULS" in caught.value.hint
+
+
+def test_two_souls_in_one_channel_are_a_fault_from_the_start(tmp_path: Path) -> None:
+    write(tmp_path, 'channels = ["C111"]\n')
+    write(tmp_path, 'channels = ["C110", "C111"]\n', name="bel")
+    both = r"ea/soul\.toml channels and bel/soul\.toml channels both name C111"
+    with pytest.raises(SoulError, match=both):
+        Souls(lambda _: tmp_path, "ea", ("bel",), Events())
+    with pytest.raises(SoulError, match=both):
+        load_souls(lambda _: tmp_path, ("ea", "bel"))
+    assert [soul.name for soul in load_souls(lambda _: tmp_path, ("bel", "bel"))] == ["bel"]
+
+
+def test_channels_follow_edits_and_stay_where_they_were_while_two_claim_one(tmp_path: Path) -> None:
+    events = Events()
+    souls = household(tmp_path, events)
+    touch(write(tmp_path, 'channels = ["C444"]\n', name="bel"), 1)
+    assert [souls.for_channel(channel) for channel in ("C111", "C444")] == ["ea", "bel"]
+    touch(write(tmp_path, 'channels = ["C444"]\n', name="sin"), 2)
+    assert [souls.for_channel(channel) for channel in ("C222", "C444")] == ["sin", "bel"]
+    assert events.names.count("soul.broken") == 1
+    assert "both name C444" in str(events.told[-1][1]["reason"])
+    touch(write(tmp_path, "", name="bel"), 3)
+    assert souls.for_channel("C444") == "sin"
+
+
+def test_each_soul_is_looked_for_where_it_lies(tmp_path: Path) -> None:
+    write(tmp_path / "here")
+    write(tmp_path / "there", name="bel")
+    places = {"ea": tmp_path / "here", "bel": tmp_path / "there"}
+    souls = Souls(places.__getitem__, "ea", ("bel",), Events())
+    assert souls.current("bel").name == "bel"

@@ -1,0 +1,70 @@
+"""What `docs/SOULS.md` says of a soul's fields is what the shape of a soul says, and what it shows can be loaded."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from daemon.cli.soul_reference import soul_reference, with_fields
+from daemon.soul import shape
+
+ROOT = Path(__file__).parents[2]
+DOCUMENT = (ROOT / "docs" / "SOULS.md").read_text(encoding="utf-8")
+TEXTS = {"personality", "modes"}
+
+
+def test_the_document_tells_every_field_as_it_is() -> None:
+    assert with_fields(DOCUMENT) == DOCUMENT, "run: python -m daemon.cli.soul_reference docs/SOULS.md"
+
+
+def test_every_field_of_every_section_is_explained() -> None:
+    rows = soul_reference().splitlines()
+    shapes = [one for one in vars(shape).values() if isinstance(one, type) and issubclass(one, BaseModel)]
+    fields = {name for one in shapes for name in one.model_fields}
+    sections = {name for name, field in shape.Soul.model_fields.items() if f"### `[{name}]`" in rows}
+    assert {"models", "budgets", "verbs", "mood", "presence", "notes", "ism"} == sections
+    for name in fields - sections - TEXTS:
+        assert any(row.startswith(f"| `{name}` | ") for row in rows), name
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "| `icon` | Its picture beside other souls: `:emoji:` or an https address; empty: the app's own. | text |  |",
+        "| `name` | The folder's name. | text | needed |",
+        "| `speech` | How it speaks; the first is the usual one. | list of texts | `said`, `explained`, `offered` |",
+        "| `whispers` | Whether it also keeps its intuitions about a person, for itself alone. | yes or no | `true` |",
+        "| `max_usd` | US dollars for one problem; unset: as in the settings. | number, more than 0 |  |",
+        "| `min_interactions` | Messages from a person before anything is noted about them. | "
+        + "whole number, at least 0, at most 1000 | `2` |",
+    ],
+)
+def test_a_field_is_told_with_its_kind_its_bounds_and_its_default(row: str) -> None:
+    assert row in soul_reference().splitlines()
+
+
+def test_a_choice_is_told_by_its_options() -> None:
+    (row,) = (row for row in soul_reference().splitlines() if row.startswith("| `pipeline`"))
+    assert row.endswith(" | `unified` or `split` | `unified` |")
+
+
+def test_only_what_stands_between_the_marks_is_replaced() -> None:
+    before, after = DOCUMENT.split("## Every field")
+    stale = f"{before}## Every field{re.sub(r'^[|].*$', '| old |', after, flags=re.MULTILINE)}"
+    assert stale != DOCUMENT
+    assert with_fields(stale) == DOCUMENT
+    with pytest.raises(ValueError, match="marks"):
+        with_fields("# Souls")
+
+
+def test_what_is_commented_out_in_kothars_manifest_would_be_valid() -> None:
+    text = (ROOT / "souls" / "minoan" / "soul.toml").read_text(encoding="utf-8")
+    shown = re.findall(r"^# ((?:\[\[?\w+\]\]?|\w+ = .*))$", text, flags=re.MULTILINE)
+    data = tomllib.loads("\n".join(shown))
+    contacts = data["contacts"]
+    assert isinstance(contacts, list)
+    assert [shape.Contact.model_validate(contact).slack[0] for contact in contacts] == ["U", "C"]
+    assert shape.IsmLimits.model_validate(data["ism"]).enabled is True
+    assert data["channels"] == ["C0123ABCDEF"]
