@@ -37,8 +37,7 @@ def test_every_field_of_every_section_is_explained() -> None:
         "| `speech` | How it speaks; the first is the usual one. | list of texts | `said`, `explained`, `offered` |",
         "| `whispers` | Whether it also keeps its intuitions about a person, for itself alone. | yes or no | `true` |",
         "| `max_usd` | US dollars for one problem; unset: as in the settings. | number, more than 0 |  |",
-        "| `min_interactions` | Messages from a person before anything is noted about them. | "
-        + "whole number, at least 0, at most 1000 | `2` |",
+        "| `max_tokens` | Tokens, in and out, for one problem; unset: as in the settings. | whole number, at least 1 |  |",
     ],
 )
 def test_a_field_is_told_with_its_kind_its_bounds_and_its_default(row: str) -> None:
