@@ -37,7 +37,7 @@ def test_every_field_of_every_section_is_explained() -> None:
         "| `speech` | How it speaks; the first is the usual one. | list of texts | `said`, `explained`, `offered` |",
         "| `whispers` | Whether it also keeps its intuitions about a person, for itself alone. | yes or no | `true` |",
         "| `max_usd` | US dollars for one problem; unset: as in the settings. | number, more than 0 |  |",
-        "| `max_tokens` | Tokens, in and out, for one problem; unset: as in the settings. | whole number, at least 1 |  |",
+        "| `expert` | The process that Escalate hands a problem over to. | text | `academic` |",
     ],
 )
 def test_a_field_is_told_with_its_kind_its_bounds_and_its_default(row: str) -> None:
