@@ -1,0 +1,77 @@
+"""`soul approvals` shows who is asked for what, and refuses in their place; it never allows."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from daemon.memory.agenda import APPROVAL_STATES
+from tests.cli.conftest import call
+from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock
+
+
+@pytest.fixture(autouse=True)
+def path(home: Path) -> Path:
+    made = stock(home / "memory.db")
+    with opened(made) as connection:
+        for number, state in enumerate(APPROVAL_STATES):
+            connection.execute(
+                "INSERT INTO approvals (id, conversation, soul, workspace, turn, tool, arguments, asked, audience,"
+                " state, expires_ms, created_ms) VALUES (?, ?, 'minoan', 'T1', ?, 'files/write', ?, '[\"U1\", \"U2\"]',"
+                " 'dm:D1', ?, ?, ?)",
+                (f"a-{state}", CONVERSATION, number, '{"text": "\\u001b[2Jsecret plan"}', state, NOW + 1, NOW),
+            )
+        connection.execute("UPDATE outbox SET approval = 'a-waiting', platform_ts = '7.7' WHERE state = 'sent'")
+    return made
+
+
+def test_the_list_tells_who_is_asked_but_not_what_is_to_be_done() -> None:
+    told = call("approvals", "list")
+    assert told.exit_code == 0
+    assert all(f"a-{state}" in told.stdout for state in APPROVAL_STATES)
+    assert "U1, U2" in told.stdout
+    assert "secret" not in told.stdout + call("approvals", "list", "--json").stdout
+    shown = call("approvals", "list", "--state", "waiting", "--arguments").stdout
+    assert "text: ␛[2Jsecret plan" in shown
+    assert "a-used" not in shown
+
+
+def test_json_has_its_documented_keys() -> None:
+    (row,) = json.loads(call("approvals", "list", "--state", "waiting", "--json", "--arguments").stdout)
+    assert row["arguments"] == {"text": "\x1b[2Jsecret plan"}
+    assert all(key in call("approvals", "--help").stdout for key in row)
+    assert len(json.loads(call("approvals", "list", "--limit", "3", "--json").stdout)) == 3
+
+
+def test_a_waiting_question_is_refused_and_everybody_is_told(path: Path) -> None:
+    told = call("approvals", "refuse", "a-waiting")
+    assert told.stdout == "a-waiting is refused: files/write won't be used.\n"
+    assert one(path, "SELECT state FROM approvals WHERE id = 'a-waiting'") == "refused"
+    assert one(path, "SELECT actor FROM inbox WHERE modality = 'decision'") == "U1"  # whom the gate knows
+    assert one(path, "SELECT revises FROM outbox WHERE body LIKE '%\n\n_Refused._'") == "7.7"
+    assert one(path, "SELECT act || ' ' || object FROM audit") == "approval.refused a-waiting"
+    assert one(path, "SELECT decided_by FROM approvals WHERE id = 'a-waiting'") == one(path, "SELECT actor FROM audit")
+
+
+@pytest.mark.parametrize("state", [state for state in APPROVAL_STATES if state != "waiting"])
+def test_what_was_decided_stays_decided(path: Path, state: str) -> None:
+    told = call("approvals", "refuse", f"a-{state}")
+    assert told.exit_code == 70
+    assert told.stderr.startswith(f"a-{state} is {state} already")
+    assert one(path, "SELECT state FROM approvals WHERE id = ?", f"a-{state}") == state
+
+
+def test_a_question_that_is_just_being_posted_is_left_alone(path: Path) -> None:
+    with opened(path) as connection:
+        connection.execute("UPDATE outbox SET platform_ts = NULL, state = 'sending' WHERE approval = 'a-waiting'")
+    told = call("approvals", "refuse", "a-waiting")
+    assert told.stderr.splitlines() == ["a-waiting is being posted at this moment", "try again in a few seconds"]
+    assert call("approvals", "refuse", "a9").stderr.splitlines() == [
+        "there is no question a9",
+        "see `soul approvals list`",
+    ]
+    assert one(path, "SELECT state FROM approvals WHERE id = 'a-waiting'") == "waiting"
+
+
+def test_nothing_is_allowed_from_the_command_line() -> None:
+    assert call("approvals", "allow", "a-waiting").exit_code == 2

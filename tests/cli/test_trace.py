@@ -1,0 +1,82 @@
+"""`soul trace` tells the path of states, for a conversation that is named by any part of its id that is its alone."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import call
+from tests.cli.stocked import CONVERSATION, NOW, THOUGHT, opened, stock
+
+
+@pytest.fixture(autouse=True)
+def path(home: Path) -> Path:
+    made = stock(home / "memory.db")
+    with opened(made) as connection:
+        for thread in ("", "7.1", "7.2"):
+            connection.execute(
+                "INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)"
+                " VALUES (?, 'minoan', 'T1', 'C_1', ?, 'public_channel', 'channel:C_1', ?)",
+                (f"minoan/T1/C_1/{thread}", thread, NOW),
+            )
+        for hop, (act, target, by, reason) in enumerate(
+            (("enter", "greeting", "rule", "A stranger."), ("move", "curious", "model", "\x1b[2Jasked why"))
+        ):
+            connection.execute(
+                "INSERT INTO transitions (conversation, trace_id, hop, act, origin, target, decided_by, reason, params,"
+                " at_ms) VALUES (?, 'abc', ?, ?, 'engaged', ?, ?, ?, '{\"topic\": \"tides\"}', ?)",
+                (CONVERSATION, hop, act, target, by, reason, NOW + hop),
+            )
+    return made
+
+
+@pytest.mark.parametrize("name", [CONVERSATION, "D1", "/d1/"])
+def test_the_path_is_told_step_by_step(name: str) -> None:
+    told = call("trace", name)
+    assert told.exit_code == 0
+    assert [line.split() for line in told.stdout.splitlines()] == [
+        ["WHEN", "ACT", "STATES", "BY", "REASON"],
+        ["2025-06-15", "15:06:40", "enter", "engaged", "→", "greeting", "rule", "A", "stranger."],
+        ["2025-06-15", "15:06:40", "move", "engaged", "→", "curious", "model", "␛[2Jasked", "why"],
+    ]
+    assert THOUGHT not in told.stdout
+
+
+def test_json_has_its_documented_keys() -> None:
+    steps = json.loads(call("trace", "D1", "--json", "--limit", "1").stdout)
+    assert [(one["hop"], one["params"], one["at_ms"]) for one in steps] == [(1, {"topic": "tides"}, NOW + 1)]
+    assert all(key in call("trace", "--help").stdout for key in steps[0])
+
+
+def test_a_part_that_several_have_lists_them() -> None:
+    told = call("trace", "C_1/7.")
+    assert told.exit_code == 70
+    assert told.stderr.splitlines() == [
+        "C_1/7. may mean several conversations: minoan/T1/C_1/7.1, minoan/T1/C_1/7.2",
+        "give more of the id",
+    ]
+    assert (
+        call("trace", "minoan/T1/C_1/").stdout == "minoan/T1/C_1/ has not taken a step yet.\n"
+    )  # whole, though a part too
+    assert call("trace", "C_1/7.2").exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["D9", "D%", "D_", "\\"])
+def test_a_part_that_nobody_has_says_where_to_look(name: str) -> None:
+    told = call("trace", name)
+    assert told.exit_code == 70
+    assert told.stderr.splitlines()[0] == f"there is no conversation {name}"
+    assert "soul inbox list" in told.stderr
+
+
+def test_very_many_candidates_are_not_all_listed(path: Path) -> None:
+    with opened(path) as connection:
+        for number in range(20):
+            connection.execute(
+                "INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)"
+                " VALUES (?, 'minoan', 'T1', 'C2', ?, 'public_channel', 'channel:C2', ?)",
+                (f"minoan/T1/C2/{number}", f"{number}", NOW),
+            )
+    told = call("trace", "C2").stderr.splitlines()[0]
+    assert told.endswith(", …")
+    assert told.count("minoan/T1/C2/") == 8
