@@ -10,6 +10,8 @@ Sockets: `{socket: ORDER, ...}` with one of
 - `ignore_acks {times}`: acknowledgements get lost; `duplicate {times}`: the next events are delivered twice;
   `mention_first {on}`: `app_mention` before its `message` twin.
 
+`{chunks: false}`: streams take words alone from now on, and every chunk is refused with `invalid_chunks`.
+
 `{clear: true}` ends all of them.
 """
 
@@ -30,6 +32,8 @@ def order_fault(workspace: Workspace, ask: Ask) -> None:
     """Carry out one order. Raises NotPossible when it is not understood."""
     if ask.flag("clear"):
         workspace.faults.clear()
+    elif ask.has("chunks"):
+        workspace.faults.refuse_chunks = not ask.flag("chunks")
     elif ask.has("method"):
         _fault_method(workspace, ask)
     elif ask.text("socket") in _COUNTED:

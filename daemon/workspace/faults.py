@@ -51,6 +51,7 @@ class Faults:
         self.ignored_acks = 0
         self.duplicates = 0
         self.mention_first = False
+        self.refuse_chunks = False
 
     def add(self, fault: MethodFault, times: int) -> None:
         """The next `times` calls of the method meet this fault, after those already waiting."""

@@ -15,7 +15,7 @@ from daemon.channels.terminal import TerminalChannel, check_person, printable
 from daemon.channels.terminal_input import LONGEST_LINE, Lines
 from daemon.errors import ConfigError, LostLease, NotDelivered
 from daemon.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.ports import Acceptance, DraftLog, Feedback, Found, Post, Revision, Utterance, Withdrawal
+from daemon.ports import Acceptance, Arrival, DraftLog, Found, Post, Task, TaskState, Utterance
 from tests.fakes import FakeClock
 
 ADA = ConversationKey("minoan", "terminal", "Ada")
@@ -30,7 +30,7 @@ class Heard:
         self.refusals = refusals
         self.offered: list[str] = []
 
-    async def accept(self, arrival: Utterance | Revision | Withdrawal | Feedback) -> Acceptance:
+    async def accept(self, arrival: Arrival) -> Acceptance:
         assert isinstance(arrival, Utterance)
         self.offered.append(arrival.ts)
         if self.refusals:
@@ -102,11 +102,11 @@ def interactive() -> Iterator[Terminal]:
     made.close()
 
 
-def perception(ts: str = "1.5", conversation: ConversationKey = ADA) -> Perception:
+def perception(ts: str = "1.5", conversation: ConversationKey = ADA, modality: Modality = Modality.WORDS) -> Perception:
     return Perception(
         id="x",
         conversation=conversation,
-        modality=Modality.WORDS,
+        modality=modality,
         content="hi",
         source=conversation.channel,
         audience=Audience(AudienceKind.DM, conversation.channel),
@@ -281,6 +281,48 @@ async def test_a_reply_is_one_part_and_belongs_to_the_line_it_answers(terminal: 
     assert channel.reply_to(perception("7.5")) == "7.5"
     assert await channel.overheard(perception(), 5) == ()
     assert channel.healthy()
+
+
+async def test_a_task_stands_dim_in_the_place_of_the_thinking_until_the_first_words(interactive: Terminal) -> None:
+    channel, log = interactive.channel, Log()
+    speech = channel.speak(perception(), log_of(log))
+    await speech.show(Task("1", "nobody thinks yet", TaskState.IN_PROGRESS))
+    async with channel.thinking(perception()):
+        await speech.show(Task("0", "Later", TaskState.PENDING))
+        await speech.show(Task("1", "Reading\n\x1b[2J" + "x" * 200, TaskState.IN_PROGRESS))
+        await speech.show(Task("2", "日" * 200, TaskState.IN_PROGRESS))
+        await speech.say("Words.")
+        await speech.show(Task("1", "Reading on", TaskState.IN_PROGRESS))
+    await speech.settle()
+    shown = interactive.screen.getvalue().split("\r\x1b[K")
+    assert shown[0] == "… thinking"
+    assert shown[1].startswith("\x1b[2m… Reading ␛[2J")
+    assert [len(line) for line in shown[1:3]] == [4 + 2 + 36 + 4, 4 + 2 + 36 + 4]
+    assert shown[3:] == ["Words."]
+    assert log.told[0] == "opening"
+
+
+async def test_a_pipe_shows_no_tasks(terminal: Terminal) -> None:
+    speech = terminal.channel.speak(perception(), log_of(Log()))
+    async with terminal.channel.thinking(perception()):
+        await speech.show(Task("1", "Reading", TaskState.IN_PROGRESS))
+    await speech.settle()
+    assert terminal.screen.getvalue() == ""
+
+
+@pytest.mark.parametrize("modality", [Modality.TIME, Modality.DECISION])
+async def test_what_comes_by_itself_answers_no_line(terminal: Terminal, modality: Modality) -> None:
+    channel = terminal.channel
+    async with terminal.listening() as task:
+        terminal.type("a question\n")
+        said = await terminal.heard()
+        terminal.end()
+        reply_to = channel.reply_to(perception("9999999999.5", modality=modality))
+        await channel.deliver(post("It is time.", reply_to, key="k2"))
+        assert not task.done()
+        await channel.deliver(post("An answer.", said.ts))
+        await asyncio.wait_for(task, 10)
+    assert terminal.screen.getvalue() == "It is time.\nAn answer.\n"
 
 
 async def test_a_terminal_that_waits_for_a_line_is_left_at_once(terminal: Terminal) -> None:

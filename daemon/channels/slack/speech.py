@@ -12,7 +12,7 @@ from daemon.channels.slack.markup import InertStream
 from daemon.channels.slack.plan import Plan
 from daemon.channels.slack.status import words_for
 from daemon.errors import ChannelRefused, DaemonError, NotDelivered
-from daemon.ports import Clock, DraftLog, Emit, Task
+from daemon.ports import Clock, DraftLog, Emit, Task, TaskState
 
 _OPEN_AT: Final = 80  # characters
 _OPEN_AFTER: Final = 0.12  # seconds since the first text or card
@@ -23,8 +23,7 @@ _MOST: Final = 8_000  # characters shown before the reply is finished
 _TICK: Final = 0.04
 # Slack's words for a stream or a card that it won't have in this form.
 _FORM_REFUSED: Final = frozenset(
-    {"cannot_provide_both_markdown_text_and_chunks", "invalid_arguments", "invalid_chunks", "no_text"}
-    | {"streaming_mode_mismatch"}
+    {"cannot_provide_both_markdown_text_and_chunks", "invalid_chunks", "no_text", "streaming_mode_mismatch"}
 )
 
 
@@ -84,7 +83,7 @@ class SlackSpeech:
             return
         if self._cards:
             await self._begin()
-        else:
+        elif shown.state is TaskState.IN_PROGRESS:
             self._where.status(words_for(shown))
 
     async def settle(self) -> None:
@@ -116,8 +115,9 @@ class SlackSpeech:
     def _give_up_cards(self) -> None:
         """From now on say in the status line what no card can show."""
         self._cards = False
-        if self._plan.waiting and not self._ended:
-            self._where.status(words_for([*self._plan.told.values()][-1]))
+        going_on = [task for task in self._plan.told.values() if task.state is TaskState.IN_PROGRESS]
+        if going_on and not self._ended:
+            self._where.status(words_for(going_on[-1]))
 
     async def _open(self, group: asyncio.TaskGroup) -> bool:
         """Open the stream once there is enough to show; False when it isn't begun."""
@@ -202,8 +202,6 @@ class SlackSpeech:
     async def _append(self, in_chunks: bool) -> None:
         text, told = self._room(), self._plan.told
         cards = (self._plan.update() or ([] if text else self._plan.pulse())) if self._cards else []
-        if not (text or cards):
-            return
         try:
             form = _form(in_chunks, cards, text)
             await self._client.call("chat.appendStream", channel=self._where.channel, ts=self._ts, **form)

@@ -86,7 +86,7 @@ def _grown(call: Call, message: Message) -> Message:
     chunks = call.objects("chunks", "invalid_chunks") or ()
     if words and chunks:
         raise SlackError("cannot_provide_both_markdown_text_and_chunks")
-    if not all(map(streamed.valid, chunks)):
+    if chunks and (call.workspace.faults.refuse_chunks or not all(map(streamed.valid, chunks))):
         raise SlackError("invalid_chunks")
     in_chunks = bool(chunks) if words or chunks else message.in_chunks
     if message.in_chunks not in (None, in_chunks):
