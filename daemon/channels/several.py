@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 
 from daemon.concurrency import alongside
 from daemon.perception import ConversationKey, Perception
-from daemon.ports import Admission, Channel, DraftLog, Found, Intake, Overheard, Post, Speech
+from daemon.ports import Admission, Channel, DraftLog, Found, Intake, Overheard, Post, Room, Speech
 
 
 class SeveralChannels:
@@ -57,6 +57,10 @@ class SeveralChannels:
     def reply_to(self, perception: Perception) -> str:
         """See `Channel.reply_to`."""
         return self._of(perception.conversation).reply_to(perception)
+
+    async def room_of(self, contact: str) -> Room:
+        """See `Channel.room_of`; people are written to where they are at home."""
+        return await self._main.room_of(contact)
 
     async def deliver(self, post: Post) -> str:
         """See `Channel.deliver`."""

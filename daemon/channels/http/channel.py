@@ -13,10 +13,10 @@ from daemon.channels.http.hub import Hub
 from daemon.channels.http.routes import Operation
 from daemon.channels.http.voice import ESPEAK, Voice
 from daemon.config import Settings
-from daemon.errors import NotDelivered
+from daemon.errors import ChannelRefused, NotDelivered
 from daemon.metrics import Metrics
 from daemon.perception import ConversationKey, Perception
-from daemon.ports import Admission, Clock, DraftLog, Emit, Found, Intake, Overheard, Post, Speech, Task
+from daemon.ports import Admission, Clock, DraftLog, Emit, Found, Intake, Overheard, Post, Room, Speech, Task
 
 
 class HttpChannel:
@@ -109,6 +109,10 @@ class HttpChannel:
     def reply_to(self, perception: Perception) -> str:
         """See `Channel.reply_to`."""
         return perception.ts
+
+    async def room_of(self, contact: str) -> Room:
+        """See `Channel.room_of`; programs ask, they can't be called."""
+        raise ChannelRefused("nobody can be written to over HTTP", code="no_room", hint="name a contact in Slack")
 
     async def deliver(self, post: Post) -> str:
         """See `Channel.deliver`; the reply stands in memory.db, so it is enough to say that it may be looked up."""

@@ -35,6 +35,7 @@ class Door:
         app.on_response_prepare.append(_dress)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_SHUTDOWN)
         self._site: web.TCPSite | None = None
+        self._stopping = False
 
     async def open(self, port: int) -> str:
         """Listen; gives the address as a URL without a trailing slash. Raises ConfigError when the port is taken."""
@@ -59,7 +60,8 @@ class Door:
         return url
 
     async def stop_listening(self) -> None:
-        """Take no new connections; answers under way go on."""
+        """Take no new connections and no more requests on those that are open; answers under way go on."""
+        self._stopping = True
         if self._site is not None:
             await self._site.stop()
             self._site = None
@@ -77,21 +79,27 @@ class Door:
         return response
 
     async def _answered(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        if self._stopping:
+            return as_answer(Refusal(503, "stopping", "The daemon is stopping.", "try again", {"Retry-After": "5"}))
         try:
             return await handler(request)
-        except Refusal as fault:
-            return as_answer(fault)
-        except web.HTTPException as fault:
-            return as_answer(of_http(fault))
-        except DaemonError as error:
-            self._emit("http.request_failed", reason=error.message, hint=error.hint)
-            return as_answer(of_daemon(error))
-        except ConnectionError as error:
-            self._emit("http.reader_left", reason=type(error).__name__)
-            return as_answer(of_http(web.HTTPBadRequest()))
-        except Exception as error:  # noqa: BLE001 - one broken request must not take the daemon down; it is told in the log
-            self._emit("http.crashed", error=error)
-            return as_answer(crashed())
+        except Exception as error:  # noqa: BLE001 - one broken request must not take the daemon down; the log has it
+            return as_answer(self._fault(error))
+
+    def _fault(self, error: Exception) -> Refusal:
+        match error:
+            case Refusal():
+                return error
+            case web.HTTPException():
+                return of_http(error)
+            case DaemonError():
+                self._emit("http.request_failed", reason=error.message, hint=error.hint)
+                return of_daemon(error)
+            case ConnectionError() | web.RequestPayloadError():
+                self._emit("http.reader_left", reason=type(error).__name__)
+                return of_http(web.HTTPBadRequest())
+        self._emit("http.crashed", error=error)
+        return crashed()
 
 
 async def _dress(_request: web.Request, response: web.StreamResponse) -> None:

@@ -119,13 +119,15 @@ class Stream:
     async def _ending(self) -> StreamDone | StreamError | None:
         """What the message came to; None while it is open, or while memory.db can't be asked."""
         question = self._question
+        if self._hub.closing:  # memory.db may be closed by now
+            return _CLOSING
         try:
             kept = await self._replies.find(question.conversation, question.message_id)
         except StoreError as error:
             self._emit("store.failed", reason=error.message, hint=error.hint)
             kept = None
         if kept is None or not kept.settled:
-            return _CLOSING if self._hub.closing else None
+            return None
         if not kept.parts:
             message, hint = without_words(kept)
             return StreamError(message=message, hint=hint, reference=kept.ts)

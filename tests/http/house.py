@@ -1,0 +1,279 @@
+"""A daemon whose one channel is the HTTP door, the programs that call at it, and the words to tell of both."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import aiohttp
+
+from daemon.assembly import assemble
+from daemon.channels.http.backing import Backing
+from daemon.channels.http.channel import HttpChannel
+from daemon.config import Settings
+from daemon.life import Daemon, live
+from daemon.memory.replies import Replies
+from daemon.metrics import Metrics, fanout
+from daemon.perception import ConversationKey
+from daemon.service import ServiceManager, Watchdog
+from tests.journeys.clock import TurnableClock
+from tests.journeys.house import PATIENCE, Told
+from tests.journeys.model import Actor
+
+TOKEN = "a-token-for-these-tests"
+T = TypeVar("T")
+WORKSPACE = "T1"
+MODES = {"": "# Minoan", "academic": "# The scholar"}
+
+
+def settings_for(home: Path, **changes: object) -> Settings:
+    """Settings of a daemon with short leases and a door on a free port."""
+    given: dict[str, object] = {
+        "home": home,
+        "http_port": 0,
+        "http_token": TOKEN,
+        "lease": 5.0,
+        "in_doubt": 0.1,
+        "drain": 5.0,
+    }
+    return Settings(_env_file=None, **(given | changes))  # type: ignore[arg-type]  # validated by pydantic
+
+
+class Inhabited:
+    """One daemon behind one door, until it is stopped or cut off."""
+
+    def __init__(self, settings: Settings, clock: TurnableClock, model: Actor, espeak: str) -> None:
+        self.told, self.metrics = Told(), Metrics()
+        self.built: Daemon | None = None
+        self.queued: dict[str, tuple[str, ...]] = {}
+        self.ails: tuple[str, ...] = ()
+        self._settings, self._clock, self._model = settings, clock, model
+        self._stop, self._ready = asyncio.Event(), asyncio.Event()
+        emit = fanout(self.told, self.metrics)
+        self.channel = HttpChannel(
+            settings,
+            clock,
+            emit,
+            soul=settings.name,
+            workspace=WORKSPACE,
+            personality=MODES.get,
+            metrics=self.metrics,
+            espeak=espeak,
+        )
+        self._emit = emit
+        self._life = asyncio.create_task(self._live())
+
+    async def _live(self) -> None:
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(self.channel.close)
+            self.built = await stack.enter_async_context(
+                assemble(self._settings, self.channel, self._clock, self._emit, workspace=WORKSPACE, llm=self._model)
+            )
+            self.channel.connect(
+                Backing(Replies(self.built.store.database), self._enqueue, self._unready, self._queues)
+            )
+            service = ServiceManager()
+            await live(self.built, self._stop, service, Watchdog(service, None), lambda _: self._ready.set())
+
+    async def _enqueue(self, conversation: ConversationKey) -> tuple[str, ...] | None:
+        return self.queued.get(conversation.thread)
+
+    async def _unready(self) -> tuple[str, ...]:
+        return self.ails
+
+    async def _queues(self) -> dict[str, int]:
+        return {"inbox": 0}
+
+    async def ready(self) -> Self:
+        """Wait until the door is open; what kills it before comes out."""
+        waiting = asyncio.create_task(self._ready.wait())
+        async with asyncio.timeout(PATIENCE):
+            await asyncio.wait((waiting, self._life), return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        if self._life.done():
+            await self._life
+        return self
+
+    async def stop(self) -> None:
+        """As after SIGTERM."""
+        self._stop.set()
+        async with asyncio.timeout(PATIENCE):
+            await self._life
+
+    def ask_to_stop(self) -> None:
+        """The first SIGTERM, without waiting for the end."""
+        self._stop.set()
+
+    async def cut(self) -> None:
+        """As after a second SIGTERM: whatever is under way is left where it is."""
+        if not self._life.done():
+            self._life.cancel()
+            await asyncio.wait((self._life,))
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One server-sent event."""
+
+    name: str
+    data: dict[str, Any]
+
+
+@dataclass
+class Stream:
+    """An answer as a client reads it."""
+
+    response: aiohttp.ClientResponse
+    comments: int = 0
+    events: list[Said] = field(default_factory=list)
+
+    async def next(self) -> Said:
+        """The next event."""
+        async with asyncio.timeout(PATIENCE):
+            return await anext(self._read())
+
+    async def _read(self) -> AsyncGenerator[Said, None]:
+        name = ""
+        while line := (await self.response.content.readline()).decode():
+            if line.startswith(":"):
+                self.comments += 1
+            elif line.startswith("event: "):
+                name = line.removeprefix("event: ").strip()
+            elif line.startswith("data: "):
+                said = Said(name, json.loads(line.removeprefix("data: ")))
+                self.events.append(said)
+                yield said
+
+    async def until(self, name: str) -> Said:
+        """Read on to an event of this name."""
+        while (said := await self.next()).name != f"soul:stream:{name}":
+            pass
+        return said
+
+    async def comment(self) -> None:
+        """Read on to a sign of life."""
+        async with asyncio.timeout(PATIENCE):
+            while not (await self.response.content.readline()).startswith(b":"):
+                pass
+
+    @property
+    def names(self) -> list[str]:
+        """What kinds of events came, in order."""
+        return [said.name.removeprefix("soul:stream:") for said in self.events]
+
+    @property
+    def draft(self) -> str:
+        """The chunks so far."""
+        return "".join(said.data["text"] for said in self.events if said.name == "soul:stream:chunk")
+
+
+class Dwelling:
+    """A home in which daemons live one after the other, and a client at their doors."""
+
+    def __init__(self, home: Path, client: aiohttp.ClientSession) -> None:
+        self.home, self.client = home, client
+        self.clock, self.model = TurnableClock(), Actor()
+        self.espeak = str(home / "no-espeak-here")
+        self.daemon: Inhabited | None = None
+
+    async def start(self, **changes: object) -> Inhabited:
+        """Let a daemon live here."""
+        self.daemon = Inhabited(settings_for(self.home, **changes), self.clock, self.model, self.espeak)
+        return await self.daemon.ready()
+
+    @property
+    def now(self) -> Inhabited:
+        """The daemon that lives here now."""
+        assert self.daemon is not None
+        return self.daemon
+
+    @property
+    def told(self) -> Told:
+        """What it told."""
+        return self.now.told
+
+    def url(self, path: str) -> str:
+        """Where to ask."""
+        return f"{self.now.channel.url}{path}"
+
+    @asynccontextmanager
+    async def stream(
+        self, message: str, session: str = "s", message_id: str = "m", **more: str
+    ) -> AsyncIterator[Stream]:
+        """Say something and read the answer as it is made."""
+        body = {"message": message, "session": session, "message_id": message_id, **more}
+        async with self.client.post(self.url("/api/soul/chat"), json=body, headers=bearer()) as response:
+            assert response.status == 200, await response.text()
+            yield Stream(response)
+
+    async def say(self, message: str, session: str = "s", message_id: str = "m", **more: str) -> Said:
+        """Say something and read to the end; gives the last event."""
+        async with self.stream(message, session, message_id, **more) as stream:
+            while (said := await stream.next()).name not in {"soul:stream:done", "soul:stream:error"}:
+                pass
+            return said
+
+    async def get(self, path: str, **headers: str) -> "Got":
+        """Fetch something with the token."""
+        return await self.ask("GET", path, headers=bearer() | headers)
+
+    async def post(self, path: str, body: object = None, **headers: str) -> "Got":
+        """Send JSON with the token."""
+        return await self.ask("POST", path, headers=bearer() | headers, json=body)
+
+    async def ask(self, method: str, path: str, **how: Any) -> "Got":  # noqa: ANN401  # whatever aiohttp takes
+        """Send a request and read the whole answer."""
+        async with self.client.request(method, self.url(path), **how) as response:
+            return Got(response.status, dict(response.headers), await response.read())
+
+    async def turning(self, awaited: Coroutine[object, object, T]) -> T:
+        """Wait for something while time flies."""
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(awaited)
+            while not task.done():
+                self.clock.turn(6)
+                await asyncio.wait((task,), timeout=0.02)
+        return task.result()
+
+    async def answered(self, message_id: str, session: str = "s") -> "Got":
+        """Ask for an answer until it is there; a row of memory.db has no events to wait on."""
+        async with asyncio.timeout(PATIENCE):
+            while (got := await self.get(f"/api/soul/chat/{session}/{message_id}")).status == 202:  # noqa: ASYNC110  # as said
+                await asyncio.sleep(0.01)
+        return got
+
+    def scripted(self, script: Callable[[str], str]) -> None:
+        """Let the model answer by a function of what it heard last."""
+
+        async def answer(prompt: Any) -> str:  # noqa: ANN401  # a Prompt
+            return script(prompt.messages[-1].text)
+
+        self.model.default = answer
+
+
+@dataclass(frozen=True, slots=True)
+class Got:
+    """A whole answer."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:  # noqa: ANN401  # a JSON document
+        """The body as JSON."""
+        return json.loads(self.body)
+
+    @property
+    def code(self) -> str:
+        """The code of the fault that was told."""
+        assert set(self.json["error"]) == {"code", "message", "hint"}
+        return str(self.json["error"]["code"])
+
+
+def bearer(token: str = TOKEN) -> dict[str, str]:
+    """The header that opens the door."""
+    return {"Authorization": f"Bearer {token}"}

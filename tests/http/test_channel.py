@@ -1,0 +1,249 @@
+"""The HTTP door as a `Channel`, alone and beside another one."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from daemon.channels.http import stream as stream_module
+from daemon.channels.http.channel import HttpChannel
+from daemon.channels.several import SeveralChannels
+from daemon.errors import ChannelRefused, ConfigError, NotDelivered
+from daemon.metrics import Metrics
+from daemon.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
+from daemon.ports import Admission, DraftLog, Found, Intake, Overheard, Post, Room, Speech, Task, TaskState
+from tests.fakes import FakeClock
+from tests.http.house import Dwelling, settings_for
+from tests.journeys.house import Told
+from tests.journeys.model import CLOSING, OPENING, Flow
+
+HERE = ConversationKey("minoan", "T1", "http", "s")
+IN_SLACK = ConversationKey("minoan", "T1", "D1")
+
+
+def _perception(conversation: ConversationKey = HERE) -> Perception:
+    return Perception(
+        id=f"minoan/T1/{conversation.channel}/1.0",
+        conversation=conversation,
+        modality=Modality.WORDS,
+        content="hello",
+        source="http.s",
+        audience=Audience(AudienceKind.DM, "http.s"),
+        place=Place.TERMINAL,
+        ts="1.0",
+        received_ms=0,
+    )
+
+
+def _post(conversation: ConversationKey = HERE) -> Post:
+    return Post("key#0", conversation, "words", reply_to="1.0", recipient="http.s", not_before="1.0")
+
+
+async def _nothing(*_: str) -> None:
+    return None
+
+
+SILENT = DraftLog(_nothing, _nothing, _nothing)
+
+
+def _http(tmp_path: Path, **changes: object) -> HttpChannel:
+    return HttpChannel(
+        settings_for(tmp_path, **changes),
+        FakeClock(),
+        Told(),
+        soul="minoan",
+        workspace="T1",
+        personality={"": "# Minoan"}.get,
+        metrics=Metrics(),
+    )
+
+
+class Main:
+    """A channel that notes what it was asked."""
+
+    name = "slack"
+
+    def __init__(self, fault: Exception | None = None) -> None:
+        self.asked: list[str] = []
+        self.well, self.fault = True, fault
+        self.opens = asyncio.Event()
+
+    async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
+        if self.fault:
+            raise self.fault
+        await self.opens.wait()
+        ready.set()
+        await asyncio.Event().wait()
+
+    def healthy(self) -> bool:
+        return self.well
+
+    async def admit(self, perception: Perception) -> Admission:
+        self.asked.append("admit")
+        return Admission(admitted=True)
+
+    @asynccontextmanager
+    async def thinking(self, perception: Perception) -> AsyncIterator[None]:
+        self.asked.append("thinking")
+        yield
+
+    def speak(self, perception: Perception, drafts: DraftLog) -> Speech:
+        self.asked.append("speak")
+        return self  # type: ignore[return-value]  # never spoken with
+
+    def split(self, reply: str) -> tuple[str, ...]:
+        return tuple(reply.split())
+
+    def reply_to(self, perception: Perception) -> str:
+        return "the main thread"
+
+    async def room_of(self, contact: str) -> Room:
+        return Room(contact, Place.DM, Audience(AudienceKind.DM, contact))
+
+    async def deliver(self, post: Post) -> str:
+        self.asked.append("deliver")
+        return "ts"
+
+    async def find(self, post: Post) -> Found | None:
+        self.asked.append("find")
+        return None
+
+    async def overheard(self, perception: Perception, limit: int) -> tuple[Overheard, ...]:
+        self.asked.append("overheard")
+        return (Overheard("0.5", "U1", "Ada", "earlier"),)
+
+
+async def _everything(channel: SeveralChannels, conversation: ConversationKey) -> list[object]:
+    perception, post = _perception(conversation), _post(conversation)
+    async with channel.thinking(perception):
+        channel.speak(perception, SILENT)
+    return [
+        channel.reply_to(perception),
+        await channel.deliver(post),
+        await channel.find(post),
+        await channel.overheard(perception, 5),
+    ]
+
+
+async def test_each_conversation_goes_to_its_channel(tmp_path: Path) -> None:
+    main = Main()
+    channel = SeveralChannels(main, _http(tmp_path))
+    over_http = await _everything(channel, HERE)
+    assert over_http == ["1.0", "key#0", Found("key#0", finished=True), ()]
+    assert not main.asked
+    in_slack = await _everything(channel, IN_SLACK)
+    assert in_slack[:3] == ["the main thread", "ts", None]
+    assert (await channel.admit(_perception(IN_SLACK))).admitted
+    assert main.asked == ["thinking", "speak", "deliver", "find", "overheard", "admit"]
+
+
+async def test_the_main_channel_counts_for_name_and_health(tmp_path: Path) -> None:
+    main = Main()
+    channel = SeveralChannels(main, _http(tmp_path))
+    assert channel.name == "slack"
+    assert channel.healthy()
+    main.well = False
+    assert not channel.healthy()
+    assert channel.split("two words") == ("two", "words")
+
+
+async def test_all_listen_and_it_is_ready_once_each_of_them_is(home: Dwelling, tmp_path: Path) -> None:
+    main, http, ready = Main(), _http(tmp_path, http=False), asyncio.Event()
+    assert home.now.built is not None
+    async with asyncio.TaskGroup() as group:
+        listening = group.create_task(SeveralChannels(main, http).listen(home.now.built.store.inbox, ready))
+        await asyncio.sleep(0)
+        assert not ready.is_set()
+        main.opens.set()
+        async with asyncio.timeout(10):
+            await ready.wait()
+        listening.cancel()
+
+
+async def test_a_door_that_can_not_open_takes_the_main_channel_down_with_its_own_words(
+    home: Dwelling, tmp_path: Path
+) -> None:
+    taken = int(home.now.channel.url.rpartition(":")[2])
+    http = _http(tmp_path, http_port=taken)
+    assert home.now.built is not None
+    http.connect(home.now.channel._house())
+    with pytest.raises(ConfigError, match="SOUL_HTTP_PORT"):
+        await SeveralChannels(Main(), http).listen(home.now.built.store.inbox, asyncio.Event())
+
+
+async def test_people_are_written_to_in_the_main_channel_and_never_over_http(tmp_path: Path) -> None:
+    http = _http(tmp_path)
+    assert (await SeveralChannels(Main(), http).room_of("U1")).channel == "U1"
+    with pytest.raises(ChannelRefused):
+        await http.room_of("U1")
+
+
+async def test_nobody_is_let_in_before_the_house_stands(tmp_path: Path) -> None:
+    with pytest.raises(NotDelivered):
+        await _http(tmp_path).admit(_perception())
+
+
+async def test_speech_after_its_end_is_not_heard(tmp_path: Path) -> None:
+    http = _http(tmp_path)
+    with http._hub.listen(HERE, "1.0") as ear:
+        speech = http.speak(_perception(), SILENT)
+        await speech.say("heard")
+        await speech.show(Task("t", "Look it up", TaskState.IN_PROGRESS))
+        await speech.settle()
+        await speech.say(" not heard")
+        await speech.show(Task("u", "Not shown", TaskState.ERROR))
+        heard = ear.take()
+        assert heard.text == "heard"
+        assert [task.id for task in heard.tasks] == ["t"]
+
+
+async def test_a_reply_is_one_part_however_long(tmp_path: Path) -> None:
+    http = _http(tmp_path)
+    assert http.split(f"  {'x' * 50_000}\n") == ("x" * 50_000,)
+    assert http.split(" \n ") == ()
+
+
+async def test_a_closed_door_is_not_healthy_before_it_opens(tmp_path: Path) -> None:
+    http = _http(tmp_path)
+    assert not http.healthy()
+    await http.close()
+
+
+async def test_parts_that_another_channel_cut_are_joined_in_order(home: Dwelling) -> None:
+    home.now.channel.split = lambda reply: tuple(reply.partition(" "))  # type: ignore[method-assign]  # as Slack would
+    done = await home.say("hello")
+    assert done.data["text"] == "Echo: hello"
+    assert done.data["parts"] == ["Echo:", " ", "hello"]
+    assert (await home.answered("m")).json["parts"] == done.data["parts"]
+
+
+async def test_tasks_are_told_as_they_go_on(home: Dwelling) -> None:
+    flow = Flow()
+    home.model.flows.append(flow)
+    async with home.stream("hello") as stream:
+        await flow.asked.wait()
+        speech = home.now.channel.speak(replace(_perception(), ts="99999999999.0"), SILENT)
+        await speech.show(Task("t", "Look it up", TaskState.IN_PROGRESS, "in the docs"))
+        told = await stream.until("task")
+        flow.end(OPENING, "Found.", CLOSING)
+        await stream.until("done")
+    assert told.data == {"id": "t", "title": "Look it up", "state": "in_progress", "details": "in the docs"}
+
+
+async def test_a_reader_that_blocks_the_line_is_cut_off(home: Dwelling, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_module, "_SLOWEST", 0.2)
+    flow = Flow()
+    home.model.flows.append(flow)
+    async with home.stream("hello") as stream:
+        await flow.asked.wait()
+        async with asyncio.timeout(20):
+            while not home.told.named("http.reader_stuck"):  # each round fills what the machine buffers a bit more
+                speech = home.now.channel.speak(replace(_perception(), ts="99999999999.0"), SILENT)
+                await speech.say("x" * 65_000)
+                await asyncio.sleep(0.001)
+        stream.response.close()
+    flow.end(OPENING, "Never mind.", CLOSING)
+    assert (await home.answered("m")).json["text"] == "Never mind."

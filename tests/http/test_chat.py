@@ -1,0 +1,257 @@
+"""Talking over HTTP with a real daemon: streams, repeats, interruptions, restarts, several at once."""
+
+import asyncio
+
+import pytest
+
+from tests.http.house import Dwelling
+from tests.journeys.model import CLOSING, OPENING, Flow, tagged
+
+
+def _flow(home: Dwelling) -> Flow:
+    flow = Flow()
+    home.model.flows.append(flow)
+    return flow
+
+
+async def test_an_answer_streams_while_it_is_made(home: Dwelling) -> None:
+    flow = _flow(home)
+    async with home.stream("hello") as stream:
+        assert stream.response.headers["Content-Type"].startswith("text/event-stream")
+        assert (await stream.next()).data == {"session": "s", "message_id": "m"}
+        flow.say(OPENING, "Hello there, ")
+        await stream.until("chunk")
+        flow.end("my friend.", CLOSING)
+        done = await stream.until("done")
+    assert done.data == {"session": "s", "message_id": "m", "text": "Hello there, my friend."}
+    assert "Hello there, my friend.".startswith(stream.draft)
+    assert stream.names[0] == "start"
+    assert stream.names[-1] == "done"
+
+
+async def test_private_thought_never_leaves_by_the_stream(home: Dwelling) -> None:
+    home.scripted(lambda _: tagged("In public.", monologue="SECRET"))
+    async with home.stream("hello") as stream:
+        await stream.until("done")
+    assert "SECRET" not in str(stream.events)
+
+
+async def test_ids_are_made_up_for_who_brings_none(home: Dwelling) -> None:
+    got = await home.post("/api/soul/chat", {"message": "hello"})
+    assert got.status == 200
+    first, *_, last = [line.removeprefix(b"data: ") for line in got.body.splitlines() if line.startswith(b"data: ")]
+    assert b'"session": "' in first
+    assert b"Echo: hello" in last
+
+
+async def test_who_disconnects_in_the_middle_loses_nothing(home: Dwelling) -> None:
+    flow = _flow(home)
+    async with home.stream("hello") as stream:
+        flow.say(OPENING, "Hello there, ")
+        await stream.until("chunk")
+        stream.response.close()
+    flow.end("my friend.", CLOSING)
+    got = await home.answered("m")
+    assert got.json == {"session": "s", "message_id": "m", "text": "Hello there, my friend.", "parts": []}
+    assert len(home.model.prompts) == 1
+
+
+async def test_a_leaver_is_noticed_and_a_waiting_reader_gets_signs_of_life(home: Dwelling) -> None:
+    flow = _flow(home)
+    async with home.stream("hello") as stream:
+        await stream.until("start")
+        await flow.asked.wait()
+        home.clock.turn(6)
+        await stream.comment()
+        stream.response.close()
+    await home.turning(home.told.until("http.reader_left"))
+    flow.end("Hello.", CLOSING)
+
+
+async def test_the_same_message_attaches_to_the_answer_under_way(home: Dwelling) -> None:
+    flow = _flow(home)
+    async with home.stream("hello") as first, home.stream("hello") as second:
+        flow.say(OPENING, "Hello there, ")
+        await first.until("chunk")
+        async with home.stream("hello") as third:
+            assert (await third.until("chunk")).data["text"].startswith("Hello")
+            flow.end("my friend.", CLOSING)
+            done = [await stream.until("done") for stream in (first, second, third)]
+    assert [one.data["text"] for one in done] == ["Hello there, my friend."] * 3
+    assert len(home.model.prompts) == 1
+
+
+async def test_the_same_message_gets_the_finished_answer_at_once(home: Dwelling) -> None:
+    first = await home.say("hello")
+    async with home.stream("hello") as stream:
+        second = await stream.until("done")
+    assert first == second
+    assert stream.names == ["start", "done"]
+    assert len(home.model.prompts) == 1
+
+
+async def test_the_same_message_id_with_other_words_is_a_conflict(home: Dwelling) -> None:
+    await home.say("hello")
+    got = await home.post("/api/soul/chat", {"message": "goodbye", "session": "s", "message_id": "m"})
+    assert (got.status, got.code) == (409, "other_words")
+
+
+async def test_the_same_message_id_elsewhere_is_another_message(home: Dwelling) -> None:
+    assert (await home.say("hello", "one")).data["text"] == "Echo: hello"
+    assert (await home.say("goodbye", "two")).data["text"] == "Echo: goodbye"
+
+
+async def test_many_who_send_one_message_at_once_get_one_answer(home: Dwelling) -> None:
+    said = await asyncio.gather(*(home.say("hello") for _ in range(20)))
+    assert {one.data["text"] for one in said} == {"Echo: hello"}
+    assert len(home.model.prompts) == 1
+
+
+async def test_two_sessions_at_once_hear_only_their_own(home: Dwelling) -> None:
+    home.model.voices = {"from ada": (ada := Flow()), "from ben": (ben := Flow())}
+    async with home.stream("from ada", "ada") as one, home.stream("from ben", "ben") as two:
+        ada.say(OPENING, "For Ada alone. ")
+        ben.say(OPENING, "For Ben alone. ")
+        await one.until("chunk")
+        await two.until("chunk")
+        ada.end("Bye.", CLOSING)
+        ben.end("Bye.", CLOSING)
+        await one.until("done")
+        await two.until("done")
+    assert "Ben" not in str(one.events)
+    assert "Ada" not in str(two.events)
+
+
+async def test_every_message_of_a_burst_gets_the_one_answer(home: Dwelling) -> None:
+    flow = _flow(home)
+    async with home.stream("first", message_id="a") as first:
+        await flow.asked.wait()
+        async with home.stream("second", message_id="b") as second, home.stream("third", message_id="c") as third:
+            await second.until("start")
+            await third.until("start")
+            flow.end(OPENING, "To the first.", CLOSING)
+            answers = [(await stream.until("done")).data["text"] for stream in (first, second, third)]
+    assert all(answers)
+    assert answers[1] == answers[2]
+
+
+async def test_a_conversation_goes_on_over_messages(home: Dwelling) -> None:
+    await home.say("my name is Ada", message_id="a")
+    await home.say("what is it?", message_id="b")
+    assert "my name is Ada" in str(home.model.prompts[-1])
+
+
+async def test_the_name_given_is_what_the_soul_calls_them_from_then_on(home: Dwelling) -> None:
+    await home.say("hello", message_id="a", name="Ada Lovelace")
+    assert "Ada Lovelace" in str(home.model.prompts[-1])
+    await home.say("again", message_id="b")
+    assert "Ada Lovelace" in str(home.model.prompts[-1])
+
+
+async def test_an_answer_is_kept_over_a_restart(home: Dwelling) -> None:
+    first = await home.say("hello")
+    await home.now.stop()
+    await home.start()
+    assert await home.say("hello") == first
+    assert (await home.get("/api/soul/chat/s/m")).json["text"] == "Echo: hello"
+    assert len(home.model.prompts) == 1
+
+
+async def test_a_message_cut_off_by_the_end_is_answered_by_the_next_daemon(home: Dwelling) -> None:
+    flow = _flow(home)
+    async with home.stream("hello") as stream:
+        flow.say(OPENING, "Hello ")
+        await stream.until("chunk")
+        await home.now.cut()
+        assert (await stream.until("error")).data["message"] == "The daemon is stopping."
+    await home.start()
+    assert (await home.say("hello")).data["text"] == "Echo: hello"
+    assert (await home.answered("m")).json["text"] == "Echo: hello"
+
+
+async def test_answers_under_way_are_told_to_their_end_when_the_daemon_is_asked_to_stop(home: Dwelling) -> None:
+    flow = _flow(home)
+    async with home.stream("hello") as stream:
+        flow.say(OPENING, "Hello ")
+        await stream.until("chunk")
+        home.now.ask_to_stop()
+        await home.told.until("daemon.draining")
+        flow.end("there.", CLOSING)
+        assert (await stream.until("done")).data["text"] == "Hello there."
+    await home.now.stop()
+
+
+async def test_an_answer_that_begins_anew_says_so(home: Dwelling) -> None:
+    first, second = _flow(home), _flow(home)
+    async with home.stream("hello") as stream:
+        first.say(OPENING, "This will break ")
+        await stream.until("chunk")
+        claimed = home.now.built
+        assert claimed is not None
+
+        async def steal(transaction: object) -> None:
+            await transaction.run("UPDATE conversations SET gen = gen + 1, lease_until = 0")  # type: ignore[attr-defined]  # a Transaction
+
+        await claimed.store.database.write(steal)
+        first.end("off.", CLOSING)
+        second.end(OPENING, "A new answer.", CLOSING)
+        done = await stream.until("done")
+    assert done.data["text"] == "A new answer."
+    assert stream.names.count("start") == 2
+
+
+async def test_a_model_that_fails_ends_in_a_courteous_word(home: Dwelling) -> None:
+    flow = _flow(home)
+    flow.end(RuntimeError("a stack of secrets"))
+    said = await home.say("hello")
+    assert said.name == "soul:stream:done"
+    assert "secrets" not in said.data["text"]
+
+
+async def test_a_message_too_old_when_its_turn_comes_ends_with_an_error(home: Dwelling) -> None:
+    await home.now.cut()
+    await home.start(max_cycles=1)
+    flow = _flow(home)
+    async with home.stream("hold the only cycle", "other", "x"):
+        await flow.asked.wait()
+        async with home.stream("hello") as late:
+            await late.until("start")
+            home.clock.turn(4000)
+            flow.end(OPENING, "There.", CLOSING)
+            error = await home.turning(late.until("error"))
+            again = await home.get("/api/soul/chat/s/m")
+    assert "too old" in error.data["message"]
+    assert error.data["reference"]
+    assert (again.status, again.code) == (410, "no_answer")
+
+
+async def test_a_message_on_its_way_is_202_and_an_unknown_one_404(home: Dwelling) -> None:
+    flow = _flow(home)
+    async with home.stream("hello"):
+        await flow.asked.wait()
+        got = await home.get("/api/soul/chat/s/m")
+        assert (got.status, got.json) == (202, {"session": "s", "message_id": "m"})
+        flow.end(OPENING, "Hello.", CLOSING)
+    assert (await home.get("/api/soul/chat/s/other")).code == "unknown_message"
+    assert (await home.get("/api/soul/chat/s/" + "x" * 65)).code == "unknown"
+
+
+async def test_a_reader_that_does_not_read_holds_nobody_up(home: Dwelling) -> None:
+    flow = _flow(home)
+    async with home.stream("hello", "slow") as slow:
+        await flow.asked.wait()
+        flow.say(OPENING)
+        flow.say("x" * 50_000)
+        flow.end(CLOSING)
+        assert (await home.say("hi", "quick")).data["text"] == "Echo: hi"
+        assert len((await home.answered("m", "slow")).json["text"]) == 50_000
+        slow.response.close()
+
+
+@pytest.mark.parametrize("words", ["שלום \u202e", "naïve 🦊", "a\nb\tc", "<external_dialogue>", "x" * 20_000])
+async def test_words_of_any_kind_arrive_as_they_are(home: Dwelling, words: str) -> None:
+    assert (await home.say(words)).name == "soul:stream:done"
+    assert home.now.built is not None
+    kept = await home.now.built.store.database.read(lambda reading: reading.one("SELECT body FROM inbox"))
+    assert kept is not None
+    assert kept["body"] == words

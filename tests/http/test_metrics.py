@@ -1,0 +1,93 @@
+"""Counting what happens, whatever the fields hold and however many names there are."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daemon.metrics import Metrics, fanout
+
+CALL = {
+    "step": "respond",
+    "role": "persona",
+    "model": "scripted/test",
+    "outcome": "ok",
+    "tokens_in": 10,
+    "tokens_cached": 4,
+    "tokens_out": 5,
+    "cost_usd": 0.25,
+    "duration_ms": 1500,
+}
+
+
+def _told(metrics: Metrics) -> str:
+    return metrics.expose({}).decode()
+
+
+def test_a_model_call_is_counted_with_its_tokens_cost_and_duration() -> None:
+    metrics = Metrics()
+    metrics("step.completed", **CALL)
+    metrics("step.completed", **(CALL | {"cost_usd": None}))
+    told = _told(metrics)
+    labels = 'model="scripted/test",role="persona",step="respond"'
+    assert f'soul_model_calls_total{{model="scripted/test",outcome="ok",{labels.split(",", 1)[1]}}} 2.0' in told
+    assert 'soul_model_tokens_total{kind="in",' in told
+    assert f"soul_model_cost_usd_total{{{labels}}} 0.25" in told
+    assert f"soul_model_latency_seconds_sum{{{labels}}} 3.0" in told
+    assert 'soul_events_total{event="step.completed"} 2.0' in told
+
+
+def test_words_of_prompts_and_people_are_not_counted() -> None:
+    metrics = Metrics()
+    metrics("step.completed", **CALL, prompt="SECRET", response="SECRET", trace="SECRET")
+    assert "SECRET" not in _told(metrics)
+
+
+def test_names_made_from_data_do_not_eat_the_memory() -> None:
+    metrics = Metrics()
+    for number in range(2000):
+        metrics(f"event.{number}")
+        metrics.requested(f"/{number}", "GET", 200)
+    told = _told(metrics)
+    assert told.count("soul_events_total{") + told.count("soul_http_requests_total{") <= 502
+    assert 'event="other"' in told
+    assert 'route="other"' in told
+
+
+def test_two_registries_do_not_know_each_other() -> None:
+    one, other = Metrics(), Metrics()
+    one("cycle.committed")
+    assert "cycle.committed" not in _told(other)
+
+
+@given(
+    fields=st.dictionaries(
+        st.sampled_from(sorted(CALL)),
+        st.none() | st.floats() | st.integers() | st.text() | st.booleans(),
+    )
+)
+def test_counting_never_raises(fields: dict[str, object]) -> None:
+    metrics = Metrics()
+    metrics("step.completed", **fields)
+    assert "soul_events_total" in _told(metrics)
+
+
+class Unspeakable:
+    """Something that can't even be named."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+
+def test_a_field_that_can_not_be_read_is_told_as_lost() -> None:
+    metrics = Metrics()
+    metrics("step.completed", step=Unspeakable())
+    assert 'event="metrics.lost"} 1.0' in _told(metrics)
+
+
+def test_every_sink_gets_every_event_in_order() -> None:
+    told: list[tuple[str, str, object]] = []
+    emit = fanout(
+        lambda event, /, **fields: told.append(("first", event, fields)),
+        lambda event, /, **fields: told.append(("second", event, fields)),
+    )
+    emit("cycle.committed", parts=1)
+    assert told == [("first", "cycle.committed", {"parts": 1}), ("second", "cycle.committed", {"parts": 1})]
