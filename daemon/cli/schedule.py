@@ -12,7 +12,6 @@ from daemon.config import load_settings
 from daemon.memory.agenda import INTENTION_STATES, Agenda
 from daemon.memory.database import Database
 from daemon.memory.intentions import IDLE, Intention, NewIntention
-from daemon.processes import PROCESSES
 from daemon.timetable import moment, require_seldom, when
 
 
@@ -74,10 +73,8 @@ def add(
     """
     clock = SystemClock()
     due = _due(span, time, every, clock.now_ms())
-    if process and process not in PROCESSES:
-        raise click.BadParameter(
-            f"there is no {process}; there are {', '.join(sorted(PROCESSES))}", param_hint="--process"
-        )
+    if process:
+        _require_process(process)
     if slot == IDLE:
         raise click.BadParameter("idle is the soul's own", param_hint="--slot")
     settings = load_settings()
@@ -125,6 +122,16 @@ def _due(span: str | None, time: str | None, every: str, now_ms: int) -> int:
         return now_ms if given is None else when(given, now_ms)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+
+
+def _require_process(name: str) -> None:
+    """Raises a usage error for a mental process that doesn't exist."""
+    from daemon.processes import PROCESSES  # the whole mind: only when it is asked for
+
+    if name not in PROCESSES:
+        raise click.BadParameter(
+            f"there is no {name}; there are {', '.join(sorted(PROCESSES))}", param_hint="--process"
+        )
 
 
 def _agenda(database: Database) -> Agenda:
