@@ -74,7 +74,7 @@ class FolderLibrary:
                         passages=tally.passages,
                     )
             except StoreError as error:  # the next look makes up for it; answers come from what is indexed
-                self._emit("library.index_failed", error=error)
+                self._emit("library.index_stale", error=error)
             else:
                 if not self._folders:
                     return

@@ -125,5 +125,4 @@ async def _forget(transaction: Transaction, path: str) -> None:
         """,
         path=path,
     )
-    await transaction.run("DELETE FROM library_passages WHERE path = :path", path=path)
-    await transaction.run("DELETE FROM library_files WHERE path = :path", path=path)
+    await transaction.run("DELETE FROM library_files WHERE path = :path", path=path)  # its passages go with it

@@ -26,15 +26,21 @@ _KEPT_CHUNKS = 4
 
 
 class Complaints:
-    """The end of what a program wrote to its standard error; never more than a few kilobytes of it."""
+    """The end of what a program wrote to its standard error while it started; a few kilobytes of it at most."""
 
     def __init__(self) -> None:
         self._chunks: deque[bytes] = deque(maxlen=_KEPT_CHUNKS)
+        self._muted = False
 
     @property
     def text(self) -> str:
         """What was heard last."""
         return b"".join(self._chunks).decode("utf-8", "replace")
+
+    def mute(self) -> None:
+        """Forget what was heard and hear no more: a server at work may quote what people gave it to do."""
+        self._muted = True
+        self._chunks.clear()
 
     @contextmanager
     def listen(self) -> Iterator[TextIO]:
@@ -53,7 +59,8 @@ class Complaints:
 
     def _hear(self, ear: int) -> None:
         with suppress(BlockingIOError):
-            if chunk := os.read(ear, _CHUNK):
+            chunk = os.read(ear, _CHUNK)
+            if not self._muted:
                 self._chunks.append(chunk)
 
 
@@ -116,11 +123,7 @@ class _Incoming:
         return getattr(self._stream, "last_context", None)
 
     async def receive(self) -> "SessionMessage | Exception":
-        try:
-            return await self._stream.receive()
-        except BaseException:
-            self._ended.set()
-            raise
+        return await anext(self)
 
     def __aiter__(self) -> Self:
         return self

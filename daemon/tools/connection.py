@@ -14,7 +14,7 @@ from daemon.concurrency import alongside
 from daemon.errors import ToolFailed
 from daemon.ports import Clock, Emit, Tool
 from daemon.redaction import Redactor
-from daemon.tools.answers import MOST_TOOLS, read_offer, read_output
+from daemon.tools.answers import read_offer, read_output
 from daemon.tools.client import Complaints, open_client
 from daemon.tools.hostile_text import one_line
 from daemon.tools.server_list import Server
@@ -26,8 +26,10 @@ _CONNECTING = 30.0  # seconds a server has to start and to tell its tools
 _FRESH = 300.0  # seconds a list of tools is taken at its word
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 _STEADY = 60.0  # seconds after which a connection that breaks is no longer one that keeps breaking
+_MOST_PAGES = 20  # of a list of tools; some never end
 _LONGEST_ARGUMENTS = 64_000  # characters, as JSON
 _LONGEST_REASON = 400
+_LAST_WORDS = 200  # characters of a program's standard error
 _SURELY_NOT_DONE = frozenset({-32601, -32602})  # no such method, wrong arguments (JSON-RPC)
 _BROKEN_OFF = frozenset({-32000})  # the SDK's own code for a connection that ended
 _SESSION_GONE = "Session terminated"  # what the SDK says when a server over HTTP has forgotten us
@@ -67,8 +69,8 @@ class Connection:
                 reason = self._reason(error)
             if self._clock.monotonic() - began >= _STEADY:
                 pause = _FIRST_PAUSE
-            said = one_line(self._redact(complaints.text[-_LONGEST_REASON:]), _LONGEST_REASON)
-            self._emit("tools.server_unreachable", server=self.name, reason=reason, said=said, again_in=pause)
+            stderr = one_line(self._redact(complaints.text)[-_LAST_WORDS:], _LAST_WORDS)
+            self._emit("tools.server_unreachable", server=self.name, reason=reason, stderr=stderr, again_in=pause)
             self._tried.set()
             await self._clock.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
@@ -80,6 +82,7 @@ class Connection:
             async with alongside(self._alarm(_CONNECTING)):
                 link = _Link(await stack.enter_async_context(open_client(self._server, ended, complaints)), ended)
                 await self._list(link)
+            complaints.mute()
             self._link = link
             self._tried.set()
             self._emit("tools.server_connected", server=self.name, tools=len(link.tools))
@@ -92,10 +95,10 @@ class Connection:
         """Ask what the server offers."""
         found: list[types.Tool] = []
         cursor: str | None = None
-        while len(found) < MOST_TOOLS:
+        for _ in range(_MOST_PAGES):
             page = await link.client.list_tools(cursor=cursor)
             found += page.tools
-            if not (cursor := page.next_cursor) or not page.tools:
+            if not (cursor := page.next_cursor):
                 break
         offer = read_offer(self.name, found, self._server.reads)
         link.tools, link.listed = {tool.name: tool for tool in offer}, self._clock.monotonic()
@@ -111,7 +114,7 @@ class Connection:
                 async with alongside(self._alarm(self._server.timeout)):
                     await self._list(link)
             except Exception as error:  # noqa: BLE001  # whatever it is: what it said before still stands
-                self._emit("tools.listing_failed", server=self.name, reason=self._reason(error))
+                self._emit("tools.listing_stale", server=self.name, reason=self._reason(error))
                 link.listed = self._clock.monotonic()
         return tuple(link.tools.values())
 
@@ -164,7 +167,7 @@ class Connection:
             return "it gave no answer in time"
         if isinstance(error, OSError) and error.strerror:
             return one_line(f"{error.filename or self.name}: {error.strerror}", _LONGEST_REASON)
-        return one_line(self._redact(f"{type(error).__name__}: {error}"), _LONGEST_REASON)
+        return one_line(self._redact(str(error) or type(error).__name__), _LONGEST_REASON)
 
     async def _alarm(self, seconds: float) -> None:
         await self._clock.sleep(seconds)

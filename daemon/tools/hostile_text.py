@@ -25,7 +25,7 @@ def clean(text: str, limit: int) -> str:
 
 def one_line(text: str, limit: int) -> str:
     """The same in a single line, cut without a note; for names, reasons and log lines."""
-    return " ".join(clean(text[: _LOOK_AHEAD * limit], _LOOK_AHEAD * limit).split())[:limit]
+    return " ".join(clean(text[: _LOOK_AHEAD * limit], _LOOK_AHEAD * limit).split())[:limit].rstrip()
 
 
 def _is_seen(character: str) -> bool:

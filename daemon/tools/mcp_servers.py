@@ -34,9 +34,10 @@ class McpToolbox:
         try:
             text = await connection.call(name, arguments)
         except ToolFailed as failure:
-            self._emit("tools.use_failed", tool=one_line(name, 200), uncertain=failure.uncertain)
+            outcome = "uncertain" if failure.uncertain else "failed"
+            self._emit("tools.used", tool=one_line(name, 200), outcome=outcome)
             raise
-        self._emit("tools.used", tool=name)
+        self._emit("tools.used", tool=name, outcome="ok")
         return Passage(name, text)
 
 

@@ -158,7 +158,7 @@ async def test_the_index_follows_what_happens_in_the_folder(path: Path, docs: Pa
     assert (second.files, second.changed, second.removed) == (3, 2, 1)
     sources = {word: [one.source for one in await library.search(word, 5)] for word in ("baboon", "coati", "dormouse")}
     assert sources == {"baboon": [], "coati": [], "dormouse": ["docs/change.md:1"]}
-    poke(path, "INSERT INTO library_index (library_index) VALUES ('integrity-check')")
+    poke(path, "INSERT INTO library_index (library_index, rank) VALUES ('integrity-check', 1)")
 
 
 async def test_what_has_not_changed_is_not_read_again(docs: Path, library: FolderLibrary) -> None:
@@ -222,7 +222,7 @@ async def test_a_busy_store_is_made_up_for_at_the_next_look(docs: Path, database
     await clock.advance(EVERY)
     await clock.sleepers()
     keeping.cancel()
-    assert events.names == ["library.index_failed", "library.indexed"]
+    assert events.names == ["library.index_stale", "library.indexed"]
     assert await library.search("patience", 1)
 
 

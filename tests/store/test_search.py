@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -145,6 +144,7 @@ HEARD = st.tuples(st.sampled_from(ROOMS), st.one_of(st.none(), ANY_AUDIENCE))
 )
 @settings(max_examples=60, deadline=None)
 def test_no_room_ever_hears_what_was_said_in_another(
+    tmp_path_factory: pytest.TempPathFactory,
     rows: list[tuple[tuple[ConversationKey, Audience], Audience | None]],
     asked: tuple[ConversationKey, Audience],
     query: str,
@@ -158,12 +158,13 @@ def test_no_room_ever_hears_what_was_said_in_another(
 
     async def ask(path: Path) -> list[str]:
         async with open_database(path, FakeClock(auto=True)) as database:
+            poke(path, "DELETE FROM turns")
+            poke(path, "DELETE FROM conversations")
             for number, ((where, room), other) in enumerate(rows):
                 remember(path, f"griffin {number}", where=where, audience=other or room, room=room)
             return [one.text for one in await Recollection(database).search(conversation, audience, query, 100)]
 
-    with tempfile.TemporaryDirectory() as folder:
-        found = asyncio.run(ask(Path(folder) / "memory.db"))
+    found = asyncio.run(ask(tmp_path_factory.getbasetemp() / "rooms.db"))
     expected = {f"griffin {n}" for n, ((where, room), other) in enumerate(rows) if may_hear(where, room, other or room)}
     assert set(found) == expected
     assert len(found) == len(expected)

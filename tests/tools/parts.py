@@ -1,0 +1,65 @@
+"""What the tests of tools are made of: lists of servers, what was told, and whether a process is still there."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from daemon.errors import ToolFailed
+from daemon.ports import Toolbox
+
+ROOT = Path(__file__).parents[2]
+
+
+class Events:
+    """Keeps what was emitted."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, dict[str, object]]] = []
+        self._told = asyncio.Event()
+
+    def __call__(self, event: str, /, **fields: object) -> None:
+        self.told.append((event, fields))
+        self._told.set()
+
+    async def wait_for(self, name: str, times: int) -> None:
+        """Wait until an event of that name was told so often."""
+        while len(self.of(name)) < times:
+            self._told.clear()
+            await self._told.wait()
+
+    def of(self, name: str) -> list[dict[str, object]]:
+        """The fields of every event of that name."""
+        return [fields for event, fields in self.told if event == name]
+
+
+def program(*args: str, module: str = "server", **more: object) -> dict[str, object]:
+    """The entry of a server that is one of our programs."""
+    return {"command": sys.executable, "args": ["-m", f"tests.tools.{module}", *args], "cwd": str(ROOT), **more}
+
+
+def listing(folder: Path, **servers: object) -> Path:
+    """A file that lists servers."""
+    path = folder / "servers.json"
+    path.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+    return path
+
+
+async def failure(toolbox: Toolbox, name: str, arguments: Mapping[str, object] | None = None) -> ToolFailed:
+    """How using a tool fails."""
+    try:
+        passage = await toolbox.use(name, arguments or {})
+    except ToolFailed as failed:
+        return failed
+    raise AssertionError(f"{name} said {passage.text!r}")
+
+
+def lives(pid: int) -> bool:
+    """Whether a process is there; a zombie of ours would be too."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

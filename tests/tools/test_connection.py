@@ -1,0 +1,257 @@
+"""Servers come and go: what dies is found again, what is broken hurts nobody, and no program outlives the toolbox."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+
+from daemon.ports import Toolbox
+from daemon.tools.mcp_servers import open_toolbox
+from tests.fakes import FakeClock
+from tests.tools.parts import Events, failure, listing, lives, program
+from tests.tools.server import build
+
+Scope = MutableMapping[str, Any]  # as ASGI has it
+Receive = Callable[[], Awaitable[Scope]]
+Send = Callable[[Scope], Awaitable[None]]
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def events() -> Events:
+    return Events()
+
+
+async def pid_of(toolbox: Toolbox, server: str = "shelf") -> int:
+    return int((await toolbox.use(f"{server}/own_pid", {})).text)
+
+
+# -- programs --------------------------------------------------------------------------------------------------------
+
+
+async def test_a_broken_server_hurts_no_other_and_its_last_words_are_told(
+    tmp_path: Path, clock: FakeClock, events: Events
+) -> None:
+    path = listing(
+        tmp_path,
+        broken=program("--broken", env={"SHELF_KEY": "sesame-3fa9"}),
+        missing={"command": "no-such-program-anywhere"},
+        shelf=program(),
+    )
+    async with open_toolbox(path, clock, events) as toolbox:
+        names = {tool.name.partition("/")[0] for tool in await toolbox.tools()}
+        assert names == {"shelf"}
+        failed = await failure(toolbox, "broken/look_up")
+    assert "can't be reached" in failed.message
+    assert not failed.uncertain
+    told = {str(one["server"]): one for one in events.of("tools.server_unreachable")}
+    assert told["broken"]["stderr"] == "[31mthe shelf has fallen on [redacted]"
+    assert told["missing"]["reason"] == "no-such-program-anywhere: No such file or directory"
+    assert told["missing"]["again_in"] == 1.0
+
+
+async def test_a_server_that_dies_in_mid_call_leaves_doubt_and_is_started_again_after_a_pause(
+    tmp_path: Path, clock: FakeClock, events: Events
+) -> None:
+    async with open_toolbox(listing(tmp_path, shelf=program()), clock, events) as toolbox:
+        first = await pid_of(toolbox)
+        failed = await failure(toolbox, "shelf/die")
+        assert failed.uncertain
+        assert "Connection closed" in failed.message
+        await clock.sleepers()  # it pauses
+        assert await toolbox.tools() == ()
+        assert not (await failure(toolbox, "shelf/write_down")).uncertain
+        assert not lives(first)
+        await clock.advance(1)
+        await events.wait_for("tools.server_connected", 2)
+        second = await pid_of(toolbox)
+    assert second != first
+    assert not lives(second)
+    assert events.of("tools.server_unreachable")[0]["reason"] == "it ended the connection"
+
+
+async def test_pauses_grow_while_a_server_stays_broken_and_are_short_again_after_a_steady_time(
+    tmp_path: Path, events: Events
+) -> None:
+    clock = FakeClock()
+    async with open_toolbox(listing(tmp_path, gone={"command": "/nowhere"}), clock, events):
+        for pause in (1, 2, 4, 8, 16, 32, 60, 60):
+            await clock.sleepers()
+            assert events.of("tools.server_unreachable")[-1]["again_in"] == pause
+            await clock.advance(pause)
+    shelf = listing(tmp_path, shelf=program())
+    events.told.clear()
+    async with open_toolbox(shelf, clock, events) as toolbox:
+        await failure(toolbox, "shelf/die")
+        await clock.sleepers()
+        await clock.advance(1)
+        await events.wait_for("tools.server_connected", 2)
+        await clock.advance(60)
+        await failure(toolbox, "shelf/die")
+        await clock.sleepers()
+    assert [one["again_in"] for one in events.of("tools.server_unreachable")] == [1, 1]
+
+
+async def test_a_server_that_never_answers_is_given_up_and_ended(
+    tmp_path: Path, clock: FakeClock, events: Events
+) -> None:
+    note = tmp_path / "pid"
+    path = listing(tmp_path, silent=program("--silent", str(note)))
+    async with open_toolbox(path, clock, events) as toolbox:
+        while not note.exists():  # noqa: ASYNC110  # another process makes it
+            await asyncio.sleep(0.01)
+        asking = asyncio.ensure_future(toolbox.tools())
+        await clock.advance(30)
+        assert await asking == ()
+        assert not lives(int(note.read_text()))
+    assert events.of("tools.server_unreachable")[0]["reason"] == "it gave no answer in time"
+
+
+@pytest.mark.parametrize("way", ["done", "raised", "cancelled"])
+async def test_no_program_outlives_the_toolbox_however_it_is_left(
+    tmp_path: Path, clock: FakeClock, events: Events, way: str
+) -> None:
+    pids: list[int] = []
+    inside = asyncio.Event()
+
+    async def body() -> None:
+        async with open_toolbox(listing(tmp_path, one=program(), two=program()), clock, events) as toolbox:
+            pids.extend([await pid_of(toolbox, "one"), await pid_of(toolbox, "two")])
+            inside.set()
+            if way == "raised":
+                raise LookupError("bare")
+            if way == "cancelled":
+                await asyncio.Event().wait()
+
+    if way == "raised":
+        with pytest.raises(LookupError, match="bare"):
+            await body()
+    else:
+        running = asyncio.ensure_future(body())
+        await inside.wait()
+        if way == "cancelled":
+            running.cancel()
+        await asyncio.wait({running})
+        assert running.cancelled() == (way == "cancelled")
+    assert len(pids) == 2
+    assert not [pid for pid in pids if lives(pid)]
+
+
+async def test_a_call_under_way_ends_with_the_toolbox(tmp_path: Path, clock: FakeClock, events: Events) -> None:
+    async with open_toolbox(listing(tmp_path, shelf=program()), clock, events) as toolbox:
+        await toolbox.tools()
+        calling = asyncio.ensure_future(failure(toolbox, "shelf/dawdle"))
+        await clock.sleepers()
+    assert (await calling).uncertain
+
+
+async def test_a_list_that_can_not_be_had_again_stands_as_it_was(
+    tmp_path: Path, clock: FakeClock, events: Events
+) -> None:
+    async with open_toolbox(listing(tmp_path, shelf=program(timeout=5)), clock, events) as toolbox:
+        before = await toolbox.tools()
+        pid = await pid_of(toolbox)
+        await clock.advance(301)
+        os.kill(pid, signal.SIGSTOP)
+        asking = asyncio.ensure_future(toolbox.tools())
+        await clock.sleepers()
+        await clock.advance(5)
+        assert await asking == before
+        os.kill(pid, signal.SIGCONT)
+    assert events.of("tools.listing_stale") == [{"server": "shelf", "reason": "it gave no answer in time"}]
+
+
+async def test_without_a_list_there_are_no_tools_and_the_sdk_is_not_loaded(clock: FakeClock, events: Events) -> None:
+    async with open_toolbox(None, clock, events) as toolbox:
+        assert await toolbox.tools() == ()
+        assert "there is no tool" in (await failure(toolbox, "shelf/look_up")).message
+    look = "import sys, daemon.tools.mcp_servers; sys.exit(bool({'mcp', 'mcp_types', 'httpx2'} & set(sys.modules)))"
+    assert await (await asyncio.create_subprocess_exec(sys.executable, "-c", look)).wait() == 0
+
+
+# -- addresses -------------------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def serving(port: int = 0, *, stateless: bool = False) -> AsyncIterator[tuple[int, list[str]]]:
+    """The same server over streamable HTTP on loopback: its port, and the keys that requests came with."""
+    keys: list[str] = []
+    app = build().streamable_http_app(stateless_http=stateless)
+
+    async def noting(scope: Scope, receive: Receive, send: Send) -> None:
+        keys.extend(value.decode() for name, value in scope.get("headers", []) if name == b"x-key")
+        await app(scope, receive, send)
+
+    with socket.create_server(("127.0.0.1", port)) as listening:
+        config = uvicorn.Config(noting, log_config=None, lifespan="on", timeout_graceful_shutdown=1)
+        server = uvicorn.Server(config)
+        task = asyncio.ensure_future(server._serve([listening]))  # serve() would take over the signals
+        while not server.started:  # noqa: ASYNC110  # uvicorn tells it in no other way
+            await asyncio.sleep(0.01)
+        try:
+            yield listening.getsockname()[1], keys
+        finally:
+            server.should_exit = True
+            await task
+
+
+def at(port: int, **more: object) -> dict[str, object]:
+    return {"url": f"http://127.0.0.1:{port}/mcp", **more}
+
+
+async def test_a_server_is_reached_by_streamable_http_with_its_headers(
+    tmp_path: Path, clock: FakeClock, events: Events
+) -> None:
+    async with serving() as (port, keys):
+        path = listing(tmp_path, web=at(port, headers={"X-Key": "sesame"}, reads=["write_down"]))
+        async with open_toolbox(path, clock, events) as toolbox:
+            writes = {tool.name: tool.writes for tool in await toolbox.tools()}
+            assert (writes["web/write_down"], writes["web/dawdle"]) == (False, True)
+            passage = await toolbox.use("web/look_up", {"word": "owl"})
+            assert passage.text == "owl is a word of 3 letters"
+    assert set(keys) == {"sesame"}
+
+
+async def test_a_server_that_went_away_and_came_back_is_reached_again(
+    tmp_path: Path, clock: FakeClock, events: Events
+) -> None:
+    async with serving() as (port, _):
+        toolboxes = open_toolbox(listing(tmp_path, web=at(port)), clock, events)
+        toolbox = await toolboxes.__aenter__()
+        assert await toolbox.tools()
+    try:
+        failed = await failure(toolbox, "web/write_down", {"path": "/dev/null", "text": "x"})
+        assert failed.uncertain  # who can tell what a broken connection has brought there
+        async with serving(port):
+            await clock.sleepers()
+            await clock.advance(1)
+            await events.wait_for("tools.server_connected", 2)
+            assert (await toolbox.use("web/look_up", {"word": "ox"})).source == "web/look_up"
+            await toolboxes.__aexit__(None, None, None)
+    finally:
+        assert len(events.of("tools.server_connected")) == 2
+
+
+@pytest.mark.parametrize("path_of_it", ["/nothing-here", "/mcp"])
+async def test_an_address_where_no_server_is_does_no_harm(
+    tmp_path: Path, clock: FakeClock, events: Events, path_of_it: str
+) -> None:
+    async with serving() as (port, _):
+        pass
+    entry = {"url": f"http://127.0.0.1:{port}{path_of_it}?token=sesame-3fa9"}
+    async with open_toolbox(listing(tmp_path, web=entry), clock, events) as toolbox:
+        assert await toolbox.tools() == ()
+    assert len(events.of("tools.server_unreachable")) == 1
+    assert "sesame-3fa9" not in repr(events.told)
