@@ -173,6 +173,7 @@ async def test_a_memory_to_come_is_made_anew_and_equal_each_time_it_is_awaited()
     derived = pending.then(lambda memory: memory.with_memory(said("b"))).then(lambda memory: memory.slice(-1))
     assert asked == 0
     assert shown(await derived) == shown(await derived) == "b"
+    assert shown(await pending.then(lambda memory: memory.with_memory(said("b")))) == "a b"
     assert shown(await pending) == "a"
 
 
