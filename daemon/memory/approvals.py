@@ -19,7 +19,8 @@ _WORDS = {"approved": "Allowed.", "refused": "Refused.", "expired": "Expired, no
 _TOO_LATE = "too late"
 _AT_ONCE = 100  # ended in one transaction, which has to be short
 _AT_REST = """
-  NOT EXISTS (SELECT 1 FROM outbox o WHERE o.approval = a.id AND o.state = 'sending' AND o.platform_ts IS NULL)
+  NOT EXISTS (SELECT 1 FROM outbox o WHERE o.conversation = a.conversation AND o.state IN ('pending', 'sending')
+                AND o.state = 'sending' AND o.approval = a.id AND o.platform_ts IS NULL)
 """  # while a question is being posted nobody knows its message, and its buttons could not be taken away
 
 
