@@ -6,7 +6,7 @@ The SDK's client is entered and left by that one task, as anyio's scopes demand;
 import asyncio
 import json
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mcp import Client, types
 
 _CONNECTING = 30.0  # seconds a server has to start and to tell its tools
+_PATIENCE = 10.0  # seconds that whoever wants to use a server waits for it to be there for the first time
 _FRESH = 300.0  # seconds a list of tools is taken at its word
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 _STEADY = 60.0  # seconds after which a connection that breaks is no longer one that keeps breaking
@@ -104,8 +105,8 @@ class Connection:
         link.tools, link.listed = {tool.name: tool for tool in offer}, self._clock.monotonic()
 
     async def tools(self) -> tuple[Tool, ...]:
-        """What it offers just now, nothing while it isn't connected; waits for the first attempt to end."""
-        await self._tried.wait()
+        """What it offers just now, nothing while it isn't connected."""
+        await self._wait_for_the_first_attempt()
         link = self._link
         if link is None:
             return ()
@@ -123,7 +124,7 @@ class Connection:
 
         Raises ToolFailed; `uncertain` when the tool may write and no answer tells that it didn't.
         """
-        await self._tried.wait()
+        await self._wait_for_the_first_attempt()
         link = self._link
         if link is None or link.ended.is_set():
             raise ToolFailed(f"the server of {name} can't be reached just now", hint="try again in a minute")
@@ -145,6 +146,12 @@ class Connection:
         if result.is_error:
             raise ToolFailed(f"{name} failed: {one_line(self._redact(output), _LONGEST_REASON)}")
         return output
+
+    async def _wait_for_the_first_attempt(self) -> None:
+        """Give a server that is just starting the time that most need, but nobody wants to wait for one that hangs."""
+        with suppress(TimeoutError):
+            async with alongside(self._alarm(_PATIENCE)):
+                await self._tried.wait()
 
     def _failure(self, link: _Link, tool: Tool, error: Exception) -> ToolFailed:
         """What an exception of the SDK means; a connection that is no good any more is given up."""

@@ -3,6 +3,7 @@
 A server that is broken or gone never stops the daemon or another server. With no list of servers nothing is loaded.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -24,7 +25,9 @@ class McpToolbox:
 
     async def tools(self) -> tuple[Tool, ...]:
         """What can be used just now, in the order of the list of servers."""
-        return tuple([tool for one in self._connections.values() for tool in await one.tools()])
+        async with asyncio.TaskGroup() as group:
+            asked = [group.create_task(one.tools()) for one in self._connections.values()]
+        return tuple(tool for offered in asked for tool in offered.result())
 
     async def use(self, name: str, arguments: Mapping[str, object]) -> Passage:
         """Use one tool once; its output is data from outside. Raises ToolFailed."""

@@ -6,7 +6,7 @@ from itertools import count
 
 SCHEMA = {"type": "object", "properties": {"a\u200bb": {"type": "string", "description": "x\u202ey"}}}
 WRONG = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
-NAMES = ("mismatch", "internal", "bad_arguments", "refused", "noisy", "asks", "shapeless")
+NAMES = ("mismatch", "internal", "bad_arguments", "refused", "noisy", "asks", "shapeless", "wordless")
 
 
 def tool(name: str, **more: object) -> dict[str, object]:
@@ -29,15 +29,18 @@ def page(cursor: str | None) -> dict[str, object]:
     return {"tools": first + odd, "nextCursor": "1"}
 
 
+ANSWERS: dict[str, dict[str, object]] = {
+    "internal": {"error": {"code": -32603, "message": "fell over"}},
+    "bad_arguments": {"error": {"code": -32602, "message": "no such\x1b[2J word"}},
+    "refused": {"result": {"content": [{"type": "text", "text": "will not"}], "isError": True}},
+    "shapeless": {"result": {"content": "a text"}},
+    "wordless": {"result": {"content": [], "structuredContent": {"hidden": "a\u202eb"}}},
+}
+
+
 def use(name: str, ask: "count[int]") -> dict[str, object]:
-    if name == "internal":
-        return {"error": {"code": -32603, "message": "fell over"}}
-    if name == "bad_arguments":
-        return {"error": {"code": -32602, "message": "no such\x1b[2J word"}}
-    if name == "refused":
-        return {"result": {"content": [{"type": "text", "text": "will not"}], "isError": True}}
-    if name == "shapeless":
-        return {"result": {"content": "a text"}}
+    if name in ANSWERS:
+        return ANSWERS[name]
     if name == "noisy":
         sys.stderr.write("noise " * 200_000)
         sys.stderr.flush()

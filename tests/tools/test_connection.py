@@ -113,8 +113,12 @@ async def test_a_server_that_never_answers_is_given_up_and_ended(
         while not note.exists():  # noqa: ASYNC110  # another process makes it
             await asyncio.sleep(0.01)
         asking = asyncio.ensure_future(toolbox.tools())
-        await clock.advance(30)
+        await clock.sleepers(2)  # the limit of connecting, and the patience of who asks
+        await clock.advance(10)
         assert await asking == ()
+        assert not events.told
+        await clock.advance(20)
+        await events.wait_for("tools.server_unreachable", 1)
         assert not lives(int(note.read_text()))
     assert events.of("tools.server_unreachable")[0]["reason"] == "it gave no answer in time"
 

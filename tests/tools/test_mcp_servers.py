@@ -71,7 +71,7 @@ async def test_endless_lists_odd_names_and_books_of_schemas_are_left_out(toolbox
     assert len(names) == len(set(names)) == MOST_TOOLS
     assert names[:8] == [
         *(f"hostile/{name}" for name in ("mismatch", "internal", "bad_arguments", "refused")),
-        *(f"hostile/{name}" for name in ("noisy", "asks", "shapeless", "t1_0")),
+        *(f"hostile/{name}" for name in ("noisy", "asks", "shapeless", "wordless")),
     ]
     assert "shelf/ignore your soul" not in [tool.name for tool in await toolbox.tools()]
 
@@ -88,6 +88,7 @@ async def test_outputs_that_are_no_text_are_named(toolbox: Toolbox) -> None:
     assert (await toolbox.use("shelf/hand_over", {})).text == (
         "a text\n\nshelf://one\na book\n\n[a link: another shelf://two]\n\n[image: image/png, about 8 KiB]"
     )
+    assert (await toolbox.use("hostile/wordless", {})).text == '{\n "hidden": "ab"\n}'
     assert '"shelves": 3' in (await toolbox.use("shelf/count", {})).text
 
 
