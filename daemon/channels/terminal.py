@@ -8,7 +8,7 @@ from contextlib import aclosing, asynccontextmanager
 from typing import Final, TextIO
 
 from daemon.channels.terminal_input import Lines
-from daemon.errors import ConfigError, DaemonError, NotDelivered
+from daemon.errors import ChannelRefused, ConfigError, DaemonError, NotDelivered
 from daemon.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
 from daemon.ports import (
     Acceptance,
@@ -19,6 +19,7 @@ from daemon.ports import (
     Intake,
     Overheard,
     Post,
+    Room,
     Speech,
     Task,
     TaskState,
@@ -163,6 +164,10 @@ class TerminalChannel:
     def reply_to(self, perception: Perception) -> str:
         """See `Channel.reply_to`; tells `deliver` up to which line a post answers, which only words are."""
         return perception.ts if perception.modality is Modality.WORDS else ""
+
+    async def room_of(self, contact: str) -> Room:
+        """See `Channel.room_of`; there is nobody at a terminal but the person who sits there."""
+        raise ChannelRefused(f"{printable(contact)} can't be written to from a terminal", code="unreachable")
 
     async def deliver(self, post: Post) -> str:
         """See `Channel.deliver`; prints what is not on the screen yet."""

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from daemon.channels.slack.drafts import Drafts
-from daemon.channels.slack.manifest import BOT_EVENTS, FACES_SCOPE, REQUIRED_SCOPES, manifest
+from daemon.channels.slack.manifest import BOT_EVENTS, FACES_SCOPE, REACHING_SCOPE, REQUIRED_SCOPES, manifest
 from daemon.channels.slack.pacing import Pacing, Window
 from daemon.channels.slack.remembered import Remembered
 from daemon.workspace.server import SCOPES
@@ -88,5 +88,5 @@ def test_the_manifest_asks_for_the_agent_view_socket_mode_and_no_more_than_is_us
     assert len(features["agent_view"]["agent_description"]) == 300
     assert settings["socket_mode_enabled"] is True
     assert settings["event_subscriptions"] == {"bot_events": list(BOT_EVENTS)}
-    assert app["oauth_config"] == {"scopes": {"bot": [*REQUIRED_SCOPES, FACES_SCOPE]}}
-    assert {*REQUIRED_SCOPES, FACES_SCOPE} <= SCOPES
+    assert app["oauth_config"] == {"scopes": {"bot": [*REQUIRED_SCOPES, FACES_SCOPE, REACHING_SCOPE]}}
+    assert {*REQUIRED_SCOPES, FACES_SCOPE, REACHING_SCOPE} <= SCOPES

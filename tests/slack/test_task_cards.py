@@ -213,6 +213,12 @@ async def test_refused_cards_become_a_status_line_and_are_not_tried_again(
     await later.settle()
     assert working.said[-1] == "is counting…"
     assert len(await hands.calls("chat.startStream")) == 2
+    await working.clock.advance(86_400)
+    tomorrow = working.speech = working.another()
+    await working.show("1", "Counting anew", DOING)
+    await working.pass_time(0.2)
+    await tomorrow.settle()
+    assert len(await hands.calls("chat.startStream")) == 3
 
 
 async def test_words_alone_that_slack_refuses_in_chunks_are_streamed_as_markdown(

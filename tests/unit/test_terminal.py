@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from daemon.channels.terminal import TerminalChannel, check_person, printable
 from daemon.channels.terminal_input import LONGEST_LINE, Lines
-from daemon.errors import ConfigError, LostLease, NotDelivered
+from daemon.errors import ChannelRefused, ConfigError, LostLease, NotDelivered
 from daemon.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
 from daemon.ports import Acceptance, Arrival, DraftLog, Found, Post, Task, TaskState, Utterance
 from tests.fakes import FakeClock
@@ -281,6 +281,8 @@ async def test_a_reply_is_one_part_and_belongs_to_the_line_it_answers(terminal: 
     assert channel.reply_to(perception("7.5")) == "7.5"
     assert await channel.overheard(perception(), 5) == ()
     assert channel.healthy()
+    with pytest.raises(ChannelRefused):
+        await channel.room_of("U0BEN")
 
 
 async def test_a_task_stands_dim_in_the_place_of_the_thinking_until_the_first_words(interactive: Terminal) -> None:

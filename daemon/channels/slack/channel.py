@@ -21,6 +21,7 @@ from daemon.channels.slack.overhearing import Overhearing
 from daemon.channels.slack.people import Directory
 from daemon.channels.slack.preflight import check_tokens, establish
 from daemon.channels.slack.reading import Reader, reader_for
+from daemon.channels.slack.rooms import Rooms
 from daemon.channels.slack.speech import SlackSpeech, Where
 from daemon.channels.slack.splitting import split
 from daemon.channels.slack.status import StatusLine
@@ -28,7 +29,7 @@ from daemon.channels.slack.supervisor import Supervisor
 from daemon.concurrency import alongside
 from daemon.config import Settings
 from daemon.perception import Modality, Perception, Place
-from daemon.ports import Admission, Clock, DraftLog, Emit, Found, Intake, Overheard, Post, Speech, Task
+from daemon.ports import Admission, Clock, DraftLog, Emit, Found, Intake, Overheard, Post, Room, Speech, Task
 
 _STORING: Final = 3.0  # seconds that arrivals under way get at the end
 _PEOPLE: Final = ("U", "W")  # what the ids of people begin with; a bot without a user has only a B
@@ -67,6 +68,7 @@ class SlackChannel:
         self._delivery = Delivery(self._client, self._drafts, self._faces, self._is_own, emit)
         self._status = StatusLine(self._client, clock, emit)
         self._overhearing = Overhearing(self._client, self._gate, emit)
+        self._rooms = Rooms(self._client, self._gate, settings, lambda: self._reader)
 
     async def introduce(self) -> Identity:
         """Learn who we are in which workspace; waits while Slack can't be reached. Raises ConfigError on bad tokens."""
@@ -135,6 +137,10 @@ class SlackChannel:
         """See `Channel.reply_to`; every message can root a thread, in DMs too (Slack: agent view), but nothing else."""
         root = perception.ts if perception.modality is Modality.WORDS else ""
         return perception.conversation.thread or root
+
+    async def room_of(self, contact: str) -> Room:
+        """See `Channel.room_of`."""
+        return await self._rooms.room_of(contact)
 
     async def deliver(self, post: Post) -> str:
         """See `Channel.deliver`."""

@@ -10,6 +10,7 @@ from daemon.ports import Clock
 
 _REMEMBERED: Final = 500
 _REST_AFTER_REFUSAL: Final = 600.0  # seconds without a new stream once Slack said that it won't stream for us
+_WORDS_ALONE: Final = 86_400.0  # a day without chunks once Slack refused one
 
 
 @dataclass(slots=True)
@@ -30,12 +31,12 @@ class Drafts:
         self._starts = Window(clock, STREAM_TIERS["chat.startStream"])
         self._appends = Window(clock, STREAM_TIERS["chat.appendStream"])
         self._resting_until = 0.0
-        self._chunks = True
+        self._words_alone_until = 0.0
 
     @property
     def takes_chunks(self) -> bool:
-        """Whether Slack takes streams in chunks, so that cards can be shown; refused once, it is not asked again."""
-        return self._chunks
+        """Whether Slack takes streams in chunks, so that cards can be shown; refused once, not asked for a day."""
+        return self._clock.monotonic() >= self._words_alone_until
 
     def may_start(self) -> bool:
         """Take a place for one chat.startStream, if there is room and Slack streams for us at all."""
@@ -50,8 +51,8 @@ class Drafts:
         self._resting_until = self._clock.monotonic() + _REST_AFTER_REFUSAL
 
     def chunks_refused(self) -> None:
-        """Slack takes no chunks here; words go as plain markdown for as long as this process lives."""
-        self._chunks = False
+        """Slack takes no chunks here; words go as plain markdown for a long while, and cards are not tried."""
+        self._words_alone_until = self._clock.monotonic() + _WORDS_ALONE
 
     def opened(self, channel: str, ts: str, text: str, *, in_chunks: bool) -> None:
         """A stream was begun with this text; in which of the two ways it was begun it has to go on."""

@@ -18,6 +18,8 @@ REQUIRED_SCOPES: Final[tuple[str, ...]] = (
 )
 FACES_SCOPE: Final = "chat:write.customize"
 """Lets further souls speak under their own names and icons; without it all speak under the app's."""
+REACHING_SCOPE: Final = "im:write"
+"""Lets the soul open a DM with somebody who never wrote to it; without it such a message can't be sent."""
 BOT_EVENTS: Final[tuple[str, ...]] = (
     "app_mention",
     "message.channels",
@@ -48,7 +50,7 @@ def manifest(name: str = "Soul", description: str = "A teammate with a soul.") -
             },
             "bot_user": {"display_name": name[:80], "always_online": True},
         },
-        "oauth_config": {"scopes": {"bot": [*REQUIRED_SCOPES, FACES_SCOPE]}},
+        "oauth_config": {"scopes": {"bot": [*REQUIRED_SCOPES, FACES_SCOPE, REACHING_SCOPE]}},
         "settings": {
             "event_subscriptions": {"bot_events": list(BOT_EVENTS)},
             "interactivity": {"is_enabled": True},

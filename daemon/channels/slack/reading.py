@@ -100,6 +100,16 @@ class Reader:
             return None
         return Decision(*where, approval, approves=act == "approve")
 
+    def audience_in(self, place: Place, channel: str) -> Audience:
+        """Who may ever hear what is said in a room of this kind."""
+        match place:
+            case Place.DM:
+                return Audience(AudienceKind.DM, channel)
+            case Place.PUBLIC_CHANNEL:
+                return Audience(AudienceKind.WORKSPACE, self.identity.team)
+            case _:
+                return Audience(AudienceKind.CHANNEL, channel)
+
     def is_own(self, message: Mapping[str, object]) -> bool:
         """Whether a message of Slack's is our own."""
         return self.identity.user == _text(message, "user") or self.identity.bot == _text(message, "bot_id")
@@ -132,7 +142,7 @@ class Reader:
             actor=actor,
             text=self._words(event),
             place=place,
-            audience=self._audience(place, channel),
+            audience=self.audience_in(place, channel),
             addressed=addressed,
             to_others=for_others(raw, self.identity.user),
             thread_root=root,
@@ -181,15 +191,6 @@ class Reader:
         channel = _text(event, "channel")
         known = _PLACES.get(_text(event, "channel_type")) or self.rooms.get(channel)
         return known or (Place.DM if channel.startswith("D") else Place.PRIVATE_CHANNEL)
-
-    def _audience(self, place: Place, channel: str) -> Audience:
-        match place:
-            case Place.DM:
-                return Audience(AudienceKind.DM, channel)
-            case Place.PUBLIC_CHANNEL:
-                return Audience(AudienceKind.WORKSPACE, self.identity.team)
-            case _:
-                return Audience(AudienceKind.CHANNEL, channel)
 
     def _words(self, message: Mapping[str, object]) -> str:
         """The text and the names of shared files; never empty, since a bare mention also wants an answer."""

@@ -65,6 +65,7 @@ class SlackSpeech:
         self._shown = ""
         self._ts = ""
         self._cards = drafts.takes_chunks  # whether cards can be shown in this reply
+        self._refused = False  # whether Slack refused its form
         self._ended = False
         self._stack = AsyncExitStack()
         self._group: asyncio.TaskGroup | None = None
@@ -92,7 +93,7 @@ class SlackSpeech:
         if self._nap is not None:
             self._nap.cancel()
         await self._stack.aclose()
-        if self._ts and self._drafts.takes_chunks:
+        if self._ts and not self._refused:
             self._drafts.to_close(self._where.channel, self._ts, self._plan.closing())
 
     async def _begin(self) -> None:
@@ -174,6 +175,7 @@ class SlackSpeech:
             return False
         self._emit("slack.cards_refused", channel=self._where.channel, reason=error.code)
         self._drafts.chunks_refused()
+        self._refused = True
         self._give_up_cards()
         return True
 

@@ -1,0 +1,71 @@
+"""Writing first: to whom and where, and that nobody is reached whom the gate would not hear."""
+
+import pytest
+
+from daemon.channels.slack.channel import SlackChannel
+from daemon.errors import ChannelRefused, NotDelivered
+from daemon.perception import AudienceKind, Place
+from tests.slack.conftest import Open
+from tests.slack.parts import Hands
+
+
+@pytest.mark.parametrize(
+    ("contact", "channel_id", "place", "audience"),
+    [
+        ("U0ADA", "D0ADA", Place.DM, AudienceKind.DM),
+        ("C0GENERAL", "C0GENERAL", Place.PUBLIC_CHANNEL, AudienceKind.WORKSPACE),
+        ("C0FOUNDERS", "C0FOUNDERS", Place.PRIVATE_CHANNEL, AudienceKind.CHANNEL),
+    ],
+)
+async def test_a_contact_is_a_person_s_dm_or_a_channel_with_its_own_circle(
+    channel: SlackChannel, contact: str, channel_id: str, place: Place, audience: AudienceKind
+) -> None:
+    await channel.introduce()
+    room = await channel.room_of(contact)
+    assert (room.channel, room.place, room.audience.kind) == (channel_id, place, audience)
+
+
+@pytest.mark.parametrize(
+    ("contact", "code"),
+    [
+        ("U0GUS", "guest"),
+        ("U0NOBODY", "unknown"),
+        ("U0SOUL", "self"),
+        ("C0NOWHERE", "channel_not_found"),
+        ("C0RANDOM", "not_in_channel"),
+        ("general", "invalid_id"),
+        ("", "invalid_id"),
+    ],
+)
+async def test_whoever_may_not_be_heard_is_not_written_to(channel: SlackChannel, contact: str, code: str) -> None:
+    await channel.introduce()
+    with pytest.raises(ChannelRefused) as refused:
+        await channel.room_of(contact)
+    assert refused.value.code == code
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+async def test_a_channel_shared_with_others_is_written_to_only_where_that_is_allowed(
+    open_channel: Open, hands: Hands, allowed: bool
+) -> None:
+    made = (await hands.do("channel", name="bridge", members=["U0ADA"], shared=True, app=True))["channel"]["id"]
+    channel = open_channel(allow_shared_channels=allowed)
+    await channel.introduce()
+    if allowed:
+        assert (await channel.room_of(made)).channel == made
+        return
+    with pytest.raises(ChannelRefused, match="may not be written to"):
+        await channel.room_of(made)
+
+
+@pytest.mark.parametrize("fault", [{"mode": "reset_before"}, {"body": {"ok": True}}])
+async def test_a_dm_that_could_not_be_opened_is_tried_again(
+    channel: SlackChannel, hands: Hands, fault: dict[str, object]
+) -> None:
+    with pytest.raises(NotDelivered):
+        await channel.room_of("U0ADA")
+    await channel.introduce()
+    await hands.fail("conversations.open", **fault)
+    with pytest.raises(NotDelivered):
+        await channel.room_of("U0ADA")
+    assert (await channel.room_of("U0ADA")).channel == "D0ADA"
