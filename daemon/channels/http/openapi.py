@@ -64,10 +64,15 @@ def _success(answer: Answer) -> dict[str, Any]:
         return {"description": answer.meaning, "content": _json(answer.shape)}
     if answer.kind == JSON:
         return {"description": answer.meaning, "content": {JSON: {"schema": {"type": "object"}}}}
-    content: dict[str, Any] = {"schema": {"type": "string"}}
-    if answer.kind == "text/event-stream":
-        content["x-events"] = {name: {"$ref": _named(shape)} for name, shape in EVENTS.items()}
-    return {"description": answer.meaning, "content": {answer.kind: content}}
+    schema = {"oneOf": list(_events())} if answer.kind == "text/event-stream" else {"type": "string"}
+    return {"description": answer.meaning, "content": {answer.kind: {"schema": schema}}}
+
+
+def _events() -> Iterator[dict[str, Any]]:
+    """What one event of a stream is; its data are JSON."""
+    for name, shape in EVENTS.items():
+        data = {"type": "string", "contentMediaType": JSON, "contentSchema": {"$ref": _named(shape)}}
+        yield {"type": "object", "required": ["event", "data"], "properties": {"event": {"const": name}, "data": data}}
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:

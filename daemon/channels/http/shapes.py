@@ -25,7 +25,7 @@ class _Asked(BaseModel):
 
 
 class _Told(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_serialization_defaults_required=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class ChatRequest(_Asked):

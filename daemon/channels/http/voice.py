@@ -71,8 +71,7 @@ class Voice:
         response = web.StreamResponse(headers={"Content-Type": answer.content_type})
         await response.prepare(request)
         try:
-            while piece and size <= _MOST_BYTES:
-                size += len(piece)
+            while piece and (size := size + len(piece)) <= _MOST_BYTES:
                 await response.write(piece)
                 piece = await answer.content.readany()
             if not piece:

@@ -1,0 +1,42 @@
+"""The running door under schemathesis: no 5xx, and every answer is as the description says."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.http.house import TOKEN, Dwelling
+from tests.http.test_voice import Endpoint, endpoint
+
+__all__ = ["endpoint"]
+
+SECONDS = 60
+
+
+@pytest.mark.slow
+async def test_no_request_brings_the_door_down_or_an_answer_that_was_not_described(
+    empty: Dwelling, endpoint: Endpoint, tmp_path: Path
+) -> None:
+    endpoint.more.set()
+    await empty.start(tts_url=endpoint.url)
+    empty.now.queued["s"] = ("models_the_visitor",)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "schemathesis.cli", "run", empty.url("/openapi.json")),
+        *("--header", f"Authorization: Bearer {TOKEN}"),
+        *("--checks", "all", "--max-examples", "12", "--seed", "1", "--phases", "examples,coverage,fuzzing"),
+        *("--continue-on-failure", "--request-timeout", "20", "--warnings", "off", "--no-color"),
+        cwd=tmp_path,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    try:
+        async with asyncio.timeout(SECONDS):
+            told, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert process.returncode == 0, told.decode()[-6000:]
+    assert not empty.told.named("http.crashed")
+    assert empty.told.named("cycle.committed")
