@@ -1,6 +1,7 @@
 """Slack's events read: what is said to us, by whom, where, who may hear it; and nothing makes reading fail."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from daemon.channels.slack.reading import BARE_MENTION, Reader, channel_type, place_of, reader_for
 from daemon.perception import Place
-from daemon.ports import Feedback, Revision, Source, Utterance, Withdrawal
+from daemon.ports import Decision, Feedback, Revision, Source, Utterance, Withdrawal
 from tests.slack.parts import OURS
 
 TS = "1750000000.000100"
@@ -281,6 +282,8 @@ TEXT = st.text(st.characters(codec=None), max_size=60) | st.sampled_from(
         "<",
         "im",
         "&lt;",
+        "soul_approval_yes",
+        "approve:a-1",
     ]
 )
 NAMES = st.sampled_from(
@@ -304,6 +307,10 @@ NAMES = st.sampled_from(
         "event_id",
         "actions",
         "container",
+        "action_id",
+        "action_ts",
+        "value",
+        "id",
     ]
 )
 ANYTHING = st.recursive(
@@ -329,6 +336,37 @@ MESSAGES = st.fixed_dictionaries(
         "thread_ts": st.just(TS) | ANYTHING,
     },
 )
+
+
+PRESSES = st.fixed_dictionaries(
+    {
+        "user": st.just({"id": "U1"}) | ANYTHING,
+        "channel": st.just({"id": "C1"}) | ANYTHING,
+        "container": st.just({"message_ts": TS}) | ANYTHING,
+        "actions": st.lists(
+            st.fixed_dictionaries(
+                {
+                    "action_id": st.sampled_from(["soul_approval_yes", "soul_approval_no", "soul_feedback"]),
+                    "value": st.sampled_from(["good", "approve:a-1", "refuse:a-1"]) | TEXT,
+                    "action_ts": TEXT,
+                }
+            ),
+            max_size=2,
+        ),
+    }
+)
+
+
+@given(PRESSES)
+def test_no_press_makes_reading_fail_and_whatever_is_read_can_be_stored(payload: object) -> None:
+    found = reader().action(payload)
+    if found is None:
+        return
+    found.event_id.encode()
+    if isinstance(found, Decision):
+        assert re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", found.approval)
+    else:
+        assert found.value in {"good", "bad"}
 
 
 @given(ANYTHING | st.fixed_dictionaries({"event": ANYTHING | MESSAGES}))
