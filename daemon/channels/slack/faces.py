@@ -14,7 +14,7 @@ from daemon.ports import Emit
 T = TypeVar("T")
 
 _NAME: Final = 80  # characters
-_EMOJI: Final = re.compile(r":[a-z0-9_+-]{1,80}:")
+_EMOJI: Final = re.compile(r"(?::[\w+'-]{1,100}:){1,2}")  # the second is a tone of skin
 _PICTURE: Final = re.compile(r"https://[^\s<>|]{1,500}")
 
 
