@@ -5,7 +5,7 @@ The SDK's client is entered and left by that one task, as anyio's scopes demand;
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -64,7 +64,7 @@ class Connection:
         while True:
             began, complaints = self._clock.monotonic(), Complaints()
             try:
-                await self._stay_connected(complaints)
+                await _to_the_end(self._stay_connected(complaints))
                 reason = "it ended the connection"
             except Exception as error:  # noqa: BLE001  # the SDK, the system, the network: all mean that it isn't there
                 reason = self._reason(error)
@@ -179,6 +179,25 @@ class Connection:
     async def _alarm(self, seconds: float) -> None:
         await self._clock.sleep(seconds)
         raise TimeoutError
+
+
+async def _to_the_end(work: Coroutine[object, object, None]) -> None:
+    """Run to the end what must not be cancelled twice: the first cancellation is passed on, others wait for its end.
+
+    A second one would break off the SDK while it ends a program, which then stays behind and is waited for in vain.
+    The SDK's own limits bound the wait to a few seconds.
+    """
+    task = asyncio.ensure_future(work)  # in no TaskGroup, which would pass on every cancellation
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        task.cancel()
+        while not task.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait({task})
+        if not task.cancelled():
+            task.exception()  # it counts as seen: whoever cancels doesn't want to know
+        raise
 
 
 def _plain(name: str, arguments: Mapping[str, object]) -> dict[str, object]:

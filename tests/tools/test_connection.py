@@ -153,6 +153,26 @@ async def test_no_program_outlives_the_toolbox_however_it_is_left(
     assert not [pid for pid in pids if lives(pid)]
 
 
+async def test_not_even_a_second_cancellation_leaves_a_starting_program_behind(
+    tmp_path: Path, clock: FakeClock, events: Events
+) -> None:
+    note = tmp_path / "pid"
+
+    async def body() -> None:
+        async with open_toolbox(listing(tmp_path, silent=program("--silent", str(note))), clock, events):
+            await asyncio.Event().wait()
+
+    running = asyncio.ensure_future(body())
+    while not note.exists():  # noqa: ASYNC110  # another process makes it
+        await asyncio.sleep(0.01)
+    for _ in range(3):
+        running.cancel()
+        await asyncio.sleep(0.1)  # the SDK is ending the program by now
+    await asyncio.wait({running})
+    assert running.cancelled()
+    assert not lives(int(note.read_text()))
+
+
 async def test_a_call_under_way_ends_with_the_toolbox(tmp_path: Path, clock: FakeClock, events: Events) -> None:
     async with open_toolbox(listing(tmp_path, shelf=program()), clock, events) as toolbox:
         await toolbox.tools()
