@@ -4,6 +4,10 @@ import asyncio
 
 import pytest
 
+from daemon.channels.http import chat
+from daemon.channels.http.backing import Kept
+from daemon.errors import StoreError
+from daemon.perception import ConversationKey
 from tests.http.house import Dwelling
 from tests.journeys.model import CLOSING, OPENING, Flow, tagged
 
@@ -88,6 +92,78 @@ async def test_the_same_message_gets_the_finished_answer_at_once(home: Dwelling)
     assert first == second
     assert stream.names == ["start", "done"]
     assert len(home.model.prompts) == 1
+
+
+async def test_the_same_message_gets_the_same_answer_when_its_delivery_is_long_forgotten(home: Dwelling) -> None:
+    first = await home.say("hello")
+    assert home.now.built is not None
+    await home.now.built.store.database.write(lambda transaction: transaction.run("DELETE FROM deliveries"))
+    assert await home.say("hello") == first
+    assert len(home.model.prompts) == 1
+
+
+async def test_a_message_whose_moment_is_taken_by_another_is_heard_a_moment_later(
+    home: Dwelling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await home.say("hello", message_id="a")
+    assert home.now.built is not None
+    taken = await home.now.built.store.database.read(lambda reading: reading.one("SELECT ts FROM inbox"))
+    assert taken is not None
+    free, moments = chat.Chat._next_ts, iter([taken["ts"], taken["ts"]])
+    monkeypatch.setattr(chat.Chat, "_next_ts", lambda self: next(moments, "") or free(self))
+    assert (await home.say("goodbye", message_id="b")).data["text"] == "Echo: goodbye"
+
+
+async def test_a_message_that_finds_no_moment_at_all_is_to_be_sent_again(
+    home: Dwelling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await home.say("hello", message_id="a")
+    assert home.now.built is not None
+    taken = await home.now.built.store.database.read(lambda reading: reading.one("SELECT ts FROM inbox"))
+    assert taken is not None
+    monkeypatch.setattr(chat.Chat, "_next_ts", lambda _: taken["ts"])
+    got = await home.post("/api/soul/chat", {"message": "goodbye", "session": "s", "message_id": "b"})
+    assert (got.status, got.code) == (503, "busy")
+
+
+async def test_there_is_an_end_to_how_many_read_at_once(home: Dwelling, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat, "_MOST_STREAMS", 1)
+    flow = _flow(home)
+    async with home.stream("hello"):
+        got = await home.post("/api/soul/chat", {"message": "hi"})
+        assert (got.status, got.code) == (503, "busy")
+        flow.end(OPENING, "Hello.", CLOSING)
+
+
+async def test_a_soul_that_says_nothing_ends_the_stream_with_that(home: Dwelling) -> None:
+    assert home.now.built is not None
+    flow = _flow(home)
+    async with home.stream("hello") as stream:
+        await flow.asked.wait()
+        ended = "UPDATE inbox SET state = 'answered', answered_by = NULL"
+        await home.now.built.store.database.write(lambda transaction: transaction.run(ended))
+        home.now.channel._hub.end(ConversationKey("minoan", "T1", "http", "s"))
+        error = await stream.until("error")
+    flow.end(OPENING, "Too late.", CLOSING)
+    assert "nothing" in error.data["message"]
+
+
+async def test_a_store_that_falls_silent_does_not_end_the_stream(home: Dwelling) -> None:
+    replies, told = home.now.channel._house().replies, home.told
+    find = replies.find
+    broken = True
+
+    async def failing(conversation: ConversationKey, message_id: str) -> Kept | None:
+        if broken and told.named("inbox.accepted"):
+            raise StoreError("the disk sleeps")
+        return await find(conversation, message_id)
+
+    replies.find = failing  # type: ignore[method-assign]  # a disk that comes back
+    async with home.stream("hello") as stream:
+        await told.until("store.failed")
+        await told.until("outbox.sent")
+        broken = False
+        assert (await home.turning(stream.until("done"))).data["text"] == "Echo: hello"
 
 
 async def test_the_same_message_id_with_other_words_is_a_conflict(home: Dwelling) -> None:

@@ -1,0 +1,145 @@
+"""A daemon that dies at any commit on the way of a message: the next one gives one answer, and never a second."""
+
+import asyncio
+import json
+import os
+import signal
+import sqlite3
+import sys
+from collections.abc import AsyncIterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from tests.http.house import bearer
+from tests.journeys.house import PATIENCE
+
+ROOT = Path(__file__).parents[2]
+BODY = {"message": "hello", "session": "s", "message_id": "m"}
+
+
+class Births:
+    """Daemons, one after the other, in one home."""
+
+    def __init__(self, zygote: asyncio.subprocess.Process, client: aiohttp.ClientSession) -> None:
+        self.zygote, self.client = zygote, client
+        self.home, self.url = Path(), ""
+        self.living: set[int] = set()
+
+    async def start(self, home: Path, crash: str = "") -> int:
+        """Let one be born, and wait for its door or its death; gives its pid."""
+        self.home, address = home, home / "url"
+        address.unlink(missing_ok=True)
+        order = {"home": str(home), "crash": crash, "passed": str(home / "passed")}
+        assert self.zygote.stdin is not None
+        assert self.zygote.stdout is not None
+        self.zygote.stdin.write(json.dumps(order).encode() + b"\n")
+        pid = int(await self.zygote.stdout.readline())
+        self.living.add(pid)
+        async with asyncio.timeout(PATIENCE):
+            while not address.exists() and _alive(pid):  # noqa: ASYNC110  # a file and a process have no events here
+                await asyncio.sleep(0.005)
+        self.url = address.read_text() if address.exists() else ""
+        return pid
+
+    async def dead(self, pid: int) -> None:
+        """Wait until it is gone."""
+        async with asyncio.timeout(PATIENCE):
+            while _alive(pid):  # noqa: ASYNC110  # as above
+                await asyncio.sleep(0.005)
+        self.living.discard(pid)
+
+    async def kill(self, pid: int) -> None:
+        """End it without a word."""
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        await self.dead(pid)
+
+    async def say(self) -> str:
+        """The answer to the one message."""
+        async with self.client.post(f"{self.url}/api/soul/chat", json=BODY, headers=bearer()) as response:
+            told = (await response.read()).decode()
+        events = told.strip().split("\n\n")
+        assert events[-1].startswith("event: soul:stream:done"), told
+        return str(json.loads(events[-1].partition("data: ")[2])["text"])
+
+    def passed(self) -> list[str]:
+        """The places that daemons came by, in order."""
+        return (self.home / "passed").read_text().split()
+
+    def count(self, sql: str) -> int:
+        """A number from memory.db."""
+        with closing(sqlite3.connect(self.home / "memory.db", timeout=5)) as connection:
+            return int(connection.execute(sql).fetchone()[0])
+
+
+def _new(home: Path) -> Path:
+    home.mkdir()
+    return home
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.fixture
+async def births() -> AsyncIterator[Births]:
+    """A zygote and a client."""
+    zygote = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.http.zygote"),
+        cwd=ROOT,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    async with aiohttp.ClientSession() as client:
+        made = Births(zygote, client)
+        yield made
+        for pid in list(made.living):
+            await made.kill(pid)
+    assert zygote.stdin is not None
+    zygote.stdin.close()
+    await zygote.wait()
+
+
+@pytest.mark.slow
+async def test_death_at_any_commit_loses_nothing_and_doubles_nothing(births: Births, tmp_path: Path) -> None:
+    places = await _places(births, tmp_path / "first")
+    assert any(place.startswith("Inbox.accept") for place in places)
+    assert any(place.startswith("Commits.commit") for place in places)
+    assert any(place.startswith("Outbox") for place in places)
+    for number, place in enumerate(places):
+        home = _new(tmp_path / str(number))
+        doomed = await births.start(home, place)
+        with suppress(aiohttp.ClientError, AssertionError):
+            assert await births.say() == "Echo: hello"
+        await births.dead(doomed)  # it did come by there
+        await births.kill(await _answered_again(births, home, place))
+
+
+async def _places(births: Births, home: Path) -> list[str]:
+    """Where a daemon comes by between hearing a message and having answered it."""
+    pid = await births.start(_new(home))
+    before = births.passed()
+    assert await births.say() == "Echo: hello"
+    async with asyncio.timeout(PATIENCE):
+        while births.count("SELECT count(*) FROM outbox WHERE state <> 'sent'"):  # noqa: ASYNC110  # a file has no events
+            await asyncio.sleep(0.005)
+    await births.kill(pid)
+    return [place for place in births.passed() if place not in before]
+
+
+async def _answered_again(births: Births, home: Path, place: str) -> int:
+    pid = await births.start(home)
+    assert await births.say() == "Echo: hello", place
+    assert await births.say() == "Echo: hello", place
+    assert births.count("SELECT count(*) FROM turns WHERE speaker = 'soul'") == 1, place
+    assert births.count("SELECT count(*) FROM turns WHERE speaker = 'person'") == 1, place
+    assert births.count("SELECT count(*) FROM inbox") == 1, place
+    assert births.count("SELECT count(*) FROM outbox") == 1, place
+    return pid

@@ -1,0 +1,47 @@
+"""Starts daemons behind HTTP doors quickly: everything is imported once, each daemon is a fork that begins anew.
+
+Orders come as JSON lines on stdin: `{"home": DIR, "crash": "LABEL@before", "passed": FILE}`; the answer is the child's
+pid. A child writes the address of its door to `url` in its home, and dies by a signal: its own at the place named.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+from tests.http.house import Inhabited, settings_for
+from tests.journeys.clock import TurnableClock
+from tests.journeys.model import Actor
+from tests.kill.zygote import CrashPoint, arm
+
+
+async def _live(home: Path) -> None:
+    inhabited = await Inhabited(settings_for(home), TurnableClock(), Actor(), "no-espeak").ready()
+    draft = home / "url.draft"
+    draft.write_text(inhabited.channel.url)
+    draft.rename(home / "url")
+    await asyncio.Event().wait()
+
+
+def _be_born(order: dict[str, str]) -> None:
+    """The child: it must never come back into the parent's loop."""
+    try:
+        arm(CrashPoint(order["crash"], order["passed"]))
+        asyncio.run(_live(Path(order["home"])))
+    finally:
+        os._exit(70)
+
+
+def main() -> None:
+    """Serve orders until stdin ends."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the dead
+    for line in sys.stdin:
+        if (pid := os.fork()) == 0:
+            _be_born(json.loads(line))
+        print(pid, flush=True)
+
+
+if __name__ == "__main__":
+    main()
