@@ -88,7 +88,7 @@ DIFFERENCES: Mapping[str, str] = MappingProxyType(
             "an endpoint of the HTTP door."
         ),
         "a_shared_context_is_a_live_document": (
-            "A process thinks on a value that doesn't change under it; what is shared is a versioned document."
+            "A process thinks on a value that doesn't change under it; what others changed is recalled next time."
         ),
         "a_stale_stream_stops_silently": (
             "A draft whose answer is thrown away is found again and replaced by the new answer: no half sentence stays."

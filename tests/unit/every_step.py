@@ -8,7 +8,7 @@ from typing import TypeVar
 import daemon.steps
 from daemon.cognition import Step
 from daemon.errors import MalformedReply
-from daemon.ports import Prompt
+from daemon.ports import Prompt, Tool
 from daemon.soul import Budgets, Soul, Verbs
 from daemon.soul_engine import Instructions, build_prompt
 from daemon.steps.brainstorm import brainstorm
@@ -22,6 +22,7 @@ from daemon.steps.mental_query import mental_query
 from daemon.steps.poetic_composition import poetic_composition
 from daemon.steps.respond import respond
 from daemon.steps.summarize import summarize
+from daemon.steps.use_tool import use_tool
 from daemon.steps.visitor_notes import visitor_notes
 from daemon.steps.visitor_whispers import visitor_whispers
 from daemon.working_memory import Memory, Role, WorkingMemory
@@ -52,6 +53,7 @@ class Made:
 
     step: Instructions
     outcome: Callable[[str], tuple[object, tuple[Memory, ...]]]
+    refuses: Callable[[str], bool]
     seen: Callable[[list[str]], str]
 
     def prompt(self, memory: WorkingMemory = MEMORY) -> Prompt:
@@ -77,6 +79,7 @@ def every_step(words: str = "Something") -> Mapping[str, Made]:
             _made(visitor_whispers(words, words)),
             _made(choose_actions([f"Do {words}", "Respond"])),
             _made(feel(soul(), words)),
+            _made(use_tool(words, [Tool("server/look", words, {}, writes=False)])),
         )
     }
 
@@ -86,8 +89,17 @@ def _made(step: Step[T]) -> Made:
         try:
             value = step.read(answer)
         except MalformedReply as fault:
+            if not fault.hint:
+                raise AssertionError("whoever answered wrong is told how to answer right") from fault
             return (fault.message, fault.hint, fault.reply), ()
         return value, step.remember(value)
+
+    def refuses(answer: str) -> bool:
+        try:
+            step.read(answer)
+        except MalformedReply:
+            return True
+        return False
 
     def seen(pieces: list[str]) -> str:
         if step.visible is None:
@@ -95,4 +107,4 @@ def _made(step: Step[T]) -> Made:
         gate = step.visible()
         return "".join([*map(gate.feed, pieces), gate.finish()])
 
-    return Made(step, outcome, seen)
+    return Made(step, outcome, refuses, seen)

@@ -39,6 +39,7 @@ words = st.text(st.sampled_from("abc {}\"'<>:\n"), min_size=1, max_size=12).filt
 # -- 1. working memory is immutable -----------------------------------------------------------------------------------
 
 
+@settings(deadline=None)
 @given(
     memory=working_memories,
     extra=memories,
@@ -62,6 +63,7 @@ def test_working_memory_is_immutable(memory: WorkingMemory, extra: Memory, chain
 # -- 2. cognitive steps are pure --------------------------------------------------------------------------------------
 
 
+@settings(deadline=None)
 @given(given_words=words, answer=words | words.map(lambda text: '{"true": true, "choice": "' + text + '"}'))
 def test_equal_arguments_give_equal_prompts_and_equal_readings(given_words: str, answer: str) -> None:
     once, again = every_step(given_words), every_step(given_words)
@@ -157,6 +159,7 @@ class Listener:
         """Nothing to wait for."""
 
 
+@settings(deadline=None)
 @given(pieces=st.lists(st.text("abc \n", min_size=1), max_size=5))
 def test_a_step_alone_says_nothing_and_the_motor_says_only_what_it_was_given(pieces: list[str]) -> None:
     async def think() -> None:

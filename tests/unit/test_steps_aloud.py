@@ -1,7 +1,7 @@
 """Poems and instructions, prefixes of every name at every cut, and hostile words in every step."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daemon.errors import MalformedReply
@@ -35,6 +35,7 @@ def heard(pieces: list[str], name: str) -> tuple[str, bool]:
     return text, spoken.is_thought
 
 
+@settings(deadline=None)
 @given(
     name=names,
     verb=st.sampled_from(["", " said", " explained", " gently said"]),
@@ -51,6 +52,7 @@ def test_a_prefix_with_any_name_goes_whole_and_at_every_cut(
         assert heard([answer[:cut], answer[cut:]], name) == (words, False)
 
 
+@settings(deadline=None)
 @given(name=names, verb=st.sampled_from(["thought", "mused", "noted", "sensed", "concluded"]))
 def test_a_thought_under_any_name_is_never_heard_at_any_cut(name: str, verb: str) -> None:
     answer = f'{name} {verb}: "secret"'
@@ -137,6 +139,7 @@ def test_whatever_verb_a_thought_is_kept_under_is_private() -> None:
         "decision": '{"choice": "Something yes"}',
         "brainstorm": '{"ideas": ["a"]}',
         "visitor_notes": '{"add": ["a"]}',
+        "use_tool": '{"tool": "server/look"}',
         "choose_actions": '{"actions": ["Respond"], "reasoning": ""}',
     }
     kept = [one for name, made in every_step().items() for one in made.outcome(answers.get(name, "words"))[1]]
@@ -145,20 +148,22 @@ def test_whatever_verb_a_thought_is_kept_under_is_private() -> None:
     assert thoughts <= set(PRIVATE_VERBS)
 
 
+@settings(deadline=None)
 @given(words=hostile, answer=hostile | hostile.map(lambda text: '{"' + text + '"}'))
 def test_hostile_words_break_no_step(words: str, answer: str) -> None:
     for made in every_step(words).values():
         prompt = made.prompt()
         assert prompt.messages[-1].speaker is Speaker.USER
         assert "data" in str(made.step.command)
-        value, _ = made.outcome(answer)
-        if isinstance(value, tuple) and len(value) == 3 and value[2] == answer:
-            assert value[1], "a malformed answer comes with word of how to answer right"
+        made.outcome(answer)  # raises nothing but MalformedReply, with word of how to answer right
 
 
+@settings(deadline=None)
 @given(answer=hostile, cut=st.integers(1, 4))
-def test_no_step_shows_more_of_a_hostile_answer_in_pieces_than_it_would_whole(answer: str, cut: int) -> None:
+def test_what_a_step_shows_does_not_depend_on_how_the_answer_arrives_unless_it_is_refused(
+    answer: str, cut: int
+) -> None:
     for made in every_step().values():
         whole = made.seen([answer])
         pieces = made.seen([answer[at : at + cut] for at in range(0, len(answer), cut)])
-        assert pieces == whole or whole.startswith(pieces.rstrip())
+        assert pieces == whole or made.refuses(answer)

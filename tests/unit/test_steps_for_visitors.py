@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daemon.errors import DaemonError, MalformedReply
@@ -162,6 +162,7 @@ def test_a_full_page_takes_nothing_more_and_loses_nothing() -> None:
     assert line.endswith("…")
 
 
+@settings(deadline=None)
 @given(current=notes, change=changes, most_lost=st.floats(0, 1))
 def test_no_change_however_hostile_takes_more_than_its_share_or_leaves_a_dirty_line(
     current: list[str], change: NotesChange, most_lost: float

@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError, replace
 from typing import cast
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daemon.working_memory import Memory, Pending, Role, WorkingMemory, estimate_tokens
@@ -24,6 +24,7 @@ def shown(memory: WorkingMemory) -> str:
 
 
 @pytest.mark.parametrize("name", sorted(OPERATIONS))
+@settings(deadline=None)
 @given(memory=working_memories, extra=memories)
 def test_no_operation_changes_the_value_it_works_on(name: str, memory: WorkingMemory, extra: Memory) -> None:
     before = memory.to_json()
@@ -48,6 +49,7 @@ def test_fields_and_metadata_cannot_be_written() -> None:
     assert len({memory, replace(memory)}) == 1
 
 
+@settings(deadline=None)
 @given(memory=working_memories)
 def test_json_brings_back_the_same_value(memory: WorkingMemory) -> None:
     assert WorkingMemory.from_json(memory.to_json()) == memory
@@ -128,6 +130,7 @@ def test_default_names_the_memories_without_a_region() -> None:
             memory.with_region(name)
 
 
+@settings(deadline=None)
 @given(memory=working_memories, extra=memories)
 def test_writing_a_region_keeps_every_other_memory_and_the_order(memory: WorkingMemory, extra: Memory) -> None:
     after = memory.with_region("b", extra)
@@ -139,6 +142,7 @@ def test_writing_a_region_keeps_every_other_memory_and_the_order(memory: Working
     assert ranks == sorted(ranks)
 
 
+@settings(deadline=None)
 @given(memory=working_memories, extra=memories, order=st.permutations(["a", "b", "c", "d", "default"]))
 def test_the_regional_order_outlives_any_chain_of_operations(
     memory: WorkingMemory, extra: Memory, order: list[str]
@@ -198,6 +202,7 @@ def test_tokens_are_estimated_upwards_for_scripts_that_need_more() -> None:
     assert estimate_tokens("🙂") == 3
 
 
+@settings(deadline=None)
 @given(text=st.text(max_size=60))
 def test_the_estimate_is_the_sum_over_characters(text: str) -> None:
     quarters = {1: 1, 2: 3, 3: 6, 4: 12}
@@ -205,6 +210,7 @@ def test_the_estimate_is_the_sum_over_characters(text: str) -> None:
     assert estimate_tokens(text) == -(-counted // 4)
 
 
+@settings(deadline=None)
 @given(text=st.text(max_size=200), more=st.text(max_size=50))
 def test_more_text_never_takes_fewer_tokens(text: str, more: str) -> None:
     assert estimate_tokens(text + more) >= estimate_tokens(text) >= len(text.encode("utf-8", "replace")) / 4 - 1
