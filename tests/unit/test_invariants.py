@@ -104,7 +104,17 @@ def test_no_step_touches_a_file_a_socket_or_another_program() -> None:
 
 # -- 3. side effects through the Motor alone --------------------------------------------------------------------------
 
-INWARD = ("steps", "processes", "cognition", "working_memory", "soul_engine", "fixed_pipeline", "ism", "tagged_output")
+INWARD = (
+    "steps",
+    "processes",
+    "actions",
+    "cognition",
+    "working_memory",
+    "soul_engine",
+    "fixed_pipeline",
+    "ism",
+    "tagged_output",
+)
 """Where the soul thinks: from there nothing can be reached that acts, other than the Motor and ports that only read."""
 
 ACTING = (
