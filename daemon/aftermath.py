@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from daemon.memory.effect import CycleEffect
-from daemon.memory.intentions import NewIntention
+from daemon.memory.intentions import IDLE, NewIntention
 from daemon.memory.records import Claim, Heard, Speaks, Spell, Turn
 from daemon.memory.turns import Transcript
 from daemon.motor import Motor
@@ -15,9 +15,6 @@ from daemon.soul import Soul
 from daemon.soul_engine import transcript_window
 from daemon.state_machine import Course
 from daemon.visit import Visit
-
-IDLE_SLOT = "idle"
-"""The slot of what silence alone leads to; whatever is said takes its place."""
 
 _CLOCKS_DIFFER_S = 600.0  # how far our clock may be ahead of the platform's
 
@@ -78,6 +75,7 @@ def effect_of(
         intentions=(*motor.intentions, *_idle(aftermath, claim.spell, newest)),
         cancelled=motor.cancelled,
         approval=motor.approval,
+        errand=motor.errand,
         jobs=_jobs(aftermath, turns),
         calls=calls,
         silence_ms=habits.silence_ms,
@@ -118,7 +116,7 @@ def _idle(aftermath: Aftermath, spell: Spell, newest: Perception) -> tuple[NewIn
         return ()
     if not soul.may_be(process):
         return ()
-    return (NewIntention(slot=IDLE_SLOT, due_ms=due, process=process, behalf=newest.source),)
+    return (NewIntention(slot=IDLE, due_ms=due, process=process, behalf=newest.source),)
 
 
 def _jobs(aftermath: Aftermath, turns: Sequence[Turn]) -> tuple[str, ...]:

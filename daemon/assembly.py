@@ -15,10 +15,11 @@ from daemon.cycle import House
 from daemon.dispatcher import Bell, Dispatcher, Dispatchers
 from daemon.library.folders import FolderLibrary
 from daemon.life import Daemon
+from daemon.limits import Limits
 from daemon.llm.prices import cost_usd
 from daemon.memory.library import LibraryIndex
 from daemon.memory.store import Store, open_store, store_of
-from daemon.mental_process import Limits, Means
+from daemon.mental_process import Means
 from daemon.ports import LLM, Channel, Clock, Emit, Library, Toolbox
 from daemon.processes import PROCESSES
 from daemon.reflection import Reflection
@@ -180,6 +181,8 @@ def _house(world: _World, store: Store, souls: Souls, name: str, llm: LLM) -> Ho
             library=world.library,
             toolbox=world.toolbox,
             approvals=store.approvals,
+            may_intend=lambda: store.intentions.has_room(settings.schedule_max),
+            room_of=world.channel.room_of,
             approvers=settings.approvers,
             approval_seconds=settings.approval_seconds,
         ),

@@ -11,19 +11,21 @@ from daemon.aftermath import Aftermath, Habits, effect_of, posted_after
 from daemon.attention import Attention
 from daemon.cognition import Mind
 from daemon.errors import MalformedReply, NotDelivered, StoreError
+from daemon.fencing import fresh_nonce
+from daemon.limits import Limits
 from daemon.memory.commits import Commits
 from daemon.memory.conversations import Conversations
 from daemon.memory.records import Claim, Delivery, Heard
 from daemon.memory.soul_states import SoulState, SoulStates
 from daemon.memory.turns import Transcript, Turns
 from daemon.memory.user_models import UserModel, UserModels
-from daemon.mental_process import Limits, Means, MentalProcess, ProcessContext
+from daemon.mental_process import Means, MentalProcess, ProcessContext
 from daemon.motor import Motor
 from daemon.perception import ConversationKey, Modality, Perception
 from daemon.ports import LLM, Channel, Clock, Completion, DraftLog, Emit, LLMCall, Overheard, Passage, Speech
 from daemon.recall import OVERHEARD_READ, TURNS_READ, Known, recall
 from daemon.soul import Soul
-from daemon.soul_engine import build_prompt, fresh_nonce, integrate
+from daemon.soul_engine import build_prompt, integrate
 from daemon.state_machine import run_processes
 from daemon.visit import visit_of
 from daemon.working_memory import WorkingMemory

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+from daemon.fencing import clean_name
 from daemon.memory.user_models import UserModel
 from daemon.perception import AudienceKind
 from daemon.soul import Soul
-from daemon.soul_engine import PERSON, TURN_OVERHEAD, clean_name
+from daemon.soul_engine import PERSON, TURN_OVERHEAD
 from daemon.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 
 

@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 
 from daemon.attention import Attention
 from daemon.cognition import Mind
+from daemon.errors import ChannelRefused
+from daemon.limits import Limits
 from daemon.memory.approvals import Approvals
 from daemon.memory.records import JSONObject
 from daemon.motor import Motor
 from daemon.perception import Perception
-from daemon.ports import Library, Passage, Toolbox
+from daemon.ports import Library, Passage, Room, Toolbox
 from daemon.soul import Soul
 from daemon.visit import Visit
 from daemon.working_memory import WorkingMemory
@@ -22,18 +24,16 @@ async def _nothing(query: str, limit: int) -> tuple[Passage, ...]:
     return ()
 
 
+async def _always() -> bool:
+    return True
+
+
+async def _nowhere(contact: str) -> Room:
+    raise ChannelRefused(f"{contact} can't be written to from here", code="unreachable")
+
+
 async def _unchanged(memory: WorkingMemory) -> WorkingMemory:
     return memory
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one problem may take: choices of actions, tokens in and out, US dollars where known, seconds in a row."""
-
-    loops: int
-    tokens: int
-    usd: float
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,8 @@ class Means:
     `limits` is None where it may not. `take_in` adds to a memory what was said in the conversation meanwhile; the one
     reply answers that too. `usage` gives the tokens and the US dollars spent since the perception came in. `recollect`
     searches what the soul may remember here. Who may permit what a tool would change: `approvers`, or whoever is being
-    answered where there are none; for `approval_seconds`.
+    answered where there are none; for `approval_seconds`. `room_of` is where one of the soul's contacts can be written
+    to, by their platform id. `may_intend` tells whether there is room for one more thing to be perceived later.
     """
 
     limits: Limits | None = None
@@ -53,6 +54,8 @@ class Means:
     recollect: Callable[[str, int], Awaitable[tuple[Passage, ...]]] = _nothing
     take_in: Callable[[WorkingMemory], Awaitable[WorkingMemory]] = _unchanged
     usage: Callable[[], tuple[int, float]] = lambda: (0, 0.0)
+    may_intend: Callable[[], Awaitable[bool]] = _always
+    room_of: Callable[[str], Awaitable[Room]] = _nowhere
     approvers: tuple[str, ...] = ()
     approval_seconds: float = 900.0
 

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterable, Mapping
 
 from daemon.memory.approvals import NewApproval
+from daemon.memory.errands import Errand
 from daemon.memory.intentions import NewIntention
 from daemon.ports import Speech, Task
 
@@ -20,6 +21,7 @@ class Motor:
         self._intentions: list[NewIntention] = []
         self._cancelled: list[str] = []
         self._approval: NewApproval | None = None
+        self._errand: Errand | None = None
 
     @property
     def reply(self) -> str:
@@ -45,6 +47,11 @@ class Motor:
     def approval(self) -> NewApproval | None:
         """The question for permission that the reply asks."""
         return self._approval
+
+    @property
+    def errand(self) -> Errand | None:
+        """What is to be said elsewhere."""
+        return self._errand
 
     async def speak(self, pieces: AsyncIterable[str]) -> None:
         """Show a reply as it is being made. Raises what the pieces raise."""
@@ -76,3 +83,7 @@ class Motor:
     def ask_permission(self, approval: NewApproval) -> None:
         """Put a question under the reply that has to be answered by a click before something is done."""
         self._approval = approval
+
+    def carry(self, errand: Errand) -> None:
+        """Say something elsewhere, as it was allowed."""
+        self._errand = errand

@@ -298,7 +298,7 @@ class TaskState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One step of a plan as people may see it while it is carried out; shown again with the same `id` it replaces itself.
+    """One step of a plan as people may see it while it is carried out; shown again with the same `id` it is replaced.
 
     All texts are the house's own words or what may be said to everybody who hears the reply; never private thought.
     """
@@ -354,6 +354,15 @@ class Overheard:
     own: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Somewhere to write to, and who reads along there."""
+
+    channel: str
+    place: Place
+    audience: Audience
+
+
 class Channel(Gate, Protocol):
     """One way in and out of the house."""
 
@@ -376,6 +385,9 @@ class Channel(Gate, Protocol):
 
     def reply_to(self, perception: Perception) -> str:
         """The thread under which an answer to this perception belongs; empty for the timeline."""
+
+    async def room_of(self, contact: str) -> Room:
+        """Where a person or a channel, by its id, can be written to. Raises NotDelivered or ChannelRefused."""
 
     async def deliver(self, post: Post) -> str:
         """Make a post visible and return the platform's id for it.

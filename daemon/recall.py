@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from daemon.fencing import clean_name
 from daemon.known_person import with_people
 from daemon.memory.records import Speaks, Turn
 from daemon.memory.soul_states import SoulState
@@ -12,7 +13,7 @@ from daemon.mood import with_state
 from daemon.perception import Perception
 from daemon.ports import Overheard
 from daemon.soul import Soul
-from daemon.soul_engine import SUMMARY, begin, clean_name, with_notes, with_now, with_thread
+from daemon.soul_engine import SUMMARY, begin, with_notes, with_now, with_thread
 from daemon.working_memory import Memory, Role, WorkingMemory
 
 TURNS_READ = 80

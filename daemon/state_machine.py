@@ -7,8 +7,7 @@ from daemon.errors import ProcessFailed
 from daemon.memory.records import ProcessState
 from daemon.memory.transitions import PathStep
 from daemon.mental_process import MOST_HOPS, MentalProcess, Outcome, ProcessContext, Stay, Transition
-from daemon.processes.following import situation_of
-from daemon.processes.transitions import against, beginning
+from daemon.transitions import against, beginning, situation_of
 from daemon.working_memory import WorkingMemory
 
 FIRST = "engaged"

@@ -9,9 +9,9 @@ from daemon.attention import Attention, Interrupted
 from daemon.cognition import Mind
 from daemon.concurrency import alongside
 from daemon.errors import DaemonError, ModelError, StoreError
-from daemon.ism.limits import Spent
 from daemon.ism.machine import ActionUse, End, ISMResult, LoopEvent, Machine, Note, Progress, Recurse
 from daemon.ism.regions import observed, with_actions, with_work, without_work
+from daemon.limits import Spent
 from daemon.mental_process import Outcome, Stay, Transition
 from daemon.steps.choose_actions import Choice, Use
 from daemon.working_memory import WorkingMemory

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from daemon.cognition import Step
-from daemon.ism.limits import Limits, Spent
+from daemon.limits import Limits, Spent
 from daemon.mental_process import Outcome, Stay, Transition
 from daemon.steps.choose_actions import Choice, choose_actions
 from daemon.working_memory import WorkingMemory

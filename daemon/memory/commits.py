@@ -9,6 +9,7 @@ from daemon.memory.calls import store_calls
 from daemon.memory.conversations import require_claim
 from daemon.memory.database import Database, Transaction
 from daemon.memory.effect import CycleEffect
+from daemon.memory.errands import send_errand
 from daemon.memory.intentions import cancel_intentions, store_intentions
 from daemon.memory.records import Delivery, Speaks, Worker
 from daemon.memory.transitions import store_path
@@ -180,8 +181,8 @@ async def _store_states(transaction: Transaction, effect: CycleEffect, now: int)
     claim = effect.claim
     await store_path(transaction, claim.conversation, effect.trace_id, effect.path, now)
     await cancel_intentions(transaction, claim.conversation, effect.cancelled, now)
-    if effect.intentions:
-        newest = effect.claim.heard[-1]
+    if effect.intentions and claim.heard:
+        newest = claim.heard[-1]
         await store_intentions(
             transaction,
             conversation=claim.conversation,
@@ -191,6 +192,9 @@ async def _store_states(transaction: Transaction, effect: CycleEffect, now: int)
             now=now,
             most=effect.most_intentions,
         )
+    if effect.errand:
+        name = effect.turns[-1].name if effect.turns else claim.conversation.soul
+        await send_errand(transaction, effect.errand, name=name, trace_id=effect.trace_id, now=now)
     if effect.approval:
         await store_approvals(
             transaction,

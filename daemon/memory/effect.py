@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from daemon.memory.approvals import NewApproval
+from daemon.memory.errands import Errand
 from daemon.memory.intentions import NewIntention
 from daemon.memory.records import Claim, Heard, ProcessState, Spell, Turn
 from daemon.memory.transitions import PathStep
@@ -15,7 +16,8 @@ class CycleEffect:
     """Everything lasting that one cycle did: words heard and said, the reply's parts, states, jobs and model calls.
 
     `answered` are the rows that end here; `ignored` maps a row's id to the reason why it gets no reply. `path` is how
-    the mental processes went. `approval` is the question that stands under the last part, and waits for a click.
+    the mental processes went. `approval` is the question under the last part, which waits for a click; `errand` what
+    is said elsewhere, as somebody clicked.
     `silence_ms` is the silence that ends a visit; `most_intentions` how many may wait at once.
     """
 
@@ -34,6 +36,7 @@ class CycleEffect:
     intentions: tuple[NewIntention, ...] = ()
     cancelled: tuple[str, ...] = ()
     approval: NewApproval | None = None
+    errand: Errand | None = None
     jobs: tuple[str, ...] = ()
     calls: tuple[LLMCall, ...] = ()
     silence_ms: int = 0

@@ -4,13 +4,15 @@ Keyed by soul, workspace, channel and ts, because one mention makes two events w
 kept as well, so that a repeated edit or button is told from a new one (design, section 3).
 """
 
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from daemon.memory.approvals import decide
 from daemon.memory.database import Database, Transaction
 from daemon.memory.records import ASIDE
 from daemon.memory.turns import forget_summary
+from daemon.memory.unlearning import unlearn
 from daemon.perception import ConversationKey
 from daemon.ports import Acceptance, Arrival, Clock, Decision, Emit, Feedback, Revision, Utterance, Withdrawal
 
@@ -202,7 +204,7 @@ async def _takes_part(transaction: Transaction, conversation: str) -> bool:
     row = await transaction.one(
         """
         SELECT taking_part OR EXISTS (SELECT 1 FROM inbox i WHERE i.conversation = c.id
-                                      AND i.state IN ('new', 'claimed')) AS takes_part
+                                      AND i.state IN ('new', 'claimed') AND i.modality = 'words') AS takes_part
         FROM conversations c WHERE id = :id
         """,
         id=conversation,
@@ -266,14 +268,13 @@ async def _revise(transaction: Transaction, edit: Revision, now: int) -> tuple[A
     turns = await transaction.rows(
         """
         UPDATE turns SET body = :text WHERE conversation = :conversation AND ts = :ts AND speaker = 'person'
-        RETURNING seq
+        RETURNING seq, actor
         """,
         text=edit.text,
         conversation=row["conversation"],
         ts=edit.ts,
     )
-    if turns:
-        await forget_summary(transaction, row["conversation"], min(turn["seq"] for turn in turns))
+    await _unlearn(transaction, row["conversation"], turns, now)
     return Acceptance.ACCEPTED, f"edited while {row['state']}"
 
 
@@ -293,13 +294,20 @@ async def _withdraw(transaction: Transaction, gone: Withdrawal, now: int) -> tup
     if row is None:
         return Acceptance.IGNORED, "message not known"
     turns = await transaction.rows(
-        "DELETE FROM turns WHERE conversation = :conversation AND ts = :ts AND speaker = 'person' RETURNING seq",
+        "DELETE FROM turns WHERE conversation = :conversation AND ts = :ts AND speaker = 'person' RETURNING seq, actor",
         conversation=row["conversation"],
         ts=gone.ts,
     )
-    if turns:
-        await forget_summary(transaction, row["conversation"], min(turn["seq"] for turn in turns))
+    await _unlearn(transaction, row["conversation"], turns, now)
     return Acceptance.ACCEPTED, "withdrawn"
+
+
+async def _unlearn(transaction: Transaction, conversation: str, turns: Sequence[sqlite3.Row], now: int) -> None:
+    """Let go of what was made of words that are gone or were changed: the summary, notes on their person, the topic."""
+    if turns:
+        await forget_summary(transaction, conversation, min(turn["seq"] for turn in turns))
+    for turn in turns:
+        await unlearn(transaction, conversation, turn["actor"], turn["seq"], now)
 
 
 async def _take_feedback(transaction: Transaction, given: Feedback, now: int) -> tuple[Acceptance, str]:

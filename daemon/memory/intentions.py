@@ -183,6 +183,23 @@ class Intentions:
 
         return await self._database.read(unit)
 
+    async def has_room(self, most: int) -> bool:
+        """Whether one more may wait for this soul; what the house itself looks for after a silence doesn't count."""
+
+        async def unit(transaction: Transaction) -> bool:
+            row = await transaction.one(
+                """
+                SELECT count(*) AS n FROM intentions
+                WHERE soul = :soul AND workspace = :workspace AND state = 'waiting' AND slot <> :idle
+                """,
+                soul=self._worker.soul,
+                workspace=self._worker.workspace,
+                idle=IDLE,
+            )
+            return row is not None and row["n"] < most
+
+        return await self._database.read(unit)
+
     async def waiting(self, conversation: ConversationKey) -> tuple[Intention, ...]:
         """What waits in a conversation, the next first; the house's own look after a silence is left out."""
 

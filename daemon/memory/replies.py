@@ -1,10 +1,12 @@
-"""What became of messages that programs sent over HTTP: found again by the ids that their senders gave them."""
+"""What became of messages that programs sent over HTTP, found again by their own ids, and errands done for them."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from daemon.memory.database import Database, Transaction
 from daemon.perception import ConversationKey
+from daemon.ports import Clock
 
 _OPEN = ("new", "claimed")
 
@@ -37,7 +39,7 @@ class Replies:
     async def find(self, conversation: ConversationKey, message_id: str) -> Reply | None:
         """The message that has this id in a conversation; None: no such message came. Raises StoreError.
 
-        The id is looked for as `marked` wrote it. The answer counts from its commit on, whether it was fetched or not.
+        The answer counts from its commit on, whether it was fetched or not.
         """
 
         async def unit(transaction: Transaction) -> Reply | None:
@@ -92,3 +94,60 @@ async def _parts(transaction: Transaction, first: str) -> tuple[str, ...]:
         beyond=f"{stem}$",
     )
     return tuple(row["body"] for row in rows)
+
+
+class Errands:
+    """What programs may have done in the background, and how much waits, for one soul in one workspace."""
+
+    def __init__(self, database: Database, clock: Clock, *, soul: str, workspace: str) -> None:
+        self._database = database
+        self._clock = clock
+        self._of = {"soul": soul, "workspace": workspace}
+
+    async def enqueue(self, conversation: ConversationKey, kinds: Sequence[str]) -> tuple[str, ...] | None:
+        """Have jobs of these kinds done, in this order, after the newest turn; gives those that now wait.
+
+        None: no such conversation. A job that waits already is not doubled. Raises StoreError.
+        """
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> tuple[str, ...] | None:
+            known = await transaction.one("SELECT version FROM conversations WHERE id = :id", id=str(conversation))
+            if known is None:
+                return None
+            for kind in kinds:
+                await transaction.run(
+                    """
+                    INSERT INTO jobs (kind, conversation, soul, workspace, turn, state, created_ms)
+                    VALUES (:kind, :conversation, :soul, :workspace, :turn, 'ready', :now)
+                    ON CONFLICT (conversation, kind) WHERE state IN ('ready', 'running')
+                    DO UPDATE SET turn = excluded.turn
+                    """,
+                    kind=kind,
+                    conversation=str(conversation),
+                    turn=known["version"],
+                    now=now,
+                    **self._of,
+                )
+            return tuple(kinds)
+
+        return await self._database.write(unit)
+
+    async def waiting(self) -> dict[str, int]:
+        """How many rows wait in `inbox`, `outbox` and `jobs`. Raises StoreError."""
+
+        async def unit(transaction: Transaction) -> dict[str, int]:
+            row = await transaction.one(
+                """
+                SELECT (SELECT count(*) FROM inbox WHERE soul = :soul AND workspace = :workspace
+                          AND state IN ('new', 'claimed')) AS inbox,
+                       (SELECT count(*) FROM outbox WHERE soul = :soul AND workspace = :workspace
+                          AND state IN ('pending', 'sending')) AS outbox,
+                       (SELECT count(*) FROM jobs WHERE soul = :soul AND workspace = :workspace
+                          AND state IN ('ready', 'running')) AS jobs
+                """,
+                **self._of,
+            )
+            return {name: row[name] for name in row.keys()} if row else {}  # noqa: SIM118  # a Row iterates over values
+
+        return await self._database.read(unit)

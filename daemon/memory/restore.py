@@ -24,6 +24,11 @@ _ADOPT: Final = (
     "UPDATE outbox SET state = 'dropped', reason = :reason, settled_ms = :now WHERE state = 'drafting'",
     "UPDATE conversations SET lease_until = 0, lease_owner = ''",
     "UPDATE jobs SET lease_until = 0, lease_owner = ''",
+    "UPDATE approvals SET state = 'unknown' WHERE state IN ('approved', 'using')",
+    """
+    UPDATE intentions SET state = 'cancelled', reason = :reason, settled_ms = :now
+    WHERE state = 'waiting' AND every = '' AND due_ms <= :now
+    """,
     "DELETE FROM presence",
     "DELETE FROM watermarks",
     "INSERT INTO audit (actor, act, object, detail, done_ms) VALUES (:actor, 'db.restore', :file, :detail, :now)",

@@ -11,6 +11,7 @@ from daemon.processes.engaged import engaged
 from daemon.processes.exiting import exiting
 from daemon.processes.greeting import greeting
 from daemon.processes.poetic import poetic
+from daemon.processes.problem_solving import problem_solving
 from daemon.processes.ready import ready
 from daemon.processes.returning import returning
 
@@ -25,5 +26,6 @@ PROCESSES: Mapping[str, MentalProcess] = MappingProxyType(
         "exiting": exiting,
         "academic": academic,
         "poetic": poetic,
+        "problem_solving": problem_solving,
     }
 )

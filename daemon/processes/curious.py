@@ -2,7 +2,7 @@
 
 from daemon.fixed_pipeline import converse
 from daemon.mental_process import Outcome, ProcessContext, Stay, Transition
-from daemon.processes.following import follow
+from daemon.transitions.following import follow
 
 _STANCE = (
     "You and this person have just met. Answer them, and where it fits name one thing near to what they are doing that "

@@ -2,7 +2,7 @@
 
 from daemon.fixed_pipeline import converse
 from daemon.mental_process import Outcome, ProcessContext, Stay
-from daemon.processes.following import follow
+from daemon.transitions.following import follow
 
 
 async def engaged(context: ProcessContext) -> Outcome:

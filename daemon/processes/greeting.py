@@ -2,7 +2,7 @@
 
 from daemon.fixed_pipeline import converse
 from daemon.mental_process import Outcome, ProcessContext, Transition
-from daemon.processes.following import follow
+from daemon.transitions.following import follow
 
 _STANCE = (
     "You have not met this person here before. Answer what they said, and let it be felt that they are welcome: say "

@@ -1,5 +1,6 @@
 """A poem is wanted: the poetic mode chooses a register and a world of images, and composes."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -28,8 +29,8 @@ async def poetic(context: ProcessContext) -> Outcome:
 
 async def _choose(context: ProcessContext, question: str, options: Sequence[str]) -> str:
     """One of the options: named in the words themselves, else decided; a mind that can't be asked takes the first."""
-    said = context.perception.content.lower()
-    if named := next((option for option in options if option.lower() in said), ""):
+    said = context.perception.content
+    if named := next((one for one in options if re.search(rf"\b{re.escape(one)}\b", said, re.IGNORECASE)), ""):
         return named
     if len(options) < 2:  # noqa: PLR2004 - nothing to choose
         return next(iter(options), "")

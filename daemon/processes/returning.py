@@ -2,7 +2,7 @@
 
 from daemon.fixed_pipeline import converse
 from daemon.mental_process import Outcome, ProcessContext, Transition
-from daemon.processes.following import follow
+from daemon.transitions.following import follow
 
 _STANCE = (
     "This person comes back after a while: it is visit {number} here. Welcome them in half a sentence; if you know "

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from daemon.cognition import Step
 from daemon.errors import MalformedReply
-from daemon.soul_engine import SUMMARY, clean_name, cut, with_notes
+from daemon.fencing import clean_name, cut
+from daemon.soul_engine import SUMMARY, with_notes
 from daemon.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 
 _COMMAND = """\

@@ -9,8 +9,9 @@ from pydantic import BaseModel, ConfigDict
 
 from daemon.cognition import Step
 from daemon.errors import DaemonError
+from daemon.fencing import clean_name
 from daemon.redaction import Redactor
-from daemon.soul_engine import PERSON, clean_name
+from daemon.soul_engine import PERSON
 from daemon.structured_reply import structured
 from daemon.working_memory import Memory, Role, WorkingMemory
 

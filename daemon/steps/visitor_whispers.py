@@ -2,7 +2,7 @@
 
 from daemon.cognition import Step
 from daemon.errors import MalformedReply
-from daemon.soul_engine import clean_name
+from daemon.fencing import clean_name
 from daemon.working_memory import Memory, Role
 
 _COMMAND = """\

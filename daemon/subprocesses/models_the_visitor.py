@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from daemon.fencing import clean_name
 from daemon.known_person import with_people
 from daemon.memory.records import Speaks, Turn
 from daemon.memory.user_models import Change, Material, UserModel
 from daemon.mental_subprocess import SubprocessContext
 from daemon.recall import as_memory
-from daemon.soul_engine import begin, clean_name
+from daemon.soul_engine import begin
 from daemon.steps.internal_monologue import internal_monologue
 from daemon.steps.mental_query import mental_query
 from daemon.steps.visitor_notes import NotesChange, TooMuchLost, notes_material, revised, visitor_notes

@@ -214,7 +214,9 @@ class House:
             """
 
         async def still() -> bool:
-            return not (await self.one(waiting, self.clock.now_ms()))["n"] and not any(one.busy for one in self._alive())
+            return not (await self.one(waiting, self.clock.now_ms()))["n"] and not any(
+                one.busy for one in self._alive()
+            )
 
         await self.when(still)
 

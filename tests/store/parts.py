@@ -9,10 +9,10 @@ from pathlib import Path
 from daemon.memory.commits import Commits
 from daemon.memory.conversations import Conversations
 from daemon.memory.database import Database
+from daemon.memory.effect import CycleEffect
 from daemon.memory.inbox import Inbox
 from daemon.memory.jobs import Jobs
 from daemon.memory.outbox import Outbox
-from daemon.memory.effect import CycleEffect
 from daemon.memory.records import Claim, Delivery, Heard, Speaks, Turn, Worker
 from daemon.memory.turns import Turns
 from daemon.perception import Audience, AudienceKind, ConversationKey, Place

@@ -42,7 +42,12 @@ def test_the_newest_step_is_the_schema_the_program_knows() -> None:
 def test_every_table_is_strict_and_every_time_an_integer(path: Path) -> None:
     migrate.migrate(path)
     with closing(sqlite.connect(path)) as connection:
-        tables = connection.execute("SELECT name, strict FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'")
+        tables = connection.execute(
+            """
+            SELECT name, strict FROM pragma_table_list
+            WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'
+            """
+        )
         strict = {row["name"]: row["strict"] for row in tables}
         assert strict.pop(_ALEMBICS) == 0
         assert set(strict.values()) == {1}

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from daemon.attention import Attention
 from daemon.cognition import Mind
 from daemon.ism import run_ism
-from daemon.ism.limits import Limits, Spent
 from daemon.ism.machine import Action, ActionUse, Handler, ISMResult, LoopEvent, Machine, Recurse
+from daemon.limits import Limits, Spent
 from daemon.llm.scripted import Script, ScriptedLLM
 from daemon.mental_process import Stay, Transition
 from daemon.ports import LLM, Completion, LLMCall, ModelRole, Prompt

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from daemon.perception import Perception
-from daemon.ports import Admission, DraftLog, Found, Intake, Overheard, Post, Speech
+from daemon.perception import Audience, AudienceKind, Perception, Place
+from daemon.ports import Admission, DraftLog, Found, Intake, Overheard, Post, Room, Speech
 
 
 class PostOffice:
@@ -39,6 +39,9 @@ class PostOffice:
             self._grew.clear()
             await self._grew.wait()
         return self.posted
+
+    async def room_of(self, contact: str) -> Room:
+        return Room(contact, Place.PRIVATE_CHANNEL, Audience(AudienceKind.CHANNEL, contact))
 
     async def find(self, post: Post) -> Found | None:
         self.looked_up.append(post)

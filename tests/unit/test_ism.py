@@ -9,9 +9,9 @@ import pytest
 from daemon.attention import Interrupted
 from daemon.errors import LostLease, ModelUnavailable, ToolFailed
 from daemon.ism import CIRCLES, LOST, REACHED, run_ism
-from daemon.ism.limits import Limits, Spent
 from daemon.ism.machine import Action, ActionUse, End, Machine, Progress, Recurse
 from daemon.ism.regions import ACTIONS, GOAL, LOG, LOG_TOKENS, OBSERVATION_CAP, PLAYBOOK, REGIONS, RESULTS
+from daemon.limits import Limits, Spent
 from daemon.mental_process import Stay, Transition
 from daemon.steps.choose_actions import choose_actions
 from daemon.working_memory import Memory, Role, WorkingMemory, estimate_tokens

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from daemon.cognition import READ_CAP
 from daemon.errors import DaemonError, ModelRefused, ModelUnavailable, ToolFailed
 from daemon.ism import CIRCLES, LOST, run_ism
-from daemon.ism.limits import Limits
 from daemon.ism.machine import Action, ActionUse, End, Handler, ISMResult, Machine, Recurse
+from daemon.limits import Limits
 from daemon.llm.scripted import Piece, Reply
 from daemon.mental_process import Stay
 from daemon.ports import Completion, Prompt

@@ -9,23 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from daemon.fencing import NAME_CAP, clean_name, cut, defang, fence, fresh_nonce
 from daemon.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
 from daemon.ports import Overheard, Prompt, Speaker
 from daemon.soul import Budgets, Soul, find_souls_directory, load_soul
 from daemon.soul_engine import (
     MEMORIES,
-    NAME_CAP,
     PERSON,
     SHARED_CONTEXT,
     SOUL_STATE,
     SUMMARY,
     begin,
     build_prompt,
-    clean_name,
-    cut,
-    defang,
-    fence,
-    fresh_nonce,
     integrate,
     transcript_window,
     with_notes,

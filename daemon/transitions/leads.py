@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from daemon.processes.transitions import Situation, against
+from daemon.transitions import Situation, against
 
 
 @dataclass(frozen=True, slots=True)

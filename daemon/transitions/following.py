@@ -3,16 +3,9 @@
 from daemon.errors import ModelError
 from daemon.fixed_pipeline import tempered
 from daemon.mental_process import ProcessContext, Transition
-from daemon.processes.leads import lead
-from daemon.processes.transitions import Situation
 from daemon.steps.mental_query import mental_query
-
-
-def situation_of(context: ProcessContext) -> Situation:
-    """What entry conditions look at, taken from a process's context."""
-    return Situation(
-        context.visit, context.perception.content, context.soul, autonomous=context.means.limits is not None
-    )
+from daemon.transitions import situation_of
+from daemon.transitions.leads import lead
 
 
 async def follow(context: ProcessContext) -> Transition | None:

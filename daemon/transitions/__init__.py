@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from daemon.mental_process import ProcessContext
 from daemon.soul import Soul
 from daemon.visit import Visit
 
@@ -101,3 +102,10 @@ def beginning(origin: str, situation: Situation) -> tuple[str, str] | None:
         if situation.visit.begins and not against(origin, target, situation):
             return target, reason
     return None
+
+
+def situation_of(context: ProcessContext) -> Situation:
+    """What entry conditions look at, taken from a process's context."""
+    return Situation(
+        context.visit, context.perception.content, context.soul, autonomous=context.means.limits is not None
+    )

@@ -1,0 +1,71 @@
+"""Research: look something up in what was said, in the admin's folders, and with the tools of MCP servers."""
+
+import json
+
+from daemon.errors import ToolFailed
+from daemon.fixed_pipeline import tempered
+from daemon.ism.machine import Action, ActionUse, Recurse
+from daemon.mental_process import ProcessContext, Stay
+from daemon.ports import Passage
+from daemon.solving.permission import ask_permission
+from daemon.solving.problem import Problem
+from daemon.steps.use_tool import ToolUse, tools_material, use_tool
+
+_OF_EACH = 4  # passages from each place
+
+
+def research(context: ProcessContext, problem: Problem) -> Action:
+    """Its input says what to look for; what was found is numbered, so that it can be cited."""
+
+    async def handle(use: ActionUse) -> Recurse | Stay:
+        passages = await _read_up(context, use.input)
+        chosen = await _choose_tool(context, use)
+        if chosen is not None and chosen.tool.writes:
+            return _may_i(context, problem, use, chosen)
+        failed = ""
+        if chosen is not None and context.means.toolbox is not None:
+            try:
+                passages.append(await context.means.toolbox.use(chosen.tool.name, chosen.arguments))
+            except ToolFailed as error:
+                failed = f"{chosen.tool.name} failed: {error.message}"
+        found = problem.add(passages)
+        return use.recurse(observation="\n\n".join(part for part in (found, failed) if part) or "Nothing was found.")
+
+    return Action(
+        "Research",
+        "look something up: earlier talk, the documents and code at hand, and the tools there are; input: what to look "
+        "for, in a few telling words",
+        handle,
+    )
+
+
+async def _read_up(context: ProcessContext, query: str) -> list[Passage]:
+    means = context.means
+    passages = list(await means.recollect(query, _OF_EACH))
+    if means.library is not None:
+        passages += await means.library.search(query, _OF_EACH)
+    return passages
+
+
+async def _choose_tool(context: ProcessContext, use: ActionUse) -> ToolUse | None:
+    """The tool that may serve; without tools nobody is asked."""
+    toolbox = context.means.toolbox
+    tools = await toolbox.tools() if toolbox is not None else ()
+    if not tools:
+        return None
+    step = tempered(context.soul, use_tool(use.input, tools))
+    _, chosen = await context.mind.run(tools_material(use.memory, tools), step)
+    return chosen
+
+
+def _may_i(context: ProcessContext, problem: Problem, use: ActionUse, chosen: ToolUse) -> Stay:
+    return ask_permission(
+        context,
+        problem,
+        use.memory,
+        tool=chosen.tool.name,
+        arguments=chosen.arguments,
+        asked=context.means.approvers or (context.perception.source,),
+        words=f"To go on I would use `{chosen.tool.name}` with exactly this. May I?",
+        shown=json.dumps(chosen.arguments, ensure_ascii=False, indent=2),
+    )

@@ -1,0 +1,35 @@
+"""Respond: share what was found, with its sources, and end the work."""
+
+from dataclasses import replace
+
+from daemon.fixed_pipeline import say
+from daemon.ism.machine import Action, ActionUse
+from daemon.mental_process import ProcessContext, Stay
+from daemon.solving.problem import Problem
+from daemon.steps.external_dialog import external_dialog
+from daemon.working_memory import WorkingMemory
+
+_CITE = (
+    "Whatever you take from a numbered result, cite by its number in square brackets, like [1], right behind it; never "
+    "write the list of sources yourself. What isn't in the results or in what was said, you say is your own view."
+)
+
+
+def respond(context: ProcessContext, problem: Problem) -> Action:
+    """Its input says what matters in the answer."""
+
+    async def handle(use: ActionUse) -> Stay:
+        dwell = f" Dwell on this: {use.input}" if use.input else ""
+        return Stay(await answer(context, problem, use.memory, f"Answer the person with what you found.{dwell}"))
+
+    return Action("Respond", "answer the person and end the work; input: what matters in the answer", handle)
+
+
+async def answer(context: ProcessContext, problem: Problem, memory: WorkingMemory, instructions: str) -> WorkingMemory:
+    """Say something with its sources below it; gives the memory afterwards. Raises ModelError."""
+    memory = await say(
+        replace(context, memory=memory),
+        external_dialog(context.soul, f"{instructions} {_CITE if problem.found else ''}"),
+    )
+    context.motor.settle(problem.with_sources(context.motor.reply))
+    return memory

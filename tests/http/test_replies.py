@@ -1,0 +1,108 @@
+"""What memory.db tells of messages by their senders' ids, and the errands that programs may ask for."""
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daemon.clock import SystemClock
+from daemon.memory.database import Database, open_database
+from daemon.memory.replies import Errands, Replies, _mark
+from daemon.perception import Audience, AudienceKind, ConversationKey
+from daemon.ports import Utterance
+from tests.store.parts import SOUL, TEAM, Hands, said
+
+HERE = ConversationKey(SOUL, TEAM, "http", "here")
+ID = st.from_regex("[A-Za-z0-9_-]{1,64}", fullmatch=True)
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    """A fresh memory.db."""
+    async with open_database(tmp_path / "memory.db", SystemClock()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def hands(database: Database) -> Hands:
+    """One worker's hands on it."""
+    return Hands.of(database, SystemClock())
+
+
+def _said(message_id: str, ts: str = "100.000001", name: str = "", where: ConversationKey = HERE) -> Utterance:
+    envelope = json.dumps({"message_id": message_id, **({"name": name} if name else {})}, separators=(",", ":"))
+    audience = Audience(AudienceKind.DM, "http.here")
+    return replace(said(ts), conversation=where, event_id=ts, actor="http.here", audience=audience, envelope=envelope)
+
+
+@given(one=ID, other=ID, name=st.text(max_size=5))
+def test_an_envelope_lies_in_the_range_of_its_own_id_alone(one: str, other: str, name: str) -> None:
+    for envelope in (_said(one).envelope, _said(one, name=name).envelope):
+        assert (_mark(other) <= envelope < f"{_mark(other)}~") == (one == other)
+
+
+async def test_a_message_is_found_by_its_id_in_its_conversation_alone(database: Database, hands: Hands) -> None:
+    elsewhere = replace(HERE, thread="elsewhere")
+    await hands.inbox.accept(_said("m"))
+    await hands.inbox.accept(_said("mm", "100.000002"))
+    await hands.inbox.accept(_said("m", "100.000003", where=elsewhere))
+    replies = Replies(database)
+    found = await replies.find(HERE, "m")
+    assert found is not None
+    assert (found.ts, found.said, found.state, found.settled, found.parts) == ("100.000001", "hi", "new", False, ())
+    assert await replies.find(HERE, "other") is None
+    there = await replies.find(elsewhere, "m")
+    assert there is not None
+    assert there.ts == "100.000003"
+
+
+async def test_an_answer_counts_from_its_commit_on_with_all_its_parts(database: Database, hands: Hands) -> None:
+    await hands.inbox.accept(_said("m"))
+    await hands.answer("first", "second", "third")
+    found = await Replies(database).find(HERE, "m")
+    assert found is not None
+    assert (found.settled, found.state, found.parts) == (True, "answered", ("first", "second", "third"))
+
+
+async def test_answers_to_later_messages_are_not_mixed_up(database: Database, hands: Hands) -> None:
+    replies = Replies(database)
+    for number in range(12):
+        await hands.inbox.accept(_said(f"m{number}", f"100.0000{number:02d}"))
+        delivery = await hands.answer(f"answer {number}")
+        await hands.outbox.sent(delivery, f"k{number}")
+    for number in range(12):
+        found = await replies.find(HERE, f"m{number}")
+        assert found is not None
+        assert found.parts == (f"answer {number}",)
+
+
+async def test_a_name_is_that_of_the_message_or_the_last_one_given(database: Database, hands: Hands) -> None:
+    replies = Replies(database)
+    await hands.inbox.accept(_said("m", name="Ada"))
+    assert await replies.name_of(HERE, f"{SOUL}/{TEAM}/http/100.000001") == "Ada"
+    assert await replies.name_of(HERE, "something that was never heard") == ""
+
+
+async def test_errands_are_queued_once_and_counted(database: Database, hands: Hands) -> None:
+    errands = Errands(database, SystemClock(), soul=SOUL, workspace=TEAM)
+    kinds = ("models_the_visitor", "keeps_its_own_state")
+    assert await errands.enqueue(HERE, kinds) is None
+    await hands.inbox.accept(_said("m"))
+    assert await errands.waiting() == {"inbox": 1, "outbox": 0, "jobs": 0}
+    await hands.answer("hello")
+    assert await errands.enqueue(HERE, kinds) == kinds
+    assert await errands.enqueue(HERE, kinds) == kinds
+    assert await errands.waiting() == {"inbox": 0, "outbox": 1, "jobs": 2}
+    job = await hands.jobs.claim_next()
+    assert job is not None
+    assert (job.kind, job.turn) == ("models_the_visitor", 1)
+
+
+async def test_errands_of_one_soul_are_not_counted_for_another(database: Database, hands: Hands) -> None:
+    await hands.inbox.accept(_said("m"))
+    others = Errands(database, SystemClock(), soul="minoan", workspace=TEAM)
+    assert await others.waiting() == {"inbox": 0, "outbox": 0, "jobs": 0}
