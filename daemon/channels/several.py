@@ -1,7 +1,9 @@
 """Several channels as one: what belongs to the HTTP door goes there, everything else to the main channel."""
 
 import asyncio
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
 
 from daemon.concurrency import alongside
 from daemon.perception import ConversationKey, Perception
@@ -19,6 +21,7 @@ class SeveralChannels:
         self.name = main.name
         self._main = main
         self._doors = {door.name: door for door in doors}
+        self._thinking_for: ContextVar[Channel] = ContextVar("thinking_for", default=main)
 
     async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
         """See `Channel.listen`; all listen alongside, and it is ready once each of them is."""
@@ -42,17 +45,24 @@ class SeveralChannels:
         """See `Gate.admit`."""
         return await self._of(perception.conversation).admit(perception)
 
-    def thinking(self, perception: Perception) -> AbstractAsyncContextManager[None]:
-        """See `Channel.thinking`."""
-        return self._of(perception.conversation).thinking(perception)
+    @asynccontextmanager
+    async def thinking(self, perception: Perception) -> AsyncIterator[None]:
+        """See `Channel.thinking`; while it lasts, its channel is the one that splits."""
+        channel = self._of(perception.conversation)
+        token = self._thinking_for.set(channel)
+        try:
+            async with channel.thinking(perception):
+                yield
+        finally:
+            self._thinking_for.reset(token)
 
     def speak(self, perception: Perception, drafts: DraftLog) -> Speech:
         """See `Channel.speak`."""
         return self._of(perception.conversation).speak(perception, drafts)
 
     def split(self, reply: str) -> tuple[str, ...]:
-        """See `Channel.split`; as the main channel needs it, since a reply alone does not say where it goes."""
-        return self._main.split(reply)
+        """See `Channel.split`; for the channel that this task thinks for, since a reply alone doesn't say where it goes."""
+        return self._thinking_for.get().split(reply)
 
     def reply_to(self, perception: Perception) -> str:
         """See `Channel.reply_to`."""

@@ -147,7 +147,22 @@ async def test_the_main_channel_counts_for_name_and_health(tmp_path: Path) -> No
     assert channel.healthy()
     main.well = False
     assert not channel.healthy()
+
+
+async def test_a_reply_is_split_as_the_channel_takes_it_that_is_thought_for(tmp_path: Path) -> None:
+    channel = SeveralChannels(Main(), _http(tmp_path))
     assert channel.split("two words") == ("two", "words")
+    async with asyncio.TaskGroup() as group, channel.thinking(_perception()):
+        other = group.create_task(_split_in_slack(channel))
+        await asyncio.sleep(0)
+        assert channel.split("two words") == ("two words",)
+    assert other.result() == ("two", "words")
+    assert channel.split("two words") == ("two", "words")
+
+
+async def _split_in_slack(channel: SeveralChannels) -> tuple[str, ...]:
+    async with channel.thinking(_perception(IN_SLACK)):
+        return channel.split("two words")
 
 
 async def test_all_listen_and_it_is_ready_once_each_of_them_is(home: Dwelling, tmp_path: Path) -> None:

@@ -1,0 +1,133 @@
+"""One daemon in Slack and behind an HTTP door at once: each conversation stays where it is held."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from daemon.assembly import assemble
+from daemon.channels.http.backing import Backing
+from daemon.channels.http.channel import HttpChannel
+from daemon.channels.several import SeveralChannels
+from daemon.channels.slack.channel import SlackChannel
+from daemon.concurrency import alongside
+from daemon.life import live
+from daemon.memory.replies import Errands, Replies
+from daemon.metrics import Metrics
+from daemon.service import ServiceManager, Watchdog
+from daemon.workspace.client import WorkspaceClient
+from daemon.workspace.server import WorkspaceServer, serve_workspace
+from tests.http.house import TOKEN, Stream, bearer
+from tests.journeys.clock import TurnableClock
+from tests.journeys.house import PATIENCE, Told, said, settings_for
+from tests.journeys.model import CLOSING, OPENING, Actor, Flow
+
+SUBPROCESSES = ("summarizes_the_conversation",)
+
+
+@asynccontextmanager
+async def _daemon(workspace: WorkspaceServer, home: Path, model: Actor) -> AsyncIterator[HttpChannel]:
+    """A daemon put together as the composition root does it; gives its door."""
+    settings = settings_for(workspace, home, http_port=0, http_token=TOKEN)
+    clock, told, metrics, stop, ready = TurnableClock(), Told(), Metrics(), asyncio.Event(), asyncio.Event()
+    async with AsyncExitStack() as stack:
+        slack = SlackChannel(settings, clock, told)
+        stack.push_async_callback(slack.close)
+        team = (await slack.introduce()).team
+        http = HttpChannel(
+            settings,
+            clock,
+            told,
+            soul=settings.name,
+            workspace=team,
+            personality={"": "# Minoan"}.get,
+            metrics=metrics,
+        )
+        stack.push_async_callback(http.close)
+        channel = SeveralChannels(slack, http)
+        built = await stack.enter_async_context(assemble(settings, channel, clock, told, workspace=team, llm=model))
+        errands = Errands(built.store.database, clock, soul=settings.name, workspace=team)
+
+        async def unready() -> tuple[str, ...]:
+            await errands.waiting()
+            return () if channel.healthy() else ("not connected to Slack",)
+
+        http.connect(
+            Backing(
+                replies=Replies(built.store.database),
+                enqueue=lambda conversation: errands.enqueue(conversation, SUBPROCESSES),
+                unready=unready,
+                queues=errands.waiting,
+            )
+        )
+        service = ServiceManager()
+        async with alongside(live(built, stop, service, Watchdog(service, None), lambda _: ready.set())):
+            async with asyncio.timeout(PATIENCE):
+                await ready.wait()
+            yield http
+            stop.set()
+            await told.until("daemon.drained")
+
+
+@pytest.fixture
+async def workspace() -> AsyncIterator[WorkspaceServer]:
+    async with serve_workspace(clock=TurnableClock()) as running:
+        yield running
+
+
+async def _ask(client: aiohttp.ClientSession, url: str, message: str, message_id: str) -> str:
+    body = {"message": message, "session": "s", "message_id": message_id}
+    async with client.post(f"{url}/api/soul/chat", json=body, headers=bearer()) as response:
+        return str((await Stream(response).until("done")).data["text"])
+
+
+async def test_both_are_answered_where_they_ask_and_neither_hears_of_the_other(
+    workspace: WorkspaceServer, tmp_path: Path
+) -> None:
+    model = Actor()
+    async with (
+        WorkspaceClient(workspace.url) as people,
+        aiohttp.ClientSession() as client,
+        _daemon(workspace, tmp_path, model) as http,
+    ):
+        assert await _ask(client, http.url, "over http", "a") == "Echo: over http"
+        dm = await people.open_dm("ada")
+        await people.say("ada", dm, "in slack")
+
+        async def answered() -> bool | None:
+            return any("Echo: in slack" in said(post) for post in await people.posts_by_bot(dm)) or None
+
+        await people.wait_for(answered, PATIENCE)
+        assert "over http" not in str(model.prompts[-1])
+        assert await _ask(client, http.url, "over http again", "b") == "Echo: over http again"
+        assert "in slack" not in str(model.prompts[-1])
+        posts = await people.posts_by_bot(dm)
+        assert "over http" not in str(posts)
+
+
+async def test_a_reply_over_http_is_whole_and_as_the_soul_said_it(workspace: WorkspaceServer, tmp_path: Path) -> None:
+    words = "<!channel> @here " + "word " * 6_000
+    model = Actor()
+    model.flows.append(flow := Flow())
+    flow.end(OPENING, words, CLOSING)
+    async with aiohttp.ClientSession() as client, _daemon(workspace, tmp_path, model) as http:
+        assert await _ask(client, http.url, "tell me all", "a") == words.strip()
+
+
+async def test_the_house_behind_the_door_tells_how_it_is_and_takes_errands(
+    workspace: WorkspaceServer, tmp_path: Path
+) -> None:
+    async with (
+        aiohttp.ClientSession(headers=bearer()) as client,
+        _daemon(workspace, tmp_path, Actor()) as http,
+    ):
+        async with client.get(f"{http.url}/readyz") as response:
+            assert await response.json() == {"status": "ready"}
+        await _ask(client, http.url, "hello", "a")
+        async with client.post(f"{http.url}/api/soul/subprocess", json={"session": "s"}) as response:
+            assert (response.status, await response.json()) == (202, {"queued": list(SUBPROCESSES)})
+        async with client.get(f"{http.url}/metrics") as response:
+            assert 'soul_queue{queue="inbox"} 0.0' in await response.text()
