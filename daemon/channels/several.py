@@ -61,7 +61,7 @@ class SeveralChannels:
         return self._of(perception.conversation).speak(perception, drafts)
 
     def split(self, reply: str) -> tuple[str, ...]:
-        """See `Channel.split`; for the channel that this task thinks for, since a reply alone doesn't say where it goes."""
+        """See `Channel.split`; for the channel that this task thinks for: a reply does not say where it goes."""
         return self._thinking_for.get().split(reply)
 
     def reply_to(self, perception: Perception) -> str:

@@ -82,6 +82,8 @@ class Inhabited:
         return self.queued.get(conversation.thread)
 
     async def _unready(self) -> tuple[str, ...]:
+        if self.ails == ("hangs",):
+            await asyncio.Event().wait()
         return self.ails
 
     async def _queues(self) -> dict[str, int]:

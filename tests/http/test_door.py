@@ -1,6 +1,8 @@
 """The door itself: who may pass, what every fault looks like, what it tells of the house, and its description."""
 
 import asyncio
+import gzip
+import json
 import re
 import socket
 from pathlib import Path
@@ -8,7 +10,9 @@ from pathlib import Path
 import pytest
 
 import daemon
+from daemon.channels.http import desk, door, reading
 from daemon.channels.http.bearer import FILE, bearer_token
+from daemon.channels.http.guard import is_loopback
 from daemon.channels.http.openapi import description
 from daemon.channels.http.routes import ROUTES, Operation
 from daemon.errors import ConfigError
@@ -157,6 +161,17 @@ async def test_a_body_that_is_not_as_told_is_refused_in_words(
     assert (got.status, got.code) == (status, code)
 
 
+async def test_a_body_that_does_not_arrive_is_not_waited_for(home: Dwelling, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "_SLOWEST", 0.05)
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(home.now.channel.url.rpartition(":")[2]))
+    head = f"POST /api/soul/chat HTTP/1.1\r\nHost: localhost\r\nAuthorization: {bearer()['Authorization']}\r\n"
+    writer.write(f"{head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{".encode())
+    async with asyncio.timeout(10):
+        assert b"408" in await reader.readline()
+    writer.close()
+    await writer.wait_closed()
+
+
 async def test_an_invalid_field_is_named_and_its_value_is_not(home: Dwelling) -> None:
     got = await home.post("/api/soul/chat", {"message": "x", "session": "my secret!"})
     assert "session" in got.json["error"]["message"]
@@ -186,6 +201,74 @@ async def test_no_answer_says_what_runs_here_or_may_be_kept(home: Dwelling) -> N
         assert "Server" not in got.headers
         assert got.headers["Cache-Control"] == "no-store"
         assert got.headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"\x16\x03\x01 hello\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET /healthz HTTP/1.1\r\nHost: x\r\nA: \x00\r\n\r\n"],
+)
+async def test_what_is_no_http_is_answered_in_the_same_form_and_without_a_name(home: Dwelling, sent: bytes) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(home.now.channel.url.rpartition(":")[2]))
+    writer.write(sent)
+    async with asyncio.timeout(10):
+        told = await reader.read()
+    head, _, body = told.partition(b"\r\n\r\n")
+    assert head.startswith((b"HTTP/1.1 400", b"HTTP/1.0 400"))
+    assert json.loads(body)["error"]["code"] == "malformed"
+    assert b"aiohttp" not in head
+    assert home.told.named("http.malformed")
+    writer.close()
+    await writer.wait_closed()
+
+
+async def test_what_breaks_outside_every_handler_is_told_in_the_same_form(
+    home: Dwelling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("a secret")
+
+    monkeypatch.setattr(home.now.channel._door, "_metrics", type("Broken", (), {"requested": broken})())
+    got = await home.ask("GET", "/healthz")
+    assert (got.status, got.code) == (500, "crashed")
+    assert "secret" not in got.body.decode()
+
+
+async def test_a_compressed_body_is_not_even_unpacked(home: Dwelling) -> None:
+    bomb = gzip.compress(b" " * 50_000_000)
+    headers = bearer() | {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    got = await home.ask("POST", "/api/soul/chat", data=bomb, headers=headers)
+    assert (got.status, got.code) == (415, "not_json")
+
+
+async def test_a_door_that_others_can_reach_is_told_as_a_warning(
+    empty: Dwelling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(door, "is_loopback", lambda _: False)  # tests listen on loopback alone
+    await empty.start()
+    assert empty.told.named("http.opened")[0]["url"] == empty.now.channel.url
+
+
+@pytest.mark.parametrize(
+    ("host", "here"),
+    [("127.0.0.1", True), ("127.0.0.2", True), ("localhost", True), ("::1", True), ("0.0.0.0", False), ("::", False)],
+)
+def test_what_counts_as_this_machine(host: str, here: bool) -> None:  # a table
+    assert is_loopback(host) is here
+
+
+async def test_after_the_last_order_new_questions_are_sent_away(home: Dwelling) -> None:
+    assert (await home.get("/api/soul/personality")).status == 200  # keeps its connection
+    assert home.now.channel._door is not None
+    home.now.channel._door.stop_listening()
+    got = await home.get("/api/soul/personality")
+    assert (got.status, got.code) == (503, "stopping")
+
+
+async def test_readiness_does_not_wait_for_a_memory_that_hangs(home: Dwelling, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk, "_READY_WITHIN", 0.05)
+    home.now.ails = ("hangs",)
+    got = await home.ask("GET", "/readyz")
+    assert (got.status, got.json["error"]["message"]) == (503, "the memory does not answer")
 
 
 async def test_when_memory_fails_the_client_hears_nothing_of_its_inside(home: Dwelling) -> None:
@@ -277,10 +360,8 @@ async def test_metrics_count_requests_model_calls_and_queues(home: Dwelling) -> 
 async def test_the_description_and_the_server_agree_both_ways(home: Dwelling) -> None:
     described = (await home.ask("GET", "/openapi.json")).json
     paths = {(method.upper(), path) for path, methods in described["paths"].items() for method in methods}
-    door = home.now.channel._door
-    assert door is not None
-    app = door._runner.app
-    assert app is not None
+    assert home.now.channel._door is not None
+    app = home.now.channel._door._runner.app
     served = {(route.method, route.resource.canonical) for route in app.router.routes() if route.resource}
     assert paths == served
     assert {route.operation for route in ROUTES} == set(Operation)

@@ -71,7 +71,7 @@ class HttpChannel:
             await asyncio.Event().wait()  # requests are served by tasks of the server's own
         finally:
             if self._door is not None:
-                await self._door.stop_listening()
+                self._door.stop_listening()
 
     async def close(self) -> None:
         """Tell whoever still waits that the house closes, and end every connection."""

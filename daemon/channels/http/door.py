@@ -1,5 +1,6 @@
 """The HTTP server itself: binds the address, joins table and handlers, and lets every fault out in one form."""
 
+import asyncio
 import errno
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
@@ -9,6 +10,7 @@ from aiohttp.typedefs import Handler
 
 from daemon.channels.http.faults import Refusal, as_answer, crashed, of_daemon, of_http
 from daemon.channels.http.guard import Guard, is_loopback
+from daemon.channels.http.protocol import connections
 from daemon.channels.http.reading import LARGEST
 from daemon.channels.http.routes import ROUTES, Operation
 from daemon.errors import ConfigError, DaemonError
@@ -33,16 +35,17 @@ class Door:
         for route in ROUTES:
             app.router.add_route(route.method, route.pattern, serves[route.operation])
         app.on_response_prepare.append(_dress)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_SHUTDOWN)
-        self._site: web.TCPSite | None = None
+        self._runner = web.AppRunner(app, shutdown_timeout=_SHUTDOWN)
+        self._server: asyncio.Server | None = None
         self._stopping = False
 
     async def open(self, port: int) -> str:
         """Listen; gives the address as a URL without a trailing slash. Raises ConfigError when the port is taken."""
         await self._runner.setup()
-        self._site = web.TCPSite(self._runner, self._host, port)
+        assert self._runner.server is not None  # set up just now
+        factory = connections(self._runner.server, self._emit)
         try:
-            await self._site.start()
+            self._server = await asyncio.get_running_loop().create_server(factory, self._host, port)
         except OSError as error:
             await self._runner.cleanup()
             if error.errno == errno.EADDRINUSE:
@@ -50,7 +53,7 @@ class Door:
                 raise ConfigError(f"port {port} on {self._host} is in use", hint=hint) from error
             hint = "set SOUL_HTTP_HOST to an address of this machine and SOUL_HTTP_PORT to a port that you may use"
             raise ConfigError(f"can't listen on {self._host}:{port}: {error.strerror}", hint=hint) from error
-        host, bound = self._runner.addresses[0][:2]
+        host, bound = self._server.sockets[0].getsockname()[:2]
         url = f"http://[{host}]:{bound}" if ":" in host else f"http://{host}:{bound}"
         self._emit("http.listening", url=url)
         if not is_loopback(self._host):
@@ -59,15 +62,16 @@ class Door:
             )
         return url
 
-    async def stop_listening(self) -> None:
+    def stop_listening(self) -> None:
         """Take no new connections and no more requests on those that are open; answers under way go on."""
         self._stopping = True
-        if self._site is not None:
-            await self._site.stop()
-            self._site = None
+        if self._server is not None:
+            self._server.close()
+            self._server = None
 
     async def close(self) -> None:
         """End every connection."""
+        self.stop_listening()
         await self._runner.cleanup()
 
     @web.middleware
