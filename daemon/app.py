@@ -11,11 +11,11 @@ import daemon
 from daemon.assembly import assemble
 from daemon.clock import SystemClock
 from daemon.concurrency import alongside
-from daemon.config import ServiceEnvironment, Settings, unknown_settings
+from daemon.config import Settings, environment, unknown_settings
 from daemon.life import beat, learned_before, live, stop_on_signals
 from daemon.llm.router import build_llm, choose_models
 from daemon.ports import Channel
-from daemon.service import ServiceManager, Watchdog
+from daemon.service import ServiceEnvironment, ServiceManager, Watchdog
 from daemon.soul import Soul, find_souls_directory, load_soul
 from daemon.telemetry import Telemetry
 
@@ -25,9 +25,9 @@ _PLACEHOLDER_PACE = 0.03  # seconds per word, so that people see the placeholder
 @asynccontextmanager
 async def telemetry_of(settings: Settings) -> AsyncIterator[Telemetry]:
     """Log lines on stderr at the level asked for; the standard library's logging goes the same way meanwhile."""
-    environment = ServiceEnvironment.read()
+    told = ServiceEnvironment.read(environment())
     telemetry = Telemetry(
-        settings.effective_log_level, sys.stderr, settings.secrets, SystemClock(), environment.journal_stream
+        settings.effective_log_level, sys.stderr, settings.secrets, SystemClock(), told.journal_stream
     )
     undo = telemetry.install()
     try:
@@ -42,8 +42,8 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None]) -> Non
     Without Slack tokens it starts the embedded workspace and joins that. `announce` takes the few lines meant for a
     person at the terminal. Raises DaemonError: ConfigError for wrong tokens or models, SoulError, StoreError.
     """
-    clock, environment = SystemClock(), ServiceEnvironment.read()
-    service = ServiceManager(environment.notify_socket)
+    clock, told = SystemClock(), ServiceEnvironment.read(environment())
+    service = ServiceManager(told.notify_socket)
     async with AsyncExitStack() as stack:
         telemetry = await stack.enter_async_context(telemetry_of(settings))
         telemetry("daemon.starting", version=daemon.__version__, soul=settings.name)
@@ -68,7 +68,7 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None]) -> Non
         built = await stack.enter_async_context(
             assemble(settings, channel, clock, telemetry, workspace=identity.team, llm=llm)
         )
-        await live(built, stop, service, Watchdog(service, environment.watchdog_usec), announce)
+        await live(built, stop, service, Watchdog(service, told.watchdog_usec), announce)
 
 
 async def run_chat(settings: Settings, channel: Channel) -> None:

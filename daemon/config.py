@@ -3,25 +3,20 @@
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from daemon.errors import ConfigError
+from daemon.platform_settings import PlatformSettings, plain, web_address
 from daemon.setting_sources import DOTENV, FileSource, Unreadable, did_you_mean, environment_name, read_dotenv, sentence
 
 LogLevel = Literal["minimal", "standard", "verbose", "debug"]
 
 
-def _plain(name: str) -> AliasChoices:
-    """A setting known under the name that people expect, without our prefix."""
-    return AliasChoices(name)
-
-
-class Settings(BaseSettings):
+class Settings(PlatformSettings):
     """Every knob there is; `.env.example` is generated from these fields and a test keeps it so."""
 
     model_config = SettingsConfigDict(
@@ -33,66 +28,6 @@ class Settings(BaseSettings):
         extra="ignore",
         frozen=True,
     )
-
-    # Slack
-    slack_bot_token: SecretStr | None = Field(
-        None,
-        validation_alias=_plain("SLACK_BOT_TOKEN"),
-        description="Bot token (xoxb-…). Without both tokens the daemon starts its own local workspace.",
-    )
-    slack_app_token: SecretStr | None = Field(
-        None,
-        validation_alias=_plain("SLACK_APP_TOKEN"),
-        description="App-level token (xapp-…) with the scope connections:write.",
-    )
-    slack_api_url: str = Field(
-        "https://slack.com/api/", validation_alias=_plain("SLACK_API_URL"), description="Base URL of Slack's Web API."
-    )
-    slack_sockets: int = Field(
-        2, ge=1, le=10, description="Socket Mode connections held at once; two make Slack's refreshes seamless."
-    )
-
-    # Models
-    persona_model: str = Field(
-        "",
-        description="Prefixed id of the model that speaks, e.g. anthropic/claude-sonnet-5-5. "
-        "Empty: chosen by which key is set, else the placeholder.",
-    )
-    thinking_model: str = Field(
-        "",
-        description="Prefixed id of the model that thinks. Empty: the persona's, or a cheaper one if both are empty.",
-    )
-    anthropic_api_key: SecretStr | None = Field(
-        None, validation_alias=_plain("ANTHROPIC_API_KEY"), description="Key for models with the prefix anthropic/."
-    )
-    anthropic_base_url: str = Field(
-        "https://api.anthropic.com",
-        validation_alias=_plain("ANTHROPIC_BASE_URL"),
-        description="Base URL of the Messages API.",
-    )
-    openai_api_key: SecretStr | None = Field(
-        None, validation_alias=_plain("OPENAI_API_KEY"), description="Key for models with the prefix openai/."
-    )
-    openai_base_url: str = Field(
-        "https://api.openai.com/v1",
-        validation_alias=_plain("OPENAI_BASE_URL"),
-        description="Base URL for openai/ models.",
-    )
-    openrouter_api_key: SecretStr | None = Field(
-        None,
-        validation_alias=_plain("OPENROUTER_API_KEY"),
-        description="Key for OpenRouter, which takes every id without a known prefix.",
-    )
-    openrouter_url: str = Field("https://openrouter.ai/api/v1", description="Base URL of OpenRouter.")
-    groq_api_key: SecretStr | None = Field(
-        None, validation_alias=_plain("GROQ_API_KEY"), description="Key for models with the prefix groq/."
-    )
-    groq_url: str = Field("https://api.groq.com/openai/v1", description="Base URL of Groq.")
-    ollama_url: str = Field(
-        "http://localhost:11434/v1", description="Base URL of a local Ollama, for the prefix ollama/."
-    )
-    model_timeout: float = Field(120.0, gt=0, description="Seconds one model call may take in all.")
-    model_silence: float = Field(45.0, gt=0, description="Seconds a model may stay silent before the call is given up.")
 
     # The soul and its home
     home: Path = Field(Path(), description="Data folder; holds memory.db.")
@@ -153,11 +88,15 @@ class Settings(BaseSettings):
     # The autonomous loop (ISM)
     ism_enabled: bool = Field(
         False,
-        validation_alias=_plain("ISM_ENABLED"),
+        validation_alias=plain("ISM_ENABLED"),
         description="Let souls solve hard problems by their own choice of actions; a soul's soul.toml can override it.",
     )
     ism_max_loops: int = Field(
-        5, ge=1, le=50, validation_alias=_plain("ISM_MAX_LOOPS"), description="Choices of actions in one problem."
+        5,
+        ge=1,
+        le=50,
+        validation_alias=plain("ISM_MAX_LOOPS"),
+        description="Choices of actions before the soul answers or asks.",
     )
     ism_max_tokens: int = Field(60_000, ge=1, description="Tokens, in and out, that one problem may take.")
     ism_max_usd: float = Field(0.5, gt=0, description="US dollars that one problem may cost, where prices are known.")
@@ -202,7 +141,7 @@ class Settings(BaseSettings):
 
     # Named by the seeds
     shared_contexts: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), validation_alias=_plain("SHARED_CONTEXTS"), description="Reserved for contexts shared between souls."
+        (), validation_alias=plain("SHARED_CONTEXTS"), description="Reserved for contexts shared between souls."
     )
 
     @field_validator("*", mode="before")
@@ -222,24 +161,10 @@ class Settings(BaseSettings):
     def _any_case(cls, value: object) -> object:
         return value.strip().lower() if isinstance(value, str) else value
 
-    @field_validator(
-        "slack_api_url", "anthropic_base_url", "openai_base_url", "openrouter_url", "groq_url", "ollama_url"
-    )
-    @classmethod
-    def _web_address(cls, value: str) -> str:
-        if not re.match(r"https?://[^/?#\s]", value):
-            raise ValueError("must be an address that begins with https:// or http://")
-        return value
-
-    @field_validator("slack_api_url")
-    @classmethod
-    def _trailing_slash(cls, value: str) -> str:
-        return value if value.endswith("/") else value + "/"
-
     @field_validator("tts_url")
     @classmethod
     def _web_address_or_none(cls, value: str) -> str:
-        return cls._web_address(value) if value else ""
+        return web_address(value) if value else ""
 
     @field_validator("library")
     @classmethod
@@ -318,24 +243,9 @@ class Settings(BaseSettings):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceEnvironment:
-    """What the service manager tells a process: where to notify, how often to beat, which stream is its journal."""
-
-    notify_socket: str = ""
-    watchdog_usec: int | None = None
-    journal_stream: str = ""
-
-    @classmethod
-    def read(cls) -> Self:
-        """Read it once; a watchdog meant for another process is none of ours (systemd: sd_watchdog_enabled)."""
-        ours = os.environ.get("WATCHDOG_PID") in {None, "", str(os.getpid())}
-        usec = os.environ.get("WATCHDOG_USEC", "")
-        return cls(
-            notify_socket=os.environ.get("NOTIFY_SOCKET", ""),
-            watchdog_usec=int(usec) if ours and usec.isdecimal() and int(usec) > 0 else None,
-            journal_stream=os.environ.get("JOURNAL_STREAM", ""),
-        )
+def environment() -> Mapping[str, str]:
+    """The environment as it is now, for the few who are told things there that are no settings."""
+    return dict(os.environ)
 
 
 def unknown_settings(environ: Mapping[str, str] | None = None) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ class Courier:
                 post = replace(post, draft=found.ts if found else None, drafting=False)
                 await self._outbox.note_draft(delivery, post.draft)
         age = (self._clock.now_ms() - delivery.created_ms) / 1000
-        if age > self._stale_after and post.draft is None:
+        if age > self._stale_after and post.draft is None and post.revises is None:
             await self._outbox.give_up(delivery, "expired", "too old to be sent")
             self._emit("outbox.expired", key=post.key, age_s=round(age))
             return None

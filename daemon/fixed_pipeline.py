@@ -1,5 +1,6 @@
 """The fixed pipeline of seed 000: think, reply, weigh what was learned; in one call or one call per step."""
 
+from contextlib import aclosing
 from dataclasses import replace
 from typing import TypeVar
 
@@ -30,9 +31,9 @@ async def converse(context: ProcessContext, stance: str = "") -> WorkingMemory:
 
 async def _unified(context: ProcessContext) -> WorkingMemory:
     """One streamed call; only the reply leaves while it is made."""
-    thought = context.mind.stream(context.memory, tempered(context.soul, respond(context.soul)))
-    await context.motor.speak(thought)
-    memory, response = await thought.finished()
+    async with aclosing(context.mind.stream(context.memory, tempered(context.soul, respond(context.soul)))) as thought:
+        await context.motor.speak(thought)
+        memory, response = await thought.finished()
     context.motor.settle(response.reply)
     context.motor.reflect(
         monologue=response.monologue,
@@ -62,9 +63,9 @@ async def _split(context: ProcessContext) -> WorkingMemory:
 
 async def say(context: ProcessContext, step: Step[str]) -> WorkingMemory:
     """Speak a step aloud while it is being made, and settle on it; gives the memory afterwards. Raises ModelError."""
-    thought = context.mind.stream(context.memory, tempered(context.soul, step))
-    await context.motor.speak(thought)
-    memory, reply = await thought.finished()
+    async with aclosing(context.mind.stream(context.memory, tempered(context.soul, step))) as thought:
+        await context.motor.speak(thought)
+        memory, reply = await thought.finished()
     context.motor.settle(reply)
     return memory
 

@@ -1,9 +1,11 @@
 """What systemd is told: readiness, status, the watchdog's beat, and exit codes that say if a restart could help."""
 
+import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import Protocol
+from typing import Protocol, Self
 
 from daemon.errors import (
     ChannelError,
@@ -24,6 +26,26 @@ class ExitCode(IntEnum):
     FAULT = 70
     TEMPORARY = 75
     CONFIGURATION = 78
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceEnvironment:
+    """What the service manager tells a process: where to notify, how often to beat, which stream is its journal."""
+
+    notify_socket: str = ""
+    watchdog_usec: int | None = None
+    journal_stream: str = ""
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str]) -> Self:
+        """Read it once; a watchdog meant for another process is none of ours (systemd: sd_watchdog_enabled)."""
+        ours = environ.get("WATCHDOG_PID") in {None, "", str(os.getpid())}
+        usec = environ.get("WATCHDOG_USEC", "")
+        return cls(
+            notify_socket=environ.get("NOTIFY_SOCKET", ""),
+            watchdog_usec=int(usec) if ours and usec.isdecimal() and int(usec) > 0 else None,
+            journal_stream=environ.get("JOURNAL_STREAM", ""),
+        )
 
 
 class Waits(Protocol):

@@ -85,6 +85,9 @@ class _Run:
                 self._move("move", outcome)
                 return not outcome.execute_now
             self._note("refuse", outcome.to, "rule", refused or f"there is no process {outcome.to!r}", outcome.params)
+            if outcome.execute_now and not self.context.motor.reply and state.process != FIRST:
+                self.state = ProcessState(FIRST, state.process)  # whoever was to answer can't; somebody has to
+                return False
         kept = outcome.keep if isinstance(outcome, Stay) and outcome.keep is not None else state.kept
         self.state = replace(state, invocations=state.invocations + 1, kept=kept)
         self._note("stay", state.process, "rule", "")

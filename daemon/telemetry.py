@@ -58,11 +58,14 @@ _SEVERITY = {
     **dict.fromkeys(("ready", "stopping", "stopped", "connected", "disconnected"), Severity.NOTICE),
     **dict.fromkeys(("slack.call_failed", "job.failed", "cycle.lease_not_renewed"), Severity.WARNING),
     **dict.fromkeys(
-        ("slack.status_failed", "slack.speech_silent"), Severity.INFO
+        ("slack.cards_refused", "slack.status_failed", "slack.speech_silent"), Severity.INFO
     ),  # a courtesy, nothing else, fell away
 }
 _MOST_EVENT_NAMES = 1000  # a name made from data must not eat the memory
-_LIBRARIES = ("slack_bolt", "slack_sdk", "aiohttp", "httpx", "httpx2", "httpcore", "anthropic", "openai", "apscheduler")
+_LIBRARIES = (
+    *("slack_bolt", "slack_sdk", "aiohttp", "httpx", "httpx2", "httpcore"),
+    *("anthropic", "openai", "apscheduler", "mcp", "client"),
+)
 
 
 class Telemetry:

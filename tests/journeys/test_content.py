@@ -134,6 +134,7 @@ async def test_what_would_wake_everybody_leaves_the_house_inert(house: House, at
     for call in await house.posting_calls():
         words = [call["args"].get("text", ""), call["args"].get("markdown_text", "")]
         words += [block.get("text", "") for block in call["args"].get("blocks") or []]
+        words += [chunk.get("text", "") for chunk in call["args"].get("chunks") or []]
         assert not any(_WAKING.search(str(part)) for part in words), call["args"]
         if call["method"] == "chat.postMessage":
             assert call["args"]["unfurl_links"] is False

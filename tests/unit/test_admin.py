@@ -11,6 +11,7 @@ from daemon.errors import StoreError
 from daemon.memory.admin import INBOX_STATES, OUTBOX_STATES, Admin, Retried
 from daemon.memory.conversations import Conversations
 from daemon.memory.database import open_database
+from daemon.memory.migrate import SCHEMA
 from daemon.memory.outbox import Outbox
 from daemon.memory.overview import inspect, library, survey
 from daemon.memory.records import Worker
@@ -51,7 +52,7 @@ async def test_a_ts_that_means_several_messages_is_refused(path: Path) -> None:
         connection.execute(
             "INSERT INTO inbox SELECT 'minoan/T2/D1/6.5', soul, 'T2', channel, ts, conversation, actor, name, place,"
             " audience, body, revision, source, state, reason, attempts, not_before, received_ms, settled_ms,"
-            " answered_by, envelope FROM inbox WHERE ts = '6.5'"
+            " answered_by, envelope, modality, process, params FROM inbox WHERE ts = '6.5'"
         )
     async with admin_of(path) as admin:
         with pytest.raises(StoreError, match="several messages"):
@@ -204,7 +205,7 @@ async def test_a_presence_row_that_cannot_be_read_is_told(path: Path) -> None:
 @pytest.mark.parametrize("whole", [True, False])
 def test_an_inspection_finds_nothing_wrong_with_a_good_file(path: Path, whole: bool) -> None:
     found = inspect(path, whole=whole)
-    assert (found.schema, found.faults) == (1, ())
+    assert (found.schema, found.faults) == (SCHEMA, ())
 
 
 @pytest.mark.parametrize(("version", "said"), [(0, "soul db migrate"), (99, "update the program")])

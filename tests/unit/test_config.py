@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from daemon.cli.settings_reference import SECTIONS, settings_reference
-from daemon.config import ServiceEnvironment, Settings, load_settings, unknown_settings
+from daemon.config import Settings, environment, load_settings, unknown_settings
 from daemon.errors import ConfigError
+from daemon.service import ServiceEnvironment
 
 EXAMPLE = Path(__file__).parents[2] / ".env.example"
 BOT = "xoxb-1-canary-bot"
@@ -200,13 +201,13 @@ def test_every_field_says_what_it_is_for() -> None:
 
 
 def test_what_the_service_manager_says_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert ServiceEnvironment.read() == ServiceEnvironment("", None, "")
+    assert ServiceEnvironment.read(environment()) == ServiceEnvironment("", None, "")
     monkeypatch.setenv("NOTIFY_SOCKET", "@manager")
     monkeypatch.setenv("WATCHDOG_USEC", "60000000")
     monkeypatch.setenv("JOURNAL_STREAM", "8:1234")
-    assert ServiceEnvironment.read() == ServiceEnvironment("@manager", 60_000_000, "8:1234")
+    assert ServiceEnvironment.read(environment()) == ServiceEnvironment("@manager", 60_000_000, "8:1234")
     monkeypatch.setenv("WATCHDOG_PID", str(os.getpid()))
-    assert ServiceEnvironment.read().watchdog_usec == 60_000_000
+    assert ServiceEnvironment.read(environment()).watchdog_usec == 60_000_000
 
 
 @pytest.mark.parametrize("variables", [{"WATCHDOG_PID": "1"}, {"WATCHDOG_USEC": "0"}, {"WATCHDOG_USEC": "often"}])
@@ -215,7 +216,7 @@ def test_a_watchdog_for_another_process_or_without_a_time_is_none(
 ) -> None:
     for name, value in ({"WATCHDOG_USEC": "60000000"} | variables).items():
         monkeypatch.setenv(name, value)
-    assert ServiceEnvironment.read().watchdog_usec is None
+    assert ServiceEnvironment.read(environment()).watchdog_usec is None
 
 
 def test_the_example_is_what_the_settings_say() -> None:
