@@ -4,20 +4,24 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
 import daemon
-from daemon.assembly import assemble
+from daemon.assembly import assemble, souls_of
 from daemon.clock import SystemClock
 from daemon.concurrency import alongside
 from daemon.config import Settings, environment, unknown_settings
 from daemon.life import beat, learned_before, live, stop_on_signals
 from daemon.llm.router import build_llm, choose_models
-from daemon.ports import Channel
+from daemon.ports import LLM, Channel, Clock, Emit
 from daemon.service import ServiceEnvironment, ServiceManager, Watchdog
-from daemon.soul import Soul, find_souls_directory, load_soul
+from daemon.soul import Soul, Souls
 from daemon.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from daemon.channels.slack.channel import SlackChannel  # heavy: loaded when a daemon runs in Slack
 
 _PLACEHOLDER_PACE = 0.03  # seconds per word, so that people see the placeholder's replies stream
 
@@ -49,24 +53,31 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None]) -> Non
         telemetry("daemon.starting", version=daemon.__version__, soul=settings.name)
         for strange in unknown_settings():
             telemetry("settings.unknown", note=strange)
-        soul = _first_soul(settings)
-        settings = _as_the_soul_wishes(settings, soul)
+        souls = souls_of(settings, telemetry)
+        soul = souls.current(souls.main)
         local = settings.slack_bot_token is None and settings.slack_app_token is None
         if local:
             settings = await _join_local_workspace(settings, soul, stack, announce)
-        llm = build_llm(settings, clock, telemetry, pace=_PLACEHOLDER_PACE if local else 0.0)
-        stack.push_async_callback(llm.aclose)
-        announce(_models_in_words(settings))
-        from daemon.channels.slack.channel import SlackChannel
-
-        channel, stop = SlackChannel(settings, clock, telemetry), asyncio.Event()
+        pace = _PLACEHOLDER_PACE if local else 0.0
+        llms = {name: _llm_for(souls.current(name), settings, stack, telemetry, pace) for name in souls.names}
+        announce(_models_in_words(_as_the_soul_wishes(settings, soul)))
+        channel, stop = _slack_for(souls, settings, clock, telemetry), asyncio.Event()
         stack.push_async_callback(channel.close)
         stack.enter_context(stop_on_signals(stop))
         identity = await learned_before(stop, channel.introduce(), service, clock)
         if identity is None:
             return
         built = await stack.enter_async_context(
-            assemble(settings, channel, clock, telemetry, workspace=identity.team, llm=llm)
+            assemble(
+                settings,
+                channel,
+                clock,
+                telemetry,
+                workspace=identity.team,
+                llm=llms[souls.main],
+                souls=souls,
+                llms=llms,
+            )
         )
         await live(built, stop, service, Watchdog(service, told.watchdog_usec), announce)
 
@@ -76,11 +87,10 @@ async def run_chat(settings: Settings, channel: Channel) -> None:
     clock = SystemClock()
     async with AsyncExitStack() as stack:
         telemetry = await stack.enter_async_context(telemetry_of(settings))
-        settings = _as_the_soul_wishes(settings, _first_soul(settings))
-        llm = build_llm(settings, clock, telemetry, pace=_PLACEHOLDER_PACE)
-        stack.push_async_callback(llm.aclose)
+        souls = souls_of(settings.model_copy(update={"souls": ()}), telemetry)
+        llm = _llm_for(souls.current(souls.main), settings, stack, telemetry, _PLACEHOLDER_PACE)
         built = await stack.enter_async_context(
-            assemble(settings, channel, clock, telemetry, workspace=channel.name, llm=llm)
+            assemble(settings, channel, clock, telemetry, workspace=channel.name, llm=llm, souls=souls)
         )
         async with alongside(built.dispatcher.run(), *(chore() for chore in built.chores), beat(built)):
             await channel.listen(built.store.inbox, asyncio.Event())
@@ -88,9 +98,24 @@ async def run_chat(settings: Settings, channel: Channel) -> None:
         await built.store.presence.leave()
 
 
-def _first_soul(settings: Settings) -> Soul:
-    """The soul as it is at the start. Raises SoulError."""
-    return load_soul(find_souls_directory(settings.souls_dir, settings.home, settings.name), settings.name)
+def _llm_for(soul: Soul, settings: Settings, stack: AsyncExitStack, emit: Emit, pace: float) -> LLM:
+    """The models that a soul thinks with, closed with the stack. Raises ConfigError."""
+    llm = build_llm(_as_the_soul_wishes(settings, soul), SystemClock(), emit, pace=pace)
+    stack.push_async_callback(llm.aclose)
+    return llm
+
+
+def _slack_for(souls: Souls, settings: Settings, clock: Clock, emit: Emit) -> "SlackChannel":
+    """Slack, in which each soul answers in its own channels; all but the main one show a face of their own."""
+    from daemon.channels.slack.channel import SlackChannel
+    from daemon.channels.slack.faces import Face
+
+    def face(name: str) -> Face | None:
+        soul = souls.current(name)
+        return None if name == souls.main else Face(soul.display_name, soul.icon)
+
+    alone = len(souls.names) == 1
+    return SlackChannel(settings, clock, emit, soul_of=souls.for_channel, faces=None if alone else face)
 
 
 def _as_the_soul_wishes(settings: Settings, soul: Soul) -> Settings:

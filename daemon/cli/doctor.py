@@ -5,7 +5,7 @@ import click
 from daemon.cli.checks.finding import Finding, Verdict, skip
 from daemon.cli.checks.machine import data_folder, python_version
 from daemon.cli.checks.memory import memory
-from daemon.cli.checks.mind import models, settings_in_force, soul
+from daemon.cli.checks.mind import models, research, settings_in_force, souls
 from daemon.cli.checks.slack import slack
 from daemon.cli.output import say, say_json
 from daemon.clock import SystemClock
@@ -45,7 +45,7 @@ def examine(*, offline: bool) -> list[Finding]:
         return [*findings, skip("all else", "can't be looked at before the settings are right")]
     findings += data_folder(settings)
     findings += memory(settings, SystemClock())
-    findings += [soul(settings), models(settings)]
+    findings += [*souls(settings), models(settings), *research(settings)]
     findings += slack(settings, offline=offline)
     redact = Redactor(settings.secrets)
     return [Finding(one.name, one.verdict, redact(one.found), redact(one.fix)) for one in findings]

@@ -1,10 +1,15 @@
 """What makes up the mind: settings, the soul's files, the models and their keys."""
 
+from pathlib import Path
+
 from daemon.cli.checks.finding import Finding, fail, ok, warn
 from daemon.config import Settings, load_settings, unknown_settings
 from daemon.errors import ConfigError, SoulError
 from daemon.llm.router import choose_models
-from daemon.soul import find_souls_directory, load_soul
+from daemon.processes import PROCESSES
+from daemon.soul import Known, find_souls_directory, load_souls
+from daemon.subprocesses import SUBPROCESSES
+from daemon.tools.server_list import read_servers
 
 _ONE_LINE = "put ANTHROPIC_API_KEY=… (or OPENAI_API_KEY, OPENROUTER_API_KEY, GROQ_API_KEY) into .env and start again"
 
@@ -22,14 +27,45 @@ def settings_in_force() -> tuple[Settings | None, list[Finding]]:
     return settings, strange or [ok("settings", f"{len(settings.model_fields_set)} set, all others at their defaults")]
 
 
-def soul(settings: Settings) -> Finding:
-    """The soul's files are whole and valid; a fault names file and line."""
+def souls(settings: Settings) -> list[Finding]:
+    """The souls' files are whole and valid, and each further soul has channels; a fault names file and line."""
+
+    def find(name: str) -> Path:
+        return find_souls_directory(settings.souls_dir, settings.home, name)
+
     try:
-        directory = find_souls_directory(settings.souls_dir, settings.home, settings.name)
-        found = load_soul(directory, settings.name)
+        main, *others = load_souls(find, (settings.name, *settings.souls), Known(PROCESSES, SUBPROCESSES))
     except SoulError as error:
-        return fail("soul", error.message, error.hint)
-    return ok("soul", f"{found.display_name}, from {directory / settings.name}")
+        return [fail("soul", error.message, error.hint)]
+    findings = [ok("soul", f"{main.display_name}, from {find(main.name) / main.name}")]
+    for soul in others:
+        if soul.channels:
+            findings.append(ok("soul", f"{soul.display_name} answers in {len(soul.channels)} channels of its own"))
+        else:
+            told = f"{soul.display_name} answers nowhere"
+            findings.append(warn("soul", told, f"name channels in {find(soul.name) / soul.name}/soul.toml"))
+    return findings
+
+
+def research(settings: Settings) -> list[Finding]:
+    """What the autonomous loop may look into is there, and its time fits into the deadline; no server is started."""
+    findings = [
+        warn("library", f"{folder} is no folder", "correct SOUL_LIBRARY")
+        for folder in settings.library
+        if not folder.is_dir()
+    ]
+    try:
+        servers = read_servers(settings.mcp_servers) if settings.mcp_servers is not None else {}
+    except ConfigError as error:
+        findings.append(fail("tools", error.message, error.hint))
+    else:
+        findings += [ok("tools", f"MCP servers: {', '.join(servers)}")] if servers else []
+    if settings.ism_enabled and settings.ism_max_seconds >= settings.deadline:
+        told = (
+            f"a problem may take {settings.ism_max_seconds:g} s, but every message ends after {settings.deadline:g} s"
+        )
+        findings.append(warn("ism", told, "lower SOUL_ISM_MAX_SECONDS or raise SOUL_DEADLINE"))
+    return findings
 
 
 def models(settings: Settings) -> Finding:
