@@ -72,7 +72,8 @@ class Stage:
             self.process = await spawn(self.home, "bench.echo", *keys)
             return
         names = ("SLACK_API_URL", "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN")
-        settings = {**dict(zip(names, keys, strict=True)), "SOUL_HOME": str(self.home), **self.settings}
+        own = {"SOUL_HOME": str(self.home), "SOUL_HTTP_PORT": "0"}
+        settings = {**dict(zip(names, keys, strict=True)), **own, **self.settings}
         self.process = await spawn(self.home, "daemon", "run", settings=settings)
 
     async def stop(self, *, kill: bool = False) -> None:

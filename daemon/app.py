@@ -10,11 +10,14 @@ from pydantic import SecretStr
 
 import daemon
 from daemon.assembly import assemble, souls_of
+from daemon.channels.several import SeveralChannels
 from daemon.clock import SystemClock
 from daemon.concurrency import alongside
 from daemon.config import Settings, environment, unknown_settings
+from daemon.http_door import connect, http_door
 from daemon.life import beat, learned_before, live, stop_on_signals
 from daemon.llm.router import build_llm, choose_models
+from daemon.metrics import Metrics, fanout
 from daemon.ports import LLM, Channel, Clock, Emit
 from daemon.service import ServiceEnvironment, ServiceManager, Watchdog
 from daemon.soul import Soul, Souls
@@ -49,36 +52,41 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None]) -> Non
     clock, told = SystemClock(), ServiceEnvironment.read(environment())
     service = ServiceManager(told.notify_socket)
     async with AsyncExitStack() as stack:
-        telemetry = await stack.enter_async_context(telemetry_of(settings))
-        telemetry("daemon.starting", version=daemon.__version__, soul=settings.name)
+        telemetry, metrics = await stack.enter_async_context(telemetry_of(settings)), Metrics()
+        emit = fanout(telemetry, metrics)
+        emit("daemon.starting", version=daemon.__version__, soul=settings.name)
         for strange in unknown_settings():
-            telemetry("settings.unknown", note=strange)
-        souls = souls_of(settings, telemetry)
+            emit("settings.unknown", note=strange)
+        souls = souls_of(settings, emit)
         soul = souls.current(souls.main)
         local = settings.slack_bot_token is None and settings.slack_app_token is None
         if local:
             settings = await _join_local_workspace(settings, soul, stack, announce)
         pace = _PLACEHOLDER_PACE if local else 0.0
-        llms = {name: _llm_for(souls.current(name), settings, stack, telemetry, pace) for name in souls.names}
+        llms = {name: _llm_for(souls.current(name), settings, stack, emit, pace) for name in souls.names}
         announce(_models_in_words(_as_the_soul_wishes(settings, soul)))
-        channel, stop = _slack_for(souls, settings, clock, telemetry), asyncio.Event()
-        stack.push_async_callback(channel.close)
+        slack, stop = _slack_for(souls, settings, clock, emit), asyncio.Event()
+        stack.push_async_callback(slack.close)
         stack.enter_context(stop_on_signals(stop))
-        identity = await learned_before(stop, channel.introduce(), service, clock)
+        identity = await learned_before(stop, slack.introduce(), service, clock)
         if identity is None:
             return
+        door = http_door(settings, clock, emit, souls=souls, workspace=identity.team, metrics=metrics)
+        stack.push_async_callback(door.close)
+        both = SeveralChannels(slack, door)
         built = await stack.enter_async_context(
             assemble(
                 settings,
-                channel,
+                both,
                 clock,
-                telemetry,
+                emit,
                 workspace=identity.team,
                 llm=llms[souls.main],
                 souls=souls,
                 llms=llms,
             )
         )
+        connect(door, built, both, souls, identity.team)
         await live(built, stop, service, Watchdog(service, told.watchdog_usec), announce)
 
 

@@ -28,6 +28,8 @@ from daemon.soul import Known, Soul, Souls, find_souls_directory
 from daemon.subprocesses import SUBPROCESSES
 from daemon.tools.mcp_servers import open_toolbox
 
+_SHARE_OF_DEADLINE = 0.7  # the rest is for the answer, which has to be out before the message ends with an apology
+
 
 def souls_of(settings: Settings, emit: Emit) -> Souls:
     """The souls that this daemon hosts. Raises SoulError."""
@@ -202,5 +204,5 @@ def limits_of(settings: Settings, soul: Soul) -> Limits | None:
         loops=own.max_loops or settings.ism_max_loops,
         tokens=own.max_tokens or settings.ism_max_tokens,
         usd=own.max_usd or settings.ism_max_usd,
-        seconds=own.max_seconds or settings.ism_max_seconds,
+        seconds=min(own.max_seconds or settings.ism_max_seconds, _SHARE_OF_DEADLINE * settings.deadline),
     )

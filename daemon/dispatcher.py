@@ -239,6 +239,11 @@ class Dispatchers:
         async with alongside(*(one.run() for one in self._dispatchers[1:])):
             await self._dispatchers[0].run()
 
+    def look_again(self) -> None:
+        """There may be something to do for any of them."""
+        for one in self._dispatchers:
+            one.look_again()
+
     async def drain(self, seconds: float) -> bool:
         """Let all of them claim nothing more and finish; True when all of it ended in time."""
         finished = True

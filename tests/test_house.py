@@ -103,7 +103,7 @@ def test_constraints_pin_everything_and_name_no_index() -> None:
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="only a checkout has a .gitignore to keep")
 def test_what_the_daemon_writes_into_a_checkout_is_never_committed() -> None:
     written = ["memory.db", "memory.db-journal", "memory.db-wal", "memory-replaced-20260101T000000.000Z.db"]
-    written += ["backups/memory-20260101T000000.000Z.db", "chat.log", ".env"]
+    written += ["backups/memory-20260101T000000.000Z.db", "chat.log", ".env", "http.token", ".http.token-1"]
     told = subprocess.run(
         ["git", "check-ignore", *written], cwd=ROOT, capture_output=True, text=True, check=False
     )  # git, with our own words

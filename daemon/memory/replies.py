@@ -96,7 +96,7 @@ async def _parts(transaction: Transaction, first: str) -> tuple[str, ...]:
     return tuple(row["body"] for row in rows)
 
 
-class Errands:
+class Backlog:
     """What programs may have done in the background, and how much waits, for one soul in one workspace."""
 
     def __init__(self, database: Database, clock: Clock, *, soul: str, workspace: str) -> None:

@@ -319,3 +319,36 @@ def test_scopes_that_slack_does_not_tell_are_a_warning() -> None:
     assert scopes(identity).verdict is Verdict.OK
     assert scopes(replace(identity, scopes=frozenset())).verdict is Verdict.WARN
     assert "api.slack.com/apps/A1," in scopes(replace(identity, scopes=frozenset({"x"}))).fix
+
+
+def test_a_further_soul_that_answers_nowhere_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOUL_SOULS", "plain")
+    main, other = found("soul")
+    assert (main.verdict, other.verdict) == (Verdict.OK, Verdict.WARN)
+    assert "answers nowhere" in other.found
+    assert "soul.toml" in other.fix
+
+
+def test_a_soul_that_is_not_there_fails_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOUL_SOULS", "nobody")
+    told = only("soul")
+    assert told.verdict is Verdict.FAIL
+    assert "nobody" in told.found
+
+
+def test_what_research_may_look_into_is_looked_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    servers = tmp_path / "servers.json"
+    servers.write_text(json.dumps({"mcpServers": {"clock": {"command": "clock-server"}}}))
+    monkeypatch.setenv("SOUL_LIBRARY", f"{tmp_path / 'docs'},{tmp_path / 'gone'}")
+    monkeypatch.setenv("SOUL_MCP_SERVERS", str(servers))
+    assert str(tmp_path / "gone") in only("library").found
+    assert "clock" in only("tools").found
+    servers.write_text("{")
+    assert only("tools").verdict is Verdict.FAIL
+
+
+def test_a_loop_that_outlasts_the_deadline_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ISM_ENABLED", "true")
+    monkeypatch.setenv("SOUL_DEADLINE", "60")
+    assert only("ism").verdict is Verdict.WARN

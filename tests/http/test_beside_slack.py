@@ -15,7 +15,7 @@ from daemon.channels.several import SeveralChannels
 from daemon.channels.slack.channel import SlackChannel
 from daemon.concurrency import alongside
 from daemon.life import live
-from daemon.memory.replies import Errands, Replies
+from daemon.memory.replies import Backlog, Replies
 from daemon.metrics import Metrics
 from daemon.service import ServiceManager, Watchdog
 from daemon.workspace.client import WorkspaceClient
@@ -49,7 +49,7 @@ async def _daemon(workspace: WorkspaceServer, home: Path, model: Actor) -> Async
         stack.push_async_callback(http.close)
         channel = SeveralChannels(slack, http)
         built = await stack.enter_async_context(assemble(settings, channel, clock, told, workspace=team, llm=model))
-        errands = Errands(built.store.database, clock, soul=settings.name, workspace=team)
+        errands = Backlog(built.store.database, clock, soul=settings.name, workspace=team)
 
         async def unready() -> tuple[str, ...]:
             await errands.waiting()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from daemon.clock import SystemClock
 from daemon.memory.database import Database, open_database
-from daemon.memory.replies import Errands, Replies, _mark
+from daemon.memory.replies import Backlog, Replies, _mark
 from daemon.perception import Audience, AudienceKind, ConversationKey
 from daemon.ports import Utterance
 from tests.store.parts import SOUL, TEAM, Hands, said
@@ -88,7 +88,7 @@ async def test_a_name_is_that_of_the_message_or_the_last_one_given(database: Dat
 
 
 async def test_errands_are_queued_once_and_counted(database: Database, hands: Hands) -> None:
-    errands = Errands(database, SystemClock(), soul=SOUL, workspace=TEAM)
+    errands = Backlog(database, SystemClock(), soul=SOUL, workspace=TEAM)
     kinds = ("models_the_visitor", "keeps_its_own_state")
     assert await errands.enqueue(HERE, kinds) is None
     await hands.inbox.accept(_said("m"))
@@ -104,5 +104,5 @@ async def test_errands_are_queued_once_and_counted(database: Database, hands: Ha
 
 async def test_errands_of_one_soul_are_not_counted_for_another(database: Database, hands: Hands) -> None:
     await hands.inbox.accept(_said("m"))
-    others = Errands(database, SystemClock(), soul="minoan", workspace=TEAM)
+    others = Backlog(database, SystemClock(), soul="minoan", workspace=TEAM)
     assert await others.waiting() == {"inbox": 0, "outbox": 0, "jobs": 0}

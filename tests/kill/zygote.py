@@ -107,7 +107,7 @@ def child(order: dict[str, Any]) -> None:
     if order.get("naive"):
         make_naive()
     try:
-        asyncio.run(live(load_settings(**order["settings"]), order["pace"]))
+        asyncio.run(live(load_settings(**{"http_port": 0, **order["settings"]}), order["pace"]))
     except BaseException:  # noqa: BLE001 - a fork must not return into the zygote's code
         traceback.print_exc()
     os._exit(0)

@@ -20,7 +20,7 @@ async def daemon_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIt
     """A daemon with the placeholder model, connected to its own workspace."""
     for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN"):
         monkeypatch.delenv(name, raising=False)
-    settings = load_settings(home=tmp_path, workspace_port=0, log_level="minimal")
+    settings = load_settings(home=tmp_path, workspace_port=0, http_port=0, log_level="minimal")
     said: list[str] = []
     connected = asyncio.Event()
 

@@ -59,7 +59,7 @@ def _settings(home: Path, workspace: WorkspaceServer | None = None, **more: obje
             "SLACK_APP_TOKEN": workspace.app_token,
             "SLACK_API_URL": workspace.api_url,
         }
-    return Settings(_env_file=None, home=home, **tokens, **more)  # type: ignore[arg-type]  # validated by pydantic
+    return Settings(_env_file=None, home=home, http_port=0, **tokens, **more)  # type: ignore[arg-type]  # validated by pydantic
 
 
 def _tell(number: signal.Signals) -> None:

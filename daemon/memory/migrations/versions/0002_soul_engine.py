@@ -21,6 +21,7 @@ CHANGES = (
     """,
     "ALTER TABLE inbox ADD COLUMN process TEXT",
     "ALTER TABLE inbox ADD COLUMN params TEXT NOT NULL DEFAULT '{}'",
+    "CREATE INDEX inbox_over_http ON inbox (conversation, envelope) WHERE channel = 'http'",
     # A question for permission under a post, and posts that replace an earlier one.
     "ALTER TABLE outbox ADD COLUMN approval TEXT",
     "ALTER TABLE outbox ADD COLUMN revises TEXT",
