@@ -92,7 +92,14 @@ async def store_intentions(
         except ValueError as refusal:
             refused.append(f"{new.slot}: {refusal}")
             continue
-        await _cancel(transaction, conversation, (new.slot,), "another took its place", now)
+        if new.slot == IDLE:  # one a turn: kept, they would outnumber the turns
+            await transaction.run(
+                "DELETE FROM intentions WHERE conversation = :conversation AND slot = :slot",
+                conversation=str(conversation),
+                slot=IDLE,
+            )
+        else:
+            await _cancel(transaction, conversation, (new.slot,), "another took its place", now)
         await transaction.run(
             """
             INSERT INTO intentions (id, conversation, soul, workspace, slot, due_ms, every, process, params, content,
