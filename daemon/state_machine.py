@@ -7,6 +7,7 @@ from daemon.errors import ProcessFailed
 from daemon.memory.records import ProcessState
 from daemon.memory.transitions import PathStep
 from daemon.mental_process import MOST_HOPS, MentalProcess, Outcome, ProcessContext, Stay, Transition
+from daemon.perception import Modality
 from daemon.transitions import against, beginning, situation_of
 from daemon.working_memory import WorkingMemory
 
@@ -29,7 +30,8 @@ async def run_processes(context: ProcessContext, state: ProcessState, processes:
     A visit hands the conversation back as it was, unless the visited process moves it on (Open Souls 3.6, without its
     loss of process memory). Raises ProcessFailed after more than ten hops, and what the processes raise.
     """
-    run = _Run(context, processes, state if state.process in processes else replace(state, process=FIRST, kept={}))
+    tenable = state.process in processes and context.soul.may_be(state.process)
+    run = _Run(context, processes, state if tenable else ProcessState(FIRST, state.process))
     await run.to_its_end()
     return Course(run.context.memory, run.state, tuple(run.path))
 
@@ -44,9 +46,14 @@ class _Run:
         self._processes = processes
         self._hop = 0
         self._home = state
+        self._visits = False
 
     async def to_its_end(self) -> None:
-        visiting = self._enter()
+        visited = self.context.perception.process
+        if visited is not None and not self._visit(visited) and self._is_silence():
+            return
+        if self.context.perception.modality is Modality.WORDS:
+            self._begin()
         while not self._settled(await self._once()):
             self._hop += 1
             if self._hop > MOST_HOPS:
@@ -54,21 +61,34 @@ class _Run:
                     f"{self.state.process} and others hand over to each other without end",
                     hint="see `soul trace` for the path",
                 )
-            visiting = False
-        if visiting and self.path[-1].act != "move":
+        if self._visits and all(step.act != "move" for step in self.path):
             self._note("return", self._home.process, "schedule", "a visit hands the conversation back")
             self.state = self._home
 
-    def _enter(self) -> bool:
-        """Begin where the perception or the spell of talk wants it; whether that is only a visit."""
-        perception, situation = self.context.perception, situation_of(self._in(self.state))
-        if perception.process is not None and perception.process in self._processes:
-            self._note("visit", perception.process, "schedule", "it has fallen due", perception.params)
-            self.state = ProcessState(perception.process, self._home.process, 0, perception.params)
-            return True
-        if not self.state.kept and (begun := beginning(self.state.process, situation)):
+    def _visit(self, process: str) -> bool:
+        """Go where the perception wants it; False, and it stays, where the table of entries is against it."""
+        refused = self._against(process)
+        if refused:
+            self._note("refuse", process, "schedule", refused, self.context.perception.params)
+            return False
+        self._visits = True
+        self._note("visit", process, "schedule", "it has fallen due", self.context.perception.params)
+        self.state = ProcessState(process, self._home.process, 0, self.context.perception.params)
+        return True
+
+    def _is_silence(self) -> bool:
+        """Whether nothing is perceived but time that has passed: that concerns nobody but the process it was for."""
+        return self.context.perception.modality is Modality.TIME and not self.context.perception.content.strip()
+
+    def _begin(self) -> None:
+        """Words may begin a spell of talk; a matter that waits for its answer goes on."""
+        if not self.state.kept and (begun := beginning(self.state.process, situation_of(self._in(self.state)))):
             self._move("enter", Transition(self.context.memory, *begun))
-        return False
+
+    def _against(self, target: str) -> str:
+        if target not in self._processes:
+            return f"there is no process {target!r}"
+        return against(self.state.process, target, situation_of(self._in(self.state)))
 
     async def _once(self) -> Outcome:
         context = self._in(self.state)
@@ -80,13 +100,15 @@ class _Run:
         """Take over where a process ended up; whether the perception is done with."""
         state = self.state
         if isinstance(outcome, Transition) and outcome.to != state.process:
-            refused = against(state.process, outcome.to, situation_of(self._in(state)))
-            if not refused and outcome.to in self._processes:
+            refused = self._against(outcome.to)
+            if not refused:
                 self._move("move", outcome)
                 return not outcome.execute_now
-            self._note("refuse", outcome.to, "rule", refused or f"there is no process {outcome.to!r}", outcome.params)
+            self._note("refuse", outcome.to, "rule", refused, outcome.params)
             if outcome.execute_now and not self.context.motor.reply and state.process != FIRST:
-                self.state = ProcessState(FIRST, state.process)  # whoever was to answer can't; somebody has to
+                if not self._visits:
+                    self._note("move", FIRST, "rule", "somebody has to answer")
+                self.state = ProcessState(FIRST, state.process)
                 return False
         kept = outcome.keep if isinstance(outcome, Stay) and outcome.keep is not None else state.kept
         self.state = replace(state, invocations=state.invocations + 1, kept=kept)

@@ -16,10 +16,11 @@ _LEFT = "With their last message the person has turned from scholarly matters to
 
 async def academic(context: ProcessContext) -> Outcome:
     """Answer as a scholar; when the person turns to something else, go back to plain talk with the same words."""
+    mode = context.soul.mode("academic")
+    if mode is None:  # its folder was taken away while the conversation was here
+        return Transition(context.memory, "engaged", "the soul has no academic mode any more", execute_now=True)
     if leading := await follow(context):
         return leading
     if context.invocation and await confirmed(context, _LEFT):
         return Transition(context.memory, "engaged", _LEFT, execute_now=True, decided_by="model")
-    mode = context.soul.mode("academic")
-    assert mode is not None  # an entry condition
     return Stay(await converse(replace(context, memory=with_mode(context.memory, mode.personality)), _STANCE))

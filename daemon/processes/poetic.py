@@ -15,7 +15,8 @@ from daemon.steps.poetic_composition import poetic_composition
 async def poetic(context: ProcessContext) -> Outcome:
     """Compose, then go back to plain talk."""
     mode = context.soul.mode("poetic")
-    assert mode is not None  # an entry condition
+    if mode is None:  # its folder was taken away while the conversation was here
+        return Transition(context.memory, "engaged", "the soul has no poetic mode any more", execute_now=True)
     context = replace(context, memory=with_mode(context.memory, mode.personality))
     register = await _choose(context, "Which register does this poem call for?", mode.registers)
     images = await _choose(context, "From which world should its images come?", mode.image_domains)
