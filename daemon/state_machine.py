@@ -52,7 +52,7 @@ class _Run:
         visited = self.context.perception.process
         if visited is not None and not self._visit(visited) and self._is_silence():
             return
-        if self.context.perception.modality is Modality.WORDS:
+        if self.context.perception.modality is Modality.WORDS and not self._visits:
             self._begin()
         while not self._settled(await self._once()):
             self._hop += 1

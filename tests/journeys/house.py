@@ -7,8 +7,12 @@ from contextlib import AsyncExitStack, closing
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from daemon.assembly import assemble
+from click.testing import CliRunner
+
+from daemon.assembly import assemble, souls_of
 from daemon.channels.slack.channel import SlackChannel
+from daemon.channels.slack.faces import Face
+from daemon.cli.commands import soul
 from daemon.config import Settings
 from daemon.life import Daemon, live
 from daemon.ports import Prompt
@@ -63,12 +67,27 @@ class Living:
         self._life = asyncio.create_task(self._live())
 
     async def _live(self) -> None:
-        channel = SlackChannel(self._settings, self._clock, self.told)
+        souls = souls_of(self._settings, self.told)
+
+        def face(name: str) -> Face | None:
+            soul = souls.current(name)
+            return None if name == souls.main else Face(soul.display_name, soul.icon)
+
+        faces = face if len(souls.names) > 1 else None
+        channel = SlackChannel(self._settings, self._clock, self.told, soul_of=souls.for_channel, faces=faces)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(channel.close)
             identity = await channel.introduce()
             self.built = await stack.enter_async_context(
-                assemble(self._settings, channel, self._clock, self.told, workspace=identity.team, llm=self._model)
+                assemble(
+                    self._settings,
+                    channel,
+                    self._clock,
+                    self.told,
+                    workspace=identity.team,
+                    llm=self._model,
+                    souls=souls,
+                )
             )
             service = ServiceManager()
             await live(self.built, self._stop, service, Watchdog(service, None), lambda _: self._connected.set())
@@ -268,6 +287,13 @@ class House:
         with closing(sqlite3.connect(self.settings.database_path, timeout=5)) as connection:
             connection.row_factory = sqlite3.Row
             return connection.execute(sql, values).fetchall()
+
+    async def command(self, *arguments: str) -> str:
+        """What the admin's command line prints, typed beside the daemon; it must succeed."""
+        env = {"SOUL_HOME": str(self.settings.home), "SOUL_NAME": self.settings.name}
+        done = await asyncio.to_thread(CliRunner().invoke, soul, arguments, env=env, prog_name="soul")
+        assert done.exit_code == 0, done.output
+        return done.output
 
     @property
     def prompts(self) -> list[Prompt]:

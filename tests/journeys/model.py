@@ -1,21 +1,23 @@
 """The model of the journeys: it answers as scripted, piece by piece where a test wants to stand in between."""
 
 import asyncio
+from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
 
 from daemon.llm.placeholder import heard_in
-from daemon.llm.scripted import Piece, Reply, ScriptedLLM
+from daemon.llm.scripted import Piece, Reply, Script, ScriptedLLM
 from daemon.ports import Completion, ModelRole, Prompt
 from daemon.working_memory import estimate_tokens
 
 
-def tagged(reply: str, *, monologue: str = "Let me see.") -> str:
-    """An answer in the form of the fixed pipeline."""
+def tagged(reply: str, *, monologue: str = "Let me see.", learned: bool = False, moved: bool = False) -> str:
+    """An answer in the form of the fixed pipeline; what it taught of the person and did to the soul as its checks."""
     return (
         "<stimulus_verb>asked</stimulus_verb>\n"
         f'<internal_monologue verb="thought">{monologue}</internal_monologue>\n'
         f'<external_dialogue verb="said">{reply}</external_dialogue>\n'
-        "<user_model_check>false</user_model_check>\n<soul_state_check>false</soul_state_check>"
+        f"<user_model_check>{str(learned).lower()}</user_model_check>\n"
+        f"<soul_state_check>{str(moved).lower()}</soul_state_check>"
     )
 
 
@@ -53,13 +55,15 @@ class Flow:
 class Actor(ScriptedLLM):
     """A scripted model that echoes what it heard last when the script is empty.
 
-    `flows` are used first, by the steps that speak; `voices` answer by what a prompt holds, whatever the order.
+    `flows` are used first, by the steps that speak; `voices` answer by what a prompt holds, whatever the order, and
+    `steps` by the cognitive step that asks, each in its own order.
     """
 
     def __init__(self, *, model: str = "scripted/test") -> None:
         super().__init__(default=_echo, model=model)
         self.flows: list[Flow] = []
         self.voices: dict[str, Flow] = {}
+        self.steps: defaultdict[str, deque[Script]] = defaultdict(deque)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
         """See `LLM.stream`."""
@@ -76,6 +80,13 @@ class Actor(ScriptedLLM):
             self.cut += 1
             raise
         yield Completion(self.model_for(ModelRole.PERSONA), 1, 0, 1)
+
+    async def _next_reply(self, prompt: Prompt) -> Reply:
+        own = self.steps[prompt.step]
+        if not own:
+            return await super()._next_reply(prompt)
+        script = own.popleft()
+        return await script(prompt) if callable(script) else script
 
     def _flow(self, prompt: Prompt) -> Flow | None:
         for words, flow in self.voices.items():
