@@ -184,6 +184,7 @@ def _house(world: _World, store: Store, souls: Souls, name: str, llm: LLM) -> Ho
             toolbox=world.toolbox,
             approvals=store.approvals,
             may_intend=lambda: store.intentions.has_room(settings.schedule_max),
+            intended=store.intentions.waiting,
             room_of=world.channel.room_of,
             approvers=settings.approvers,
             approval_seconds=settings.approval_seconds,

@@ -7,6 +7,7 @@ from typing import TypeVar
 from daemon.cognition import Step
 from daemon.errors import ModelError
 from daemon.mental_process import ProcessContext
+from daemon.reminders import heed_reminders
 from daemon.soul import Soul
 from daemon.soul_engine import with_stance
 from daemon.steps.external_dialog import external_dialog
@@ -25,7 +26,8 @@ async def converse(context: ProcessContext, stance: str = "") -> WorkingMemory:
 
     `stance` is how the mental process wants it done, in the house's own words. Raises ModelError.
     """
-    context = replace(context, memory=with_stance(context.memory, stance))
+    stances = (stance, await heed_reminders(context))
+    context = replace(context, memory=with_stance(context.memory, " ".join(one for one in stances if one)))
     return await (_unified(context) if context.soul.pipeline == "unified" else _split(context))
 
 

@@ -8,9 +8,10 @@ from daemon.cognition import Mind
 from daemon.errors import ChannelRefused
 from daemon.limits import Limits
 from daemon.memory.approvals import Approvals
+from daemon.memory.intentions import Intention
 from daemon.memory.records import JSONObject
 from daemon.motor import Motor
-from daemon.perception import Perception
+from daemon.perception import ConversationKey, Perception
 from daemon.ports import Library, Passage, Room, Toolbox
 from daemon.soul import Soul
 from daemon.visit import Visit
@@ -21,6 +22,10 @@ MOST_HOPS = 10
 
 
 async def _nothing(query: str, limit: int) -> tuple[Passage, ...]:
+    return ()
+
+
+async def _none_intended(conversation: ConversationKey) -> tuple[Intention, ...]:
     return ()
 
 
@@ -44,7 +49,8 @@ class Means:
     reply answers that too. `usage` gives the tokens and the US dollars spent since the perception came in. `recollect`
     searches what the soul may remember here. Who may permit what a tool would change: `approvers`, or whoever is being
     answered where there are none; for `approval_seconds`. `room_of` is where one of the soul's contacts can be written
-    to, by their platform id. `may_intend` tells whether there is room for one more thing to be perceived later.
+    to, by their platform id. `may_intend` tells whether there is room for one more thing to be perceived later,
+    `intended` what is to be perceived in a conversation.
     """
 
     limits: Limits | None = None
@@ -55,6 +61,7 @@ class Means:
     take_in: Callable[[WorkingMemory], Awaitable[WorkingMemory]] = _unchanged
     usage: Callable[[], tuple[int, float]] = lambda: (0, 0.0)
     may_intend: Callable[[], Awaitable[bool]] = _always
+    intended: Callable[[ConversationKey], Awaitable[tuple[Intention, ...]]] = _none_intended
     room_of: Callable[[str], Awaitable[Room]] = _nowhere
     approvers: tuple[str, ...] = ()
     approval_seconds: float = 900.0

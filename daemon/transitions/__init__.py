@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from daemon.mental_process import ProcessContext
+from daemon.perception import Modality
 from daemon.soul import Soul
 from daemon.visit import Visit
 
@@ -105,7 +106,7 @@ def beginning(origin: str, situation: Situation) -> tuple[str, str] | None:
 
 
 def situation_of(context: ProcessContext) -> Situation:
-    """What entry conditions look at, taken from a process's context."""
-    return Situation(
-        context.visit, context.perception.content, context.soul, autonomous=context.means.limits is not None
-    )
+    """What entry conditions look at, taken from a process's context; only somebody's own words lead anywhere."""
+    perception = context.perception
+    words = perception.content if perception.modality is Modality.WORDS else ""
+    return Situation(context.visit, words, context.soul, autonomous=context.means.limits is not None)

@@ -17,6 +17,7 @@ from daemon.steps.decision import decision
 from daemon.steps.external_dialog import external_dialog
 from daemon.steps.feel import feel
 from daemon.steps.instruction import instruction
+from daemon.steps.intend import intend
 from daemon.steps.internal_monologue import internal_monologue
 from daemon.steps.mental_query import mental_query
 from daemon.steps.poetic_composition import poetic_composition
@@ -72,6 +73,7 @@ def every_step(words: str = "Something") -> Mapping[str, Made]:
             _made(internal_monologue("Kothar", words)),
             _made(instruction(words, name="Kothar")),
             _made(mental_query(words)),
+            _made(intend(words, 3)),
             _made(decision(words, [f"{words} yes", f"{words} no"])),
             _made(brainstorm(words, count=3)),
             _made(summarize("Kothar")),

@@ -1,0 +1,51 @@
+"""Reminders asked for in plain words: set, told with their time, brought up once, dropped again."""
+
+import json
+
+from tests.journeys.house import House
+from tests.journeys.model import shown, tagged
+
+
+def _wish(when: str = "", what: str = "", drop: tuple[int, ...] = ()) -> str:
+    return json.dumps({"when": when, "what": what, "drop": drop})
+
+
+async def _due(house: House) -> None:
+    """What has fallen due is perceived and answered."""
+    await house.told.until("schedule.due")
+    await house.idle()
+
+
+async def test_a_reminder_is_set_confirmed_and_brought_up_once_at_its_time(house: House) -> None:
+    house.model.replies += [_wish("in 20m", "the build"), tagged("Noted."), tagged("You wanted to look at the build.")]
+    assert await house.answered("Ada", "dm", "Remind me of the build in 20 minutes") == "Noted."
+    assert "You have set a reminder for" in shown(house.prompts[-1])
+    house.clock.turn(20 * 60 + 1)
+    await _due(house)
+    room = await house.people.open_dm("Ada")
+    assert (await house.replies(room))[-1] == "You wanted to look at the build."
+    assert "the build" in house.last_prompt()
+    house.clock.turn(3600)
+    await house.idle()
+    assert len(await house.replies(room)) == 2
+
+
+async def test_a_dropped_reminder_is_never_brought_up(house: House) -> None:
+    house.model.replies += [_wish("in 20m", "the build"), tagged("Noted."), _wish(drop=(1,)), tagged("Dropped.")]
+    await house.answered("Ada", "dm", "Remind me of the build in 20 minutes")
+    assert await house.answered("Ada", "dm", "Forget that reminder, please") == "Dropped."
+    assert "the build" in shown(house.prompts[-2])
+    assert await house.rows("SELECT * FROM intentions WHERE state = 'waiting' AND slot <> 'idle'") == []
+
+
+async def test_a_time_that_makes_no_sense_is_told_and_nothing_is_set(house: House) -> None:
+    house.model.replies += [_wish("when pigs fly", "the build"), tagged("When?")]
+    assert await house.answered("Ada", "dm", "Remind me of the build one day") == "When?"
+    assert "You could not set the reminder" in shown(house.prompts[-1])
+    assert await house.rows("SELECT * FROM intentions WHERE slot <> 'idle'") == []
+
+
+async def test_words_without_a_reminder_in_them_cost_one_call(house: House) -> None:
+    house.model.replies.append(tagged("Good."))
+    await house.answered("Ada", "dm", "The build is done")
+    assert [prompt.step for prompt in house.prompts] == ["respond"]
