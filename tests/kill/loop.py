@@ -9,41 +9,36 @@ import json
 import os
 import random
 import signal
-import sqlite3
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing, suppress
-from dataclasses import dataclass, replace
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from daemon.workspace.deliveries import Retries
 from daemon.workspace.model import Message
 from daemon.workspace.people_acting import PeopleActing
 from daemon.workspace.server import WorkspaceServer, serve_workspace
+from tests.kill.verdict import Outcome, judge, until_settled
 
 PEOPLE = ("U0ADA", "U0BEN", "U0CHLOE")
-_PATIENCE = 60.0
+SOUL = "restless"
+_DORMANT_AFTER = 0.3
+_WISHES = ("please", "please find out, and remind me", "please find out, and ask me")
+_WEIGHTS = (0.8, 0.1, 0.1)
+# One that learns from the first word on, and so little of whose talk fits a prompt that it summarizes all the time.
+_SOUL = f"""\
+name = "{SOUL}"
+display_name = "Soul"
 
+[notes]
+min_interactions = 1
+whispers = true
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a run came to; `reported` are posts that the daemon itself calls unknown."""
-
-    kills: int
-    events: int
-    lost: int
-    duplicated: int
-    reported: int
-    integrity: str
-
-    def __str__(self) -> str:
-        return (
-            f"kills={self.kills} events={self.events} lost={self.lost} duplicated={self.duplicated} "
-            f"reported={self.reported} integrity={self.integrity}"
-        )
+[budgets]
+transcript = 120
+"""
 
 
 class Nursery:
@@ -66,6 +61,10 @@ class Nursery:
                 "home": str(self._home),
                 "lease": lease,
                 "in_doubt": 0.2,
+                "http": False,
+                "name": SOUL,
+                "ism_enabled": True,
+                "dormant_after": _DORMANT_AFTER,
             },
             "log": str(self._home / "daemon.log"),
             "crash": crash,
@@ -82,6 +81,10 @@ class Nursery:
 @asynccontextmanager
 async def nursery(home: Path, workspace: WorkspaceServer) -> AsyncIterator[Nursery]:
     """A zygote at work."""
+    folder = home / "souls" / SOUL
+    folder.mkdir(parents=True)
+    (folder / "soul.toml").write_text(_SOUL)
+    (folder / "soul.md").write_text("You are restless.\n")
     scrubbed = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(Path(__file__).parents[2])}
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "tests.kill.zygote"),
@@ -131,7 +134,7 @@ class Crowd:
         """One person says one thing to the soul."""
         person = self._acting.person(self._dice.choice(PEOPLE))
         room = self._acting.readable(person, self._dice.choice(("dm", "general", "general")))
-        text = f"marker{len(self.said):05d} please"
+        text = f"marker{len(self.said):05d} {self._dice.choices(_WISHES, _WEIGHTS)[0]}"
         if not room.id.startswith("D"):
             text = f"@soul {text}"
         earlier = [one for one in self.said if one.channel == room.id]
@@ -141,65 +144,6 @@ class Crowd:
         if self._dice.random() < 0.2:
             self._workspace.deliveries.repeat(self._workspace.deliveries.log[-1].event_id)
         return message
-
-
-def replies(workspace: WorkspaceServer) -> list[Message]:
-    """All that the soul has posted and not deleted."""
-    state = workspace.workspace.state
-    everything = (message for channel in state.channels for message in state.timeline(channel).everything())
-    return [message for message in everything if message.author == state.app.user and message.subtype != "tombstone"]
-
-
-def key_of(message: Message) -> str:
-    """The outbox key in a post's metadata; empty when it carries none."""
-    payload: dict[str, Any] = (message.metadata or {}).get("event_payload", {})
-    return str(payload.get("key", ""))
-
-
-def judge(home: Path, workspace: WorkspaceServer, said: list[Message], kills: int) -> Outcome:
-    """Compare what people said, what memory.db promises and what can be seen in Slack."""
-    visible = Counter(key_of(message) for message in replies(workspace))
-    with closing(sqlite3.connect(home / "memory.db")) as connection:
-        answered_by = {
-            (channel, ts): key
-            for channel, ts, key in connection.execute(
-                "SELECT channel, ts, answered_by FROM inbox WHERE state = 'answered'"
-            )
-        }
-        reported = {key for (key,) in connection.execute("SELECT id FROM outbox WHERE state = 'unknown'")}
-        integrity = str(connection.execute("PRAGMA integrity_check").fetchone()[0])
-    keys = {message.ts: answered_by.get((message.channel, message.ts), "?") for message in said}
-    return Outcome(
-        kills=kills,
-        events=len(said),
-        lost=sum(not visible[key] and key not in reported for key in keys.values()),
-        duplicated=sum(count - 1 for key, count in visible.items() if key) + visible[""],
-        reported=len(reported),
-        integrity=integrity,
-    )
-
-
-async def until_settled(home: Path, workspace: WorkspaceServer, said: list[Message]) -> None:
-    """Wait until nothing waits any more and every message has its reply, or patience ends."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(_PATIENCE):
-            while True:
-                await asyncio.sleep(0.1)
-                with suppress(sqlite3.OperationalError):  # the first daemon is still making the tables
-                    if not _waiting(home) and judge(home, workspace, said, 0).lost == 0:
-                        return
-
-
-def _waiting(home: Path) -> int:
-    """Rows that are not at their end yet."""
-    with closing(sqlite3.connect(home / "memory.db")) as connection:
-        found = connection.execute(
-            """
-            SELECT (SELECT count(*) FROM inbox WHERE state IN ('new', 'claimed'))
-                 + (SELECT count(*) FROM outbox WHERE state IN ('drafting', 'pending', 'sending'))
-            """
-        )
-        return int(found.fetchone()[0])
 
 
 async def run(home: Path, *, kills: int, events: int, seed: int, naive: bool = False) -> Outcome:
@@ -237,8 +181,8 @@ def main() -> None:
     home = Path(tempfile.mkdtemp(prefix="kill-loop-"))
     print(f"seed={options.seed} home={home}")
     outcome = asyncio.run(run(home, kills=options.kills, events=options.events, seed=options.seed, naive=options.naive))
-    print(outcome)
-    sys.exit(bool(outcome.lost or outcome.duplicated or outcome.integrity != "ok"))
+    print(outcome, *outcome.torn, sep="\n")
+    sys.exit(not outcome.faultless)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from daemon.workspace.deliveries import Retries
 from daemon.workspace.server import serve_workspace
-from tests.kill.loop import Crowd, Outcome, judge, key_of, kill, nursery, replies, until_dead, until_settled
+from tests.kill.loop import Crowd, kill, nursery, until_dead
+from tests.kill.verdict import Outcome, judge, key_of, replies, until_settled
 
 LEASE = 0.8
 
@@ -64,7 +65,7 @@ def main() -> None:
     print(f"seed={options.seed} home={home}")
     outcome = asyncio.run(run(home, pauses=options.pauses, seed=options.seed))
     print(str(outcome).replace("kills", "pauses"))
-    sys.exit(bool(outcome.lost or outcome.duplicated or outcome.integrity != "ok"))
+    sys.exit(not outcome.faultless)
 
 
 if __name__ == "__main__":

@@ -19,11 +19,14 @@ from typing import Any, TypeVar
 import daemon.app
 from daemon.channels.slack.channel import SlackChannel
 from daemon.channels.slack.client import SlackClient
+from daemon.clock import SystemClock
 from daemon.config import Settings, load_settings
-from daemon.llm.router import build_llm
 from daemon.memory.database import Database, Unit
+from daemon.memory.jobs import Job, Jobs
 from daemon.memory.outbox import Outbox
 from daemon.memory.records import Delivery
+from daemon.ports import LLMCall
+from tests.kill.mind import Mind
 
 T = TypeVar("T")
 
@@ -55,8 +58,11 @@ class CrashPoint:
 
 
 def arm(crash: CrashPoint) -> None:
-    """Put a crash point before and after every commit and every request to Slack."""
-    write, answer = Database.write, SlackClient.answer
+    """Put a crash point before and after every commit and every request to Slack.
+
+    Jobs settle in one unit, however they end: giving one up for a newer turn has a name of its own.
+    """
+    write, answer, give_up = Database.write, SlackClient.answer, Jobs.give_up
 
     async def crashing_write(self: Database, unit: Unit[T], *, within: float = 5.0) -> T:
         label = unit.__qualname__.partition(".<locals>")[0]
@@ -73,8 +79,14 @@ def arm(crash: CrashPoint) -> None:
         crash.passes(method, "after")
         return value
 
+    async def crashing_give_up(self: Jobs, job: Job, calls: tuple[LLMCall, ...]) -> None:
+        crash.passes("Jobs.give_up", "before")
+        await give_up(self, job, calls)
+        crash.passes("Jobs.give_up", "after")
+
     Database.write = crashing_write  # type: ignore[method-assign]  # the point of it
     SlackClient.answer = crashing_answer  # type: ignore[method-assign]  # as above
+    Jobs.give_up = crashing_give_up  # type: ignore[method-assign]  # as above
 
 
 def make_naive() -> None:
@@ -91,8 +103,8 @@ def make_naive() -> None:
 
 
 async def live(settings: Settings, pace: float) -> None:
-    """A daemon as `soul run` makes it, with the placeholder at a pace of our choosing and a quiet voice."""
-    daemon.app.build_llm = lambda *parts, **_: build_llm(*parts, pace=pace)  # type: ignore[attr-defined]  # as above
+    """A daemon as `soul run` makes it, with a mind at a pace of our choosing and a quiet voice."""
+    daemon.app.build_llm = lambda *_, **__: Mind(SystemClock(), pace)  # type: ignore[attr-defined,assignment]  # as above
     await daemon.app.run_daemon(settings, lambda _: None)
 
 

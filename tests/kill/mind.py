@@ -1,0 +1,73 @@
+"""The mind of the daemons that are killed: it answers at once in every form, and lets people's words steer its course.
+
+Whoever asks it to "find out" has the soul choose its own actions: "remind" makes a note for a second later, "ask"
+leaves the problem parked until the person answers, "slowly" takes so long that somebody can speak meanwhile.
+"""
+
+import json
+from collections.abc import AsyncGenerator
+from typing import Final
+
+from daemon.llm.placeholder import answer_to, heard_in
+from daemon.ports import Clock, Completion, ModelRole, Prompt
+
+SLOW: Final = 3.0  # seconds for which "slowly" holds a step up, unless somebody speaks
+_HELD_UP: Final = frozenset({"choose_actions", "visitor_whispers"})
+_MOODS: Final = ("neutral", "focused")
+
+
+class Mind:
+    """An `LLM`; `pace` is the time in seconds between two words."""
+
+    def __init__(self, clock: Clock, pace: float) -> None:
+        self._clock = clock
+        self._pace = pace
+        self._felt = 0
+
+    def model_for(self, role: ModelRole) -> str:
+        """See `LLM.model_for`."""
+        return f"scripted/{role}"
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
+        """See `LLM.stream`."""
+        if "slowly" in _newest(prompt) and prompt.step in _HELD_UP:
+            await self._clock.sleep(SLOW)
+        for word in self._answer(prompt).split(" "):
+            await self._clock.sleep(self._pace)
+            yield f"{word} "
+        yield Completion(self.model_for(prompt.role), 1, 0, 1)
+
+    async def aclose(self) -> None:
+        """Nothing is held."""
+
+    def _answer(self, prompt: Prompt) -> str:
+        match prompt.step:
+            case "mental_query":
+                return json.dumps({"true": True})
+            case "visitor_notes":
+                return json.dumps({"add": [f"They said: {_newest(prompt)}"[:120]], "correct": [], "retire": []})
+            case "feel":
+                self._felt += 1
+                mood = _MOODS[self._felt % len(_MOODS)]
+                return json.dumps({"emotional_state": mood, "topic": _newest(prompt)[:40], "task": ""})
+            case "choose_actions":
+                return json.dumps({"actions": _actions(prompt), "reasoning": ""})
+            case "respond":  # something is learned every time
+                return answer_to(prompt).replace("_check>false<", "_check>true<")
+            case _:
+                return answer_to(prompt)
+
+
+def _newest(prompt: Prompt) -> str:
+    return (heard_in(prompt) or [""])[-1]
+
+
+def _actions(prompt: Prompt) -> list[dict[str, str]]:
+    """What the newest words call for; what was asked already, as the log tells, is not asked again."""
+    words, shown = _newest(prompt), "\n".join(part.text for part in prompt.system)
+    respond = {"name": "Respond", "input": ""}
+    if "remind" in words:
+        return [{"name": "Remind", "input": f"in 1s: note on {words.split()[0]}"}, respond]
+    if "ask" in words and "chose: Ask" not in shown:
+        return [{"name": "Ask", "input": "what it is about"}]
+    return [respond]

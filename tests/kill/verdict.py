@@ -1,0 +1,149 @@
+"""What was lost, said twice or torn: people's words against memory.db's promises and what can be seen in Slack."""
+
+import asyncio
+import sqlite3
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from daemon.workspace.model import Message
+from daemon.workspace.server import WorkspaceServer
+
+_PATIENCE = 60.0
+_ENTERS = frozenset({"enter", "move", "visit", "return"})
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run came to; `reported` are posts that the daemon itself calls unknown.
+
+    `notes` counts what the soul brought up by itself at a time it had been asked to; one that was not, or not once,
+    is among `lost` or `duplicated`. `torn` says what of people's models and of the processes' paths is not whole.
+    """
+
+    kills: int
+    events: int
+    lost: int
+    duplicated: int
+    reported: int
+    integrity: str
+    notes: int = 0
+    torn: tuple[str, ...] = ()
+
+    @property
+    def faultless(self) -> bool:
+        """Whether everything was said exactly once and all that is kept is whole."""
+        return not (self.lost or self.duplicated or self.reported or self.torn) and self.integrity == "ok"
+
+    def __str__(self) -> str:
+        return (
+            f"kills={self.kills} events={self.events} notes={self.notes} lost={self.lost} "
+            f"duplicated={self.duplicated} reported={self.reported} torn={len(self.torn)} integrity={self.integrity}"
+        )
+
+
+def replies(workspace: WorkspaceServer) -> list[Message]:
+    """All that the soul has posted and not deleted."""
+    state = workspace.workspace.state
+    everything = (message for channel in state.channels for message in state.timeline(channel).everything())
+    return [message for message in everything if message.author == state.app.user and message.subtype != "tombstone"]
+
+
+def key_of(message: Message) -> str:
+    """The outbox key in a post's metadata; empty when it carries none."""
+    payload: dict[str, Any] = (message.metadata or {}).get("event_payload", {})
+    return str(payload.get("key", ""))
+
+
+def judge(home: Path, workspace: WorkspaceServer, said: Sequence[Message], kills: int) -> Outcome:
+    """Compare what people said, what memory.db promises and what can be seen in Slack."""
+    visible = Counter(key_of(message) for message in replies(workspace))
+    with closing(sqlite3.connect(home / "memory.db")) as connection:
+        answered_by = dict(
+            connection.execute("SELECT channel || '/' || ts, answered_by FROM inbox WHERE state = 'answered'")
+        )
+        notes = connection.execute(_NOTES).fetchall()
+        reported = {key for (key,) in connection.execute("SELECT id FROM outbox WHERE state = 'unknown'")}
+        torn = (*_torn_models(connection), *_torn_paths(connection))
+        integrity = str(connection.execute("PRAGMA integrity_check").fetchone()[0])
+    keys = [answered_by.get(f"{message.channel}/{message.ts}") or "?" for message in said]
+    keys += [key or "?" for _, key in notes]
+    called = {*answered_by.values(), *(key for _, key in notes)}
+    return Outcome(
+        kills=kills,
+        events=len(said),
+        notes=len(notes),
+        lost=sum(not visible[key] and key not in reported for key in keys),
+        duplicated=sum(count - 1 if key in called else count for key, count in visible.items())
+        + sum(count - 1 for count in Counter(content for content, _ in notes).values()),
+        reported=len(reported),
+        integrity=integrity,
+        torn=torn,
+    )
+
+
+# What the soul was to bring up, and the reply in which it did; the house's own looks after a silence say nothing.
+_NOTES = """
+    SELECT i.content, w.answered_by FROM intentions i LEFT JOIN inbox w ON w.state = 'answered'
+      AND w.id LIKE '%/due:' || i.id || ':%' AND i.state = 'due' AND i.fired = 1 WHERE i.slot <> 'idle'
+    """
+
+
+def _torn_models(connection: sqlite3.Connection) -> tuple[str, ...]:
+    """A person's model is its newest version in the history, and no version between is missing."""
+    found = connection.execute(
+        """
+        SELECT m.person, m.audience, m.version, count(h.version), max(h.version),
+               max(h.version = m.version AND h.notes = m.notes AND h.whispers = m.whispers)
+        FROM user_models m LEFT JOIN user_model_history h USING (soul, workspace, person, audience)
+        GROUP BY m.soul, m.workspace, m.person, m.audience
+        """
+    )
+    return tuple(
+        f"{person} before {audience}: version {version}, {count} in the history, the newest {newest}, same {same}"
+        for person, audience, version, count, newest, same in found
+        if version and (count, newest, same) != (version, version, 1)
+    )
+
+
+def _torn_paths(connection: sqlite3.Connection) -> tuple[str, ...]:
+    """Every step begins where the last has led, and a conversation stands where its last step led."""
+    torn = []
+    stands = dict(connection.execute("SELECT id, process FROM conversations"))
+    where: dict[str, str] = {}
+    steps = connection.execute("SELECT conversation, trace_id, act, origin, target FROM transitions ORDER BY seq")
+    for conversation, trace, act, origin, target in steps:
+        if where.get(conversation, origin) != origin:
+            torn.append(f"{conversation}: {trace} begins in {origin}, but it was in {where[conversation]}")
+        where[conversation] = target if act in _ENTERS else origin
+    ended = ((one, where[one], stands[one]) for one in where if stands[one] != where[one])
+    return (*torn, *(f"{one}: the path ends in {led}, it stands in {stands}" for one, led, stands in ended))
+
+
+async def until_settled(home: Path, workspace: WorkspaceServer, said: Sequence[Message]) -> None:
+    """Wait until nothing waits any more and every message has its reply, or patience ends."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_PATIENCE):
+            while True:
+                await asyncio.sleep(0.1)
+                with suppress(sqlite3.OperationalError):  # the first daemon is still making the tables
+                    if not count(home, _WAITING) and judge(home, workspace, said, 0).lost == 0:
+                        return
+
+
+def count(home: Path, sql: str) -> int:
+    """The one number that a query of memory.db gives."""
+    with closing(sqlite3.connect(home / "memory.db")) as connection:
+        return int(connection.execute(sql).fetchone()[0])
+
+
+# Rows that are not at their end yet; the looks after a silence go on for ever.
+_WAITING = """
+    SELECT (SELECT count(*) FROM inbox WHERE state IN ('new', 'claimed'))
+         + (SELECT count(*) FROM outbox WHERE state IN ('drafting', 'pending', 'sending'))
+         + (SELECT count(*) FROM jobs WHERE state IN ('ready', 'running'))
+         + (SELECT count(*) FROM intentions WHERE state = 'waiting' AND slot <> 'idle')
+    """
