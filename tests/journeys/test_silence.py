@@ -1,0 +1,262 @@
+"""What time alone brings about: dormancy, the end of a visit, what was scheduled; each once, also over a restart."""
+
+import pytest
+
+from tests.journeys.house import House, said
+from tests.journeys.model import shown
+from tests.journeys.souls import write_soul
+from tests.journeys.test_states import path
+
+MINUTE, HOUR = 60.0, 3600.0
+DORMANT, END = 31 * MINUTE, 4 * HOUR
+
+
+async def conversation(house: House) -> dict[str, object]:
+    """What a conversation keeps of the state it is in."""
+    row = await house.one("SELECT process, previous, invocations, params, kept, visit, exchanges FROM conversations")
+    return dict(row)
+
+
+async def fallen(house: House, count: int) -> None:
+    """Wait until so many things have fallen due and are done with."""
+
+    async def done() -> bool:
+        rows = await house.rows("SELECT state FROM inbox WHERE modality = 'time'")
+        return len(rows) >= count and all(row["state"] not in ("new", "claimed") for row in rows)
+
+    await house.when(done)
+    await house.idle()
+
+
+def spoken(house: House) -> list[str]:
+    """The kinds of steps for which the model was called."""
+    return [prompt.step for prompt in house.prompts]
+
+
+# -- silence -----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_silence_costs_nothing_and_hands_the_conversation_back(house: House) -> None:
+    await house.answered("Ada", "dm", "hello")
+    before, calls, posts = await conversation(house), len(house.prompts), len(await house.posting_calls())
+    house.clock.turn(DORMANT)
+    await fallen(house, 1)
+    house.clock.turn(END)
+    await fallen(house, 2)
+    assert (len(house.prompts), len(await house.posting_calls())) == (calls, posts)
+    assert await conversation(house) == before
+    assert (await path(house))[2:] == [
+        "visit: curious → dormant, schedule",
+        "stay: dormant → dormant, rule",
+        "return: dormant → curious, schedule",
+        "visit: curious → exiting, schedule",
+        "stay: exiting → exiting, rule",
+        "return: exiting → curious, schedule",
+    ]
+    assert "a visit hands the conversation back" in await house.command("trace", "D0ADA")
+    house.clock.turn(END)
+    assert await house.rows("SELECT * FROM intentions WHERE state = 'waiting'") == []
+
+
+@pytest.mark.parametrize(
+    ("presence", "after", "count"), [("speaks_when_dormant", DORMANT, 1), ("says_farewell", END, 2)]
+)
+async def test_a_soul_that_may_speaks_into_the_silence_once(
+    empty_house: House, presence: str, after: float, count: int
+) -> None:
+    house = empty_house
+    write_soul(house.settings.home, more=f"[presence]\n{presence} = true\n")
+    await house.start(name="tess")
+    await house.answered("Ada", "dm", "hello")
+    before = await conversation(house)
+    house.model.steps["external_dialog"].append("The loom rests.")
+    for number in range(1, count + 1):
+        house.clock.turn(after)
+        await fallen(house, number)
+    post = await house.reply("D0ADA", "The loom rests.")
+    assert "thread_ts" not in post, "it stands in the timeline, under nobody's message"
+    assert spoken(house) == ["respond", "external_dialog"]
+    assert await conversation(house) == before
+    house.clock.turn(END)
+    await house.idle()
+    assert len(await house.replies("D0ADA")) == 2
+    await house.answered("Ada", "dm", "so it does")
+    assert "The loom rests." in house.last_prompt(), "it remembers what it said"
+
+
+async def test_a_soul_speaks_into_the_thread_in_which_it_was_spoken_to(empty_house: House) -> None:
+    house = empty_house
+    write_soul(house.settings.home, more="[presence]\nspeaks_when_dormant = true\n")
+    await house.start(name="tess")
+    root = await house.say("Ada", "general", "@soul hello")
+    await house.reply("general")
+    await house.idle()
+    house.model.steps["external_dialog"].append("Is it done?")
+    house.clock.turn(DORMANT)
+    assert (await house.reply("general", "Is it done?"))["thread_ts"] == root
+
+
+async def test_words_put_the_silence_off(empty_house: House) -> None:
+    house = empty_house
+    write_soul(house.settings.home, more="[presence]\nspeaks_when_dormant = true\n")
+    await house.start(name="tess")
+    await house.answered("Ada", "dm", "hello")
+    house.clock.turn(20 * MINUTE)
+    await house.answered("Ada", "dm", "still here")
+    house.clock.turn(20 * MINUTE)
+    await house.answered("Ada", "dm", "and still")
+    assert spoken(house) == ["respond"] * 3
+    assert not any("dormant" in step for step in await path(house))
+    waiting = await house.rows("SELECT process FROM intentions WHERE state = 'waiting'")
+    assert [row["process"] for row in waiting] == ["dormant"]
+
+
+async def test_who_may_be_heard_no_more_is_not_spoken_to(empty_house: House) -> None:
+    house = empty_house
+    write_soul(house.settings.home, more="[presence]\nspeaks_when_dormant = true\nsays_farewell = true\n")
+    await house.start(name="tess")
+    await house.answered("Ada", "dm", "hello")
+    await house.stop()
+    posts = len(await house.posting_calls())
+    await house.start(name="tess", members=("U0BEN",))
+    house.clock.turn(DORMANT)
+    await fallen(house, 1)
+    assert (len(house.prompts), len(await house.posting_calls())) == (1, posts)
+    [row] = await house.rows("SELECT state FROM inbox WHERE modality = 'time'")
+    assert row["state"] == "ignored"
+
+
+@pytest.mark.parametrize("away", [10 * MINUTE, DORMANT, 10 * HOUR])
+async def test_after_a_restart_the_silence_falls_due_once(empty_house: House, away: float) -> None:
+    house = empty_house
+    write_soul(house.settings.home, more="[presence]\nspeaks_when_dormant = true\n")
+    await house.start(name="tess")
+    await house.answered("Ada", "dm", "hello")
+    await house.stop()
+    house.clock.turn(away)
+    house.model.steps["external_dialog"].append("The loom rests.")
+    await house.start(name="tess")
+    house.clock.turn(DORMANT)
+    await house.reply("D0ADA", "The loom rests.")
+    await house.idle()
+    await house.restart(name="tess")
+    house.clock.turn(END)
+    await fallen(house, 2)
+    assert spoken(house).count("external_dialog") == 1
+
+
+async def test_a_soul_that_grows_dormant_no_more_says_nothing_of_a_silence_already_awaited(empty_house: House) -> None:
+    house = empty_house
+    write_soul(house.settings.home, more="[presence]\nspeaks_when_dormant = true\n")
+    await house.start(name="tess")
+    await house.answered("Ada", "dm", "hello")
+    before = await conversation(house)
+    write_soul(
+        house.settings.home,
+        more='processes = ["greeting", "curious", "engaged"]\n[presence]\nspeaks_when_dormant = true\n',
+    )
+    house.clock.turn(DORMANT)
+    await fallen(house, 1)
+    assert spoken(house) == ["respond"]
+    assert await conversation(house) == before
+    assert (await path(house))[-1] == "refuse: curious → dormant, schedule"
+
+
+# -- what was scheduled ------------------------------------------------------------------------------------------------
+
+
+async def test_a_reminder_is_perceived_and_said_in_the_timeline_once_also_over_a_restart(house: House) -> None:
+    await house.answered("Ada", "dm", "hello")
+    before = await conversation(house)
+    added = await house.command("schedule", "add", "D0ADA", "ask about the kiln", "--in", "20m")
+    assert "for U0ADA" in added
+    house.clock.turn(21 * MINUTE)
+    post = await house.reply("D0ADA", "ask about the kiln")
+    assert "thread_ts" not in post
+    assert "What you meant to bring up here has fallen due" in house.last_prompt()
+    await house.idle()
+    assert (await conversation(house))["process"] == before["process"]
+    await house.restart()
+    house.clock.turn(HOUR)
+    await fallen(house, 2)
+    assert len([words for words in await house.replies("D0ADA") if "kiln" in words]) == 1
+
+
+async def test_a_reminder_that_fell_due_while_the_daemon_was_away_is_said_once_when_it_is_back(house: House) -> None:
+    root = await house.say("Ada", "general", "@soul hello")
+    await house.reply("general")
+    await house.idle()
+    await house.command("schedule", "add", f"C0GENERAL/{root}", "ask about the kiln", "--in", "20m")
+    await house.stop()
+    house.clock.turn(25 * MINUTE)
+    await house.start()
+    assert (await house.reply("general", "kiln"))["thread_ts"] == root
+    await house.idle()
+    await house.restart()
+    await house.idle()
+    assert len([words for words in await house.replies("general") if "kiln" in words]) == 1
+
+
+async def test_a_reminder_after_the_visit_welcomes_nobody_back_and_leaves_the_next_words_a_return(
+    house: House,
+) -> None:
+    await house.answered("Ada", "dm", "hello")
+    await house.command("schedule", "add", "D0ADA", "ask about the kiln", "--in", "6h")
+    house.clock.turn(7 * HOUR)
+    await house.reply("D0ADA", "kiln")
+    await house.idle()
+    [due] = [shown(prompt) for prompt in house.prompts if "ask about the kiln" in shown(prompt)]
+    assert "comes back" not in due
+    await house.answered("Ada", "dm", "there again")
+    assert "it is visit 2 here" in house.last_prompt()
+
+
+async def test_a_reminder_for_a_process_only_visits_it(house: House) -> None:
+    await house.answered("Ada", "dm", "hello")
+    before = await conversation(house)
+    await house.command("schedule", "add", "D0ADA", "read up on tin", "--in", "20m", "--process", "academic")
+    house.clock.turn(21 * MINUTE)
+    await house.reply("D0ADA", "read up on tin")
+    await house.idle()
+    assert await conversation(house) == before
+    assert "A scholarly answer is wanted" in house.last_prompt()
+    assert (await path(house))[2:] == [
+        "visit: curious → academic, schedule",
+        "stay: academic → academic, rule",
+        "return: academic → curious, schedule",
+    ]
+
+
+async def test_a_reminder_for_a_process_that_the_soul_can_not_enter_is_said_all_the_same(empty_house: House) -> None:
+    house = empty_house
+    write_soul(house.settings.home)
+    await house.start(name="tess")
+    await house.answered("Ada", "dm", "hello")
+    await house.command("schedule", "add", "D0ADA", "read up on tin", "--in", "20m", "--process", "academic")
+    house.clock.turn(21 * MINUTE)
+    words = said(await house.reply("D0ADA", "read up on tin"))
+    assert "sorry" not in words
+    assert "the soul has no mode 'academic'" in await house.command("trace", "D0ADA")
+
+
+async def test_what_was_cancelled_never_falls_due(house: House) -> None:
+    await house.answered("Ada", "dm", "hello")
+    await house.command("schedule", "add", "D0ADA", "ask about the kiln", "--in", "20m")
+    row = await house.one("SELECT id FROM intentions WHERE content <> ''")
+    assert "is cancelled" in await house.command("schedule", "cancel", row["id"])
+    house.clock.turn(DORMANT)
+    await fallen(house, 1)
+    assert [row["process"] for row in await house.rows("SELECT process FROM inbox WHERE modality = 'time'")] == [
+        "dormant"
+    ]
+    assert len(await house.replies("D0ADA")) == 1
+
+
+async def test_a_reminder_for_somebody_who_may_be_heard_no_more_is_not_said(house: House) -> None:
+    await house.answered("Ada", "dm", "hello")
+    await house.command("schedule", "add", "D0ADA", "ask about the kiln", "--in", "20m")
+    await house.stop()
+    await house.start(members=("U0BEN",))
+    house.clock.turn(21 * MINUTE)
+    await fallen(house, 1)
+    assert len(await house.replies("D0ADA")) == 1
