@@ -5,7 +5,7 @@ from typing import Final
 
 from daemon.channels.slack.client import SlackClient
 from daemon.channels.slack.identity import Identity
-from daemon.channels.slack.manifest import REQUIRED_SCOPES
+from daemon.channels.slack.manifest import FACES_SCOPE, REACHING_SCOPE, REQUIRED_SCOPES
 from daemon.channels.slack.preflight import check_tokens, establish
 from daemon.cli.checks.finding import Finding, fail, ok, skip, warn
 from daemon.clock import SystemClock
@@ -13,6 +13,11 @@ from daemon.config import Settings
 from daemon.errors import ChannelError, ConfigError
 
 _PATIENCE: Final = 20.0
+
+_OPTIONAL_SCOPES = {
+    FACES_SCOPE: "further souls speak under the app's own name",
+    REACHING_SCOPE: "nobody can be written to who never wrote to the soul",
+}
 
 
 def slack(settings: Settings, *, offline: bool) -> list[Finding]:
@@ -58,13 +63,20 @@ def scopes(identity: Identity) -> Finding:
         return warn("slack scopes", "Slack did not say which scopes the token has", "run `soul doctor` again later")
     missing = [scope for scope in REQUIRED_SCOPES if scope not in identity.scopes]
     if missing:
-        page = f"https://api.slack.com/apps/{identity.app}".rstrip("/")
-        fix = (
-            f"open {page}, OAuth & Permissions, Bot Token Scopes; add {', '.join(missing)}; "
-            "Reinstall to Workspace; put the new bot token into SLACK_BOT_TOKEN if it changed; restart the daemon"
-        )
-        return fail("slack scopes", f"missing: {', '.join(missing)}", fix)
-    return ok("slack scopes", f"all {len(REQUIRED_SCOPES)} are there")
+        return fail("slack scopes", f"missing: {', '.join(missing)}", _adding(identity, missing))
+    wanting = {scope: what for scope, what in _OPTIONAL_SCOPES.items() if scope not in identity.scopes}
+    if wanting:
+        told = "; ".join(f"without {scope} {what}" for scope, what in wanting.items())
+        return warn("slack scopes", told, _adding(identity, list(wanting)))
+    return ok("slack scopes", f"all {len(REQUIRED_SCOPES) + len(_OPTIONAL_SCOPES)} are there")
+
+
+def _adding(identity: Identity, scopes: list[str]) -> str:
+    page = f"https://api.slack.com/apps/{identity.app}".rstrip("/")
+    return (
+        f"open {page}, OAuth & Permissions, Bot Token Scopes; add {', '.join(scopes)}; "
+        "Reinstall to Workspace; put the new bot token into SLACK_BOT_TOKEN if it changed; restart the daemon"
+    )
 
 
 class _WouldWait(Exception):
