@@ -12,7 +12,8 @@ from daemon.errors import ConfigError, DaemonError, LostLease, ModelRefused, Not
 from daemon.memory.commits import Superseded
 from daemon.memory.effect import CycleEffect
 from daemon.memory.records import Claim, Delivery, Speaks, Turn
-from daemon.perception import Modality
+from daemon.perception import Modality, Perception
+from daemon.solving.permission import standing
 
 _CRASHES = 3  # claims of one message that ended without a word before it is given up with an apology
 _GATE_PAUSE = 5.0
@@ -65,8 +66,7 @@ class ConversationHandler:
     async def _ask_again_later(self, claim: Claim, error: Exception) -> None:
         """The platform can't be asked who somebody is; in the end such a message is too old and told so."""
         pause = error.retry_after if isinstance(error, NotDelivered) else 0.0
-        unexpected = None if isinstance(error, DaemonError) else error
-        self._house.emit("gate.failed", conversation=str(claim.conversation), reason=str(error), error=unexpected)
+        self._house.emit("gate.failed", conversation=str(claim.conversation), **_of(error))
         await self._house.conversations.release(claim, retry_in=pause or _GATE_PAUSE, reason=_in_short(error))
 
     async def _think(self, cycle: Cycle) -> Delivery | None:
@@ -102,9 +102,8 @@ class ConversationHandler:
             "cycle.failed",
             conversation=str(cycle.claim.conversation),
             trace=cycle.trace_id,
-            reason=str(error),
             kind=type(error).__name__,
-            **({} if isinstance(error, DaemonError) else {"error": error}),
+            **_of(error),
         )
 
     async def _end_without_thought(self, claim: Claim, chosen: Sorted, trace: str) -> Delivery | None:
@@ -120,11 +119,19 @@ class ConversationHandler:
             cycle.ignored = {**cycle.ignored, **{one.id: what for one in cycle.answered}}
             return await self._commit_words(cycle, "", ())
         due = f"\n\nThis had fallen due:\n\n{newest.content}" if newest.modality is Modality.TIME else ""
-        say = f"I'm sorry: {what}. {advice} (Reference {cycle.trace_id}){due}"
+        say = f"I'm sorry: {what}. {advice} (Reference {cycle.trace_id}){due}{await self._decided(newest)}"
         turns = tuple(heard_turn(one) for one in cycle.perceptions if one.modality is Modality.WORDS)
         soul = self._house.soul()
         turns += (Turn(Speaks.SOUL, soul.name, soul.display_name, cycle.newest.ts, say, {"apology": True}),)
         return await self._commit_words(cycle, say, turns)
+
+    async def _decided(self, perception: Perception) -> str:
+        """What became of an act that somebody allowed, who has to know it whatever went wrong."""
+        approvals = self._house.means.approvals
+        if perception.modality is not Modality.DECISION or not perception.params.get("approved") or approvals is None:
+            return ""
+        known = await approvals.status(str(perception.params.get("approval", "")))
+        return f"\n\n_({standing(known)})_" if known is not None else ""
 
     async def _commit_words(self, cycle: Cycle, say: str, turns: tuple[Turn, ...]) -> Delivery | None:
         """Commit words that no model made. Without a message left to answer they end the draft that is open."""
@@ -172,6 +179,11 @@ class ConversationHandler:
 def _in_short(error: Exception) -> str:
     """What memory.db keeps of an error; a stranger's words may quote what it choked on."""
     return error.message if isinstance(error, DaemonError) else type(error).__name__
+
+
+def _of(error: Exception) -> dict[str, object]:
+    """An error as an event's fields: ours with its reason, a stranger's whole: the log shows what it may of it."""
+    return {"reason": str(error)} if isinstance(error, DaemonError) else {"error": error}
 
 
 def _what_happened(error: Exception) -> tuple[str, str]:
