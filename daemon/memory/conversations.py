@@ -85,14 +85,18 @@ class Conversations:
         )
 
     async def take_in(self, claim: Claim) -> Claim:
-        """The claim with whatever else was said in its conversation meanwhile. Raises LostLease."""
+        """The claim with whatever else was said in its conversation meanwhile. Raises LostLease.
+
+        What is no words (a decision, a thing fallen due) is not for a reply under way: it waits for a cycle of its own.
+        """
 
         async def unit(transaction: Transaction) -> list[sqlite3.Row]:
             await require_claim(transaction, claim)
             return await transaction.rows(
                 """
                 UPDATE inbox SET state = 'claimed', attempts = attempts + 1
-                WHERE conversation = :id AND state IN ('new', 'claimed') AND state = 'new' RETURNING *
+                WHERE conversation = :id AND state IN ('new', 'claimed') AND state = 'new' AND modality = 'words'
+                RETURNING *
                 """,
                 id=str(claim.conversation),
             )
@@ -101,13 +105,14 @@ class Conversations:
         return replace(claim, heard=tuple(sorted(heard, key=lambda one: one.said_at)))
 
     async def anything_new(self, conversation: ConversationKey) -> bool:
-        """Whether something waits there that nobody has claimed yet, whichever daemon heard it."""
+        """Whether words wait there that nobody has claimed yet, whichever daemon heard them."""
 
         async def unit(transaction: Transaction) -> bool:
             row = await transaction.one(
                 """
                 SELECT 1 FROM inbox
-                WHERE conversation = :id AND state IN ('new', 'claimed') AND state = 'new' LIMIT 1
+                WHERE conversation = :id AND state IN ('new', 'claimed') AND state = 'new' AND modality = 'words'
+                LIMIT 1
                 """,
                 id=str(conversation),
             )
