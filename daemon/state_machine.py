@@ -14,6 +14,9 @@ from daemon.working_memory import WorkingMemory
 FIRST = "engaged"
 """The process that a conversation falls back to when the one it is in exists no more."""
 
+DECIDED = "problem_solving"
+"""The process that asks for permission and so is the one for decisions, wherever the talk has gone meanwhile."""
+
 
 @dataclass(frozen=True, slots=True)
 class Course:
@@ -27,8 +30,9 @@ class Course:
 async def run_processes(context: ProcessContext, state: ProcessState, processes: Mapping[str, MentalProcess]) -> Course:
     """Run the current process, or the one that the perception visits, and whatever it hands over to at once.
 
-    A visit hands the conversation back as it was, unless the visited process moves it on (Open Souls 3.6, without its
-    loss of process memory). Raises ProcessFailed after more than ten hops, and what the processes raise.
+    A visit hands the conversation back as it was, unless the visited process moves it on or waits for something itself
+    (Open Souls 3.6, without its loss of process memory). Raises ProcessFailed after more than ten hops, and what the
+    processes raise.
     """
     tenable = state.process in processes and context.soul.may_be(state.process)
     run = _Run(context, processes, state if tenable else ProcessState(FIRST, state.process))
@@ -49,10 +53,12 @@ class _Run:
         self._visits = False
 
     async def to_its_end(self) -> None:
-        visited = self.context.perception.process
-        if visited is not None and not self._visit(visited) and self._is_silence():
+        perception = self.context.perception
+        if perception.process is not None and not self._visit(perception.process) and self._is_silence():
             return
-        if self.context.perception.modality is Modality.WORDS and not self._visits:
+        if perception.modality is Modality.DECISION:
+            self._attend_to_decision()
+        elif perception.modality is Modality.WORDS and not self._visits:
             self._begin()
         while not self._settled(await self._once()):
             self._hop += 1
@@ -61,7 +67,7 @@ class _Run:
                     f"{self.state.process} and others hand over to each other without end",
                     hint="see `soul trace` for the path",
                 )
-        if self._visits and all(step.act != "move" for step in self.path):
+        if self._visits and not self._is_parked() and all(step.act != "move" for step in self.path):
             self._note("return", self._home.process, "schedule", "a visit hands the conversation back")
             self.state = self._home
 
@@ -71,10 +77,22 @@ class _Run:
         if refused:
             self._note("refuse", process, "schedule", refused, self.context.perception.params)
             return False
-        self._visits = True
-        self._note("visit", process, "schedule", "it has fallen due", self.context.perception.params)
-        self.state = ProcessState(process, self._home.process, 0, self.context.perception.params)
+        self._go_visiting(process, "schedule", "it has fallen due")
         return True
+
+    def _is_parked(self) -> bool:
+        """Whether the visited process asked something and waits; the answer has to find it there."""
+        return self.state.process == DECIDED and bool(self.state.kept)
+
+    def _attend_to_decision(self) -> None:
+        """Somebody waits to be told what came of their decision, so that no entry condition stands against it."""
+        if self.state.process != DECIDED and DECIDED in self._processes:
+            self._go_visiting(DECIDED, "rule", "what was asked to be allowed has been decided")
+
+    def _go_visiting(self, process: str, decided_by: str, reason: str) -> None:
+        self._visits = True
+        self._note("visit", process, decided_by, reason, self.context.perception.params)
+        self.state = ProcessState(process, self._home.process, 0, self.context.perception.params)
 
     def _is_silence(self) -> bool:
         """Whether nothing is perceived but time that has passed: that concerns nobody but the process it was for."""

@@ -7,12 +7,17 @@ from daemon.steps.mental_query import mental_query
 from daemon.transitions import situation_of
 from daemon.transitions.leads import lead
 
+HANDED_OVER = "handed_over"
+"""The param of a transition that hands a perception, by its id, to a process that is to answer it itself."""
+
 
 async def follow(context: ProcessContext) -> Transition | None:
     """A transition to be executed now where the newest words call for one: by plain rule, or confirmed by the mind.
 
-    A mind that can't be asked leads nowhere: the process that asked goes on.
+    A mind that can't be asked leads nowhere: the process that asked goes on. Words handed over to it lead nowhere else.
     """
+    if context.params.get(HANDED_OVER) == context.perception.id:
+        return None
     found = lead(context.process, situation_of(context))
     if found is None:
         return None
