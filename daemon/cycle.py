@@ -192,6 +192,7 @@ async def _context(cycle: Cycle, soul: Soul, transcript: Transcript, motor: Moto
             take_in=cycle.take_in,
             usage=cycle.usage,
             recollect=partial(house.recollect, claim),
+            emit=house.emit,
         ),
     )
 

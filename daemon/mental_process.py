@@ -12,7 +12,7 @@ from daemon.memory.intentions import Intention
 from daemon.memory.records import JSONObject
 from daemon.motor import Motor
 from daemon.perception import ConversationKey, Perception
-from daemon.ports import Library, Passage, Room, Toolbox
+from daemon.ports import Emit, Library, Passage, Room, Toolbox
 from daemon.soul import Soul
 from daemon.visit import Visit
 from daemon.working_memory import WorkingMemory
@@ -37,6 +37,10 @@ async def _nowhere(contact: str) -> Room:
     raise ChannelRefused(f"{contact} can't be written to from here", code="unreachable")
 
 
+def _untold(event: str, /, **fields: object) -> None:
+    """Nobody listens."""
+
+
 async def _unchanged(memory: WorkingMemory) -> WorkingMemory:
     return memory
 
@@ -50,7 +54,7 @@ class Means:
     searches what the soul may remember here. Who may permit what a tool would change: `approvers`, or whoever is being
     answered where there are none; for `approval_seconds`. `room_of` is where one of the soul's contacts can be written
     to, by their platform id. `may_intend` tells whether there is room for one more thing to be perceived later,
-    `intended` what is to be perceived in a conversation.
+    `intended` what is to be perceived in a conversation. `emit` tells the log what failed on the way.
     """
 
     limits: Limits | None = None
@@ -65,6 +69,7 @@ class Means:
     room_of: Callable[[str], Awaitable[Room]] = _nowhere
     approvers: tuple[str, ...] = ()
     approval_seconds: float = 900.0
+    emit: Emit = _untold
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ class Motor:
     def __init__(self, speech: Speech | None) -> None:
         self._speech = speech
         self._reply = ""
+        self._below: list[str] = []
         self._reflections: dict[str, object] = {}
         self._intentions: list[NewIntention] = []
         self._cancelled: list[str] = []
@@ -25,8 +26,8 @@ class Motor:
 
     @property
     def reply(self) -> str:
-        """What is to be said in the end."""
-        return self._reply
+        """What is to be said in the end, with what the house adds below it."""
+        return "\n\n".join(filter(None, (self._reply, *self._below)))
 
     @property
     def reflections(self) -> Mapping[str, object]:
@@ -68,6 +69,10 @@ class Motor:
         """This is the reply, whatever was shown of it so far."""
         self._reply = reply
 
+    def add_below(self, words: str) -> None:
+        """The house's own words below the reply, whichever it will be: what people have to be told in any case."""
+        self._below.append(words)
+
     def reflect(self, **private: object) -> None:
         """Keep private thought with the turn; JSON values only. None is left out."""
         self._reflections.update({name: value for name, value in private.items() if value is not None})
@@ -83,6 +88,10 @@ class Motor:
     def ask_permission(self, approval: NewApproval) -> None:
         """Put a question under the reply that has to be answered by a click before something is done."""
         self._approval = approval
+
+    def withdraw_question(self) -> None:
+        """Ask for nothing after all: the reply that was to ask is not going to be given."""
+        self._approval = None
 
     def carry(self, errand: Errand) -> None:
         """Say something elsewhere, as it was allowed."""

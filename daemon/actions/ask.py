@@ -1,12 +1,9 @@
 """Ask: a clarifying question, after which the problem waits for the answer, however long that takes."""
 
-from dataclasses import replace
-
-from daemon.fixed_pipeline import say
+from daemon.actions.respond import answer
 from daemon.ism.machine import Action, ActionUse
 from daemon.mental_process import ProcessContext, Stay
 from daemon.solving.problem import Problem
-from daemon.steps.external_dialog import external_dialog
 
 
 def ask(context: ProcessContext, problem: Problem) -> Action:
@@ -14,11 +11,9 @@ def ask(context: ProcessContext, problem: Problem) -> Action:
 
     async def handle(use: ActionUse) -> Stay:
         want = f" What you need to know: {use.input}" if use.input else ""
-        step = external_dialog(
-            context.soul, f"Ask the one question without whose answer you can't go on, and say why it matters.{want}"
-        )
-        memory = await say(replace(context, memory=use.memory), step)
-        problem.waits_for = "answer"
+        instructions = f"Ask the one question without whose answer you can't go on, and say why it matters.{want}"
+        memory = await answer(context, problem, use.memory, instructions)
+        problem.asks = True
         return Stay(memory)
 
     return Action(

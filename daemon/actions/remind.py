@@ -1,6 +1,6 @@
 """Remind: bring something up in this conversation at a later time."""
 
-import secrets
+import hashlib
 
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.memory.intentions import NewIntention
@@ -25,7 +25,7 @@ def remind(context: ProcessContext) -> Action:
             return use.recurse(observation="There is no room for more reminders; tell them so.")
         context.motor.schedule(
             NewIntention(
-                slot=f"reminder-{secrets.token_hex(4)}",
+                slot=_slot(what),
                 due_ms=due_ms,
                 content=what.strip(),
                 behalf=context.perception.source,
@@ -38,3 +38,9 @@ def remind(context: ProcessContext) -> Action:
         "bring something up again here at a later time; input: when, a colon, what, like `in 2h: ask about the build`",
         handle,
     )
+
+
+def _slot(what: str) -> str:
+    """One for each thing to be brought up, so that making the note again moves it instead of doubling it."""
+    words = " ".join(what.casefold().split())
+    return f"reminder-{hashlib.sha256(words.encode()).hexdigest()[:12]}"

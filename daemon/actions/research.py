@@ -7,7 +7,7 @@ from daemon.fixed_pipeline import tempered
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.mental_process import ProcessContext, Stay
 from daemon.ports import Passage
-from daemon.solving.permission import ask_permission
+from daemon.solving.permission import Asked, ask_permission, plain_sight
 from daemon.solving.problem import Problem
 from daemon.steps.use_tool import ToolUse, tools_material, use_tool
 
@@ -18,11 +18,10 @@ def research(context: ProcessContext, problem: Problem) -> Action:
     """Its input says what to look for; what was found is numbered, so that it can be cited."""
 
     async def handle(use: ActionUse) -> Recurse | Stay:
-        passages = await _read_up(context, use.input)
         chosen = await _choose_tool(context, use)
         if chosen is not None and chosen.tool.writes:
-            return _may_i(context, problem, use, chosen)
-        failed = ""
+            return await _may_i(context, problem, use, chosen)
+        passages, failed = await _read_up(context, use.input), ""
         if chosen is not None and context.means.toolbox is not None:
             try:
                 passages.append(await context.means.toolbox.use(chosen.tool.name, chosen.arguments))
@@ -33,8 +32,8 @@ def research(context: ProcessContext, problem: Problem) -> Action:
 
     return Action(
         "Research",
-        "look something up: earlier talk, the documents and code at hand, and the tools there are; input: what to look "
-        "for, in a few telling words",
+        "look something up, or have a tool do something: earlier talk, the documents and code at hand, and the tools "
+        "there are; input: what to look for or to do, in a few telling words",
         handle,
     )
 
@@ -53,19 +52,18 @@ async def _choose_tool(context: ProcessContext, use: ActionUse) -> ToolUse | Non
     tools = await toolbox.tools() if toolbox is not None else ()
     if not tools:
         return None
-    step = tempered(context.soul, use_tool(use.input, tools))
-    _, chosen = await context.mind.run(tools_material(use.memory, tools), step)
+    want = use.input or "what the person needs"
+    step = tempered(context.soul, use_tool(want, tools))
+    _, chosen = await context.mind.run(tools_material(use.memory, want, tools), step)
     return chosen
 
 
-def _may_i(context: ProcessContext, problem: Problem, use: ActionUse, chosen: ToolUse) -> Stay:
-    return ask_permission(
-        context,
-        problem,
-        use.memory,
+async def _may_i(context: ProcessContext, problem: Problem, use: ActionUse, chosen: ToolUse) -> Stay:
+    act = Asked(
         tool=chosen.tool.name,
         arguments=chosen.arguments,
-        asked=context.means.approvers or (context.perception.source,),
+        asked=context.means.approvers or (problem.asker or context.perception.source,),
         words=f"To go on I would use `{chosen.tool.name}` with exactly this. May I?",
-        shown=json.dumps(chosen.arguments, ensure_ascii=False, indent=2),
+        shown=plain_sight(json.dumps(chosen.arguments, ensure_ascii=False, indent=2)),
     )
+    return await ask_permission(context, problem, use.memory, act)

@@ -25,11 +25,12 @@ def respond(context: ProcessContext, problem: Problem) -> Action:
     return Action("Respond", "answer the person and end the work; input: what matters in the answer", handle)
 
 
-async def answer(context: ProcessContext, problem: Problem, memory: WorkingMemory, instructions: str) -> WorkingMemory:
-    """Say something with its sources below it; gives the memory afterwards. Raises ModelError."""
-    memory = await say(
-        replace(context, memory=memory),
-        external_dialog(context.soul, f"{instructions} {_CITE if problem.found else ''}"),
-    )
-    context.motor.settle(problem.with_sources(context.motor.reply))
+async def answer(
+    context: ProcessContext, problem: Problem, memory: WorkingMemory, instructions: str, *, below: str = ""
+) -> WorkingMemory:
+    """Say something, its sources and the house's words below it; gives the memory afterwards. Raises ModelError."""
+    cite = f" {_CITE}" if problem.found else ""
+    memory = await say(replace(context, memory=memory), external_dialog(context.soul, f"{instructions}{cite}"))
+    said = problem.with_sources(memory.at(-1).content)
+    context.motor.settle(f"{said}\n\n{below}" if below else said)
     return memory

@@ -4,15 +4,18 @@ from dataclasses import replace
 
 from daemon.actions import actions_for
 from daemon.actions.respond import answer
-from daemon.fixed_pipeline import tempered
+from daemon.errors import ModelError
+from daemon.fixed_pipeline import converse, tempered
 from daemon.ism import REACHED, run_ism
 from daemon.ism.machine import End, LoopEvent, Machine, Progress
+from daemon.ism.regions import observed
+from daemon.limits import Limits
 from daemon.mental_process import Outcome, ProcessContext, Stay, Transition
 from daemon.perception import Modality
 from daemon.ports import Task, TaskState
-from daemon.solving.permission import carry_out
+from daemon.solving.permission import carry_out, still_open
 from daemon.solving.problem import Problem
-from daemon.steps.choose_actions import choose_actions
+from daemon.steps.choose_actions import Use, choose_actions
 from daemon.working_memory import Memory, Role, WorkingMemory
 
 _GOAL = "Understand the problem that the person has, and help to solve it."
@@ -33,27 +36,57 @@ _STATES = {
     Progress.STARTED: TaskState.IN_PROGRESS,
     Progress.FINISHED: TaskState.COMPLETE,
     Progress.FAILED: TaskState.ERROR,
-    Progress.CUT: TaskState.ERROR,
+    Progress.CUT: TaskState.COMPLETE,
 }
+_STILL_OPEN = "(Nobody has decided yet what you asked to be allowed before; don't ask for the same again.)"
+_SPEECHLESS = "I can't think any further just now, but this has to be said."
+_SWITCHED_OFF = "the autonomous loop is not enabled any more"
 
 
 async def problem_solving(context: ProcessContext) -> Outcome:
     """Work at the problem, or go on with one that waited for an answer or a permission, also after a restart."""
     problem = Problem.resumed(context.kept, context.soul.display_name)
-    memory = context.memory
-    if context.perception.modality is Modality.DECISION:
-        memory = await _decided(context, problem, memory)
-    problem.waits_for = problem.approval = ""
+    if problem.waits and context.perception.modality is Modality.TIME:
+        return Stay(await converse(context))  # what falls due meanwhile is brought up, and the problem waits on
+    memory = await _taken_up(context, problem)
     limits = context.means.limits
-    if limits is None:
-        return Transition(
-            await answer(context, problem, memory, "Answer as well as you can."),
-            "engaged",
-            "the autonomous loop is not enabled any more",
-        )
-    # Somebody has spoken: choices and time begin anew, tokens and money count on.
-    problem.spent = replace(problem.spent, loops=0, seconds=0.0)
-    machine = Machine(
+    try:
+        if limits is None:
+            memory = await answer(context, problem, memory, "Answer as well as you can.")
+            return _over(context, memory, _SWITCHED_OFF)
+        return await _work(context, problem, _machine(context, problem, limits), memory)
+    except ModelError:
+        if not context.motor.reply:
+            raise
+        context.motor.settle(_SPEECHLESS)  # what came of a decision is told, whether a model can tell it or not
+        return _over(context, memory, "the problem was given up")
+
+
+async def _taken_up(context: ProcessContext, problem: Problem) -> WorkingMemory:
+    """Take up a problem at what is perceived; choices and time begin anew, tokens and money count on."""
+    memory, perception = context.memory, context.perception
+    problem.spent, problem.asks = replace(problem.spent, loops=0, seconds=0.0), False
+    if perception.modality is not Modality.DECISION or not context.means.approvers:
+        problem.asker = perception.source
+    if perception.modality is Modality.DECISION and perception.params.get("approved"):
+        memory = await _carried_out(context, problem, memory)
+    if await still_open(context, problem) is None:
+        problem.approval = ""
+        return memory
+    return memory.with_memory(Memory(Role.SYSTEM, _STILL_OPEN))
+
+
+async def _carried_out(context: ProcessContext, problem: Problem, memory: WorkingMemory) -> WorkingMemory:
+    """Do what was allowed; what came of it is told to people in any case, and a tool's words are kept as data."""
+    done = await carry_out(context, str(context.perception.params.get("approval", "")))
+    context.motor.add_below(f"_({done.told})_")
+    observation = "\n\n".join(filter(None, (done.told, done.remark, problem.add(done.passages))))
+    problem.internal = observed(problem.internal, Use("What was allowed"), observation)
+    return memory.with_memory(Memory(Role.SYSTEM, f"({done.told})"))
+
+
+def _machine(context: ProcessContext, problem: Problem, limits: Limits) -> Machine:
+    return Machine(
         goal=_GOAL,
         playbook=_PLAYBOOK,
         actions=actions_for(context, problem),
@@ -61,11 +94,11 @@ async def problem_solving(context: ProcessContext) -> Outcome:
         conclude=lambda known, why: _conclude(context, problem, known, why),
         choose=lambda names: tempered(context.soul, choose_actions(names)),
     )
-    return await _work(context, problem, machine, memory)
 
 
 async def _work(context: ProcessContext, problem: Problem, machine: Machine, memory: WorkingMemory) -> Outcome:
     """Run the loop; whatever is said meanwhile is taken in and steers it."""
+    asked_before = problem.approval
     while True:
         result = await run_ism(
             machine,
@@ -80,23 +113,23 @@ async def _work(context: ProcessContext, problem: Problem, machine: Machine, mem
         problem.internal, problem.spent = result.internal, result.spent
         if result.outcome is not None:
             break
+        # A question that was cut off in the very moment in which it was ready isn't asked.
+        problem.asks, problem.approval = False, asked_before
+        context.motor.withdraw_question()
         memory = await context.means.take_in(result.memory)
-    if isinstance(result.outcome, Stay) and not problem.waits_for:
-        return Transition(result.outcome.memory, "engaged", _ended(result.end, result.why))
-    if isinstance(result.outcome, Stay):
+    if isinstance(result.outcome, Transition):
+        return result.outcome
+    if problem.waits:
         return Stay(result.outcome.memory, keep=problem.to_json())
-    return result.outcome
+    ended = result.why if result.end in (End.DONE, End.CONCLUDED) else "the problem has been answered"
+    return _over(context, result.outcome.memory, ended)
 
 
-async def _decided(context: ProcessContext, problem: Problem, memory: WorkingMemory) -> WorkingMemory:
-    """What was asked to be allowed was decided: do it if it was, and have in mind what came of it."""
-    params = context.perception.params
-    if not params.get("approved"):
-        return memory  # the perception itself tells
-    told, passages = await carry_out(context, str(params.get("approval", "")))
-    found = problem.add(passages)
-    memory = memory.with_memory(Memory(Role.SYSTEM, f"({told})"))
-    return memory.with_region("permitted", Memory(Role.USER, found)) if found else memory
+def _over(context: ProcessContext, memory: WorkingMemory, why: str) -> Outcome:
+    """Back to plain talk; or, where only a visit was paid, to whatever the conversation is at."""
+    if context.perception.modality is not Modality.WORDS and not context.kept:
+        return Stay(memory)
+    return Transition(memory, "engaged", why)
 
 
 async def _conclude(context: ProcessContext, problem: Problem, memory: WorkingMemory, why: str) -> Stay:
@@ -106,16 +139,17 @@ async def _conclude(context: ProcessContext, problem: Problem, memory: WorkingMe
     instructions = (
         "The work ends here, unfinished. Answer as well as what was found allows, and say what is still open."
     )
-    memory = await answer(context, problem, memory, instructions)
-    context.motor.settle(f"{context.motor.reply}\n\n_(I stopped here: {why}.)_")
-    return Stay(memory)
+    return Stay(await answer(context, problem, memory, instructions, below=f"_(I stopped here: {why}.)_"))
 
 
 async def _show(context: ProcessContext, event: LoopEvent) -> None:
+    """Show people how far an action is, and tell the log why one failed."""
+    if event.error is not None:
+        context.means.emit("ism.action_failed", action=event.action, loop=event.loop, error=event.error)
     state = _STATES.get(event.kind)
-    if state is not None and event.action:
-        await context.motor.show(Task(f"{event.loop}.{event.place}", _TITLES.get(event.action, event.action), state))
-
-
-def _ended(end: End, why: str) -> str:
-    return why if end in (End.DONE, End.CONCLUDED) else "the problem has been answered"
+    if state is None or not event.action:
+        return
+    title = _TITLES.get(event.action, event.action)
+    if event.kind is Progress.CUT:
+        title = f"{title} (set aside)"
+    await context.motor.show(Task(f"{event.loop}.{event.place}", title, state))
