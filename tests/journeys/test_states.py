@@ -1,12 +1,19 @@
 """Every mental process and every transition, lived through in Slack; `soul trace` tells the path with its reasons."""
 
 import json
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
 from daemon.mental_process import MentalProcess, Outcome, ProcessContext, Transition
 from daemon.processes import PROCESSES
-from tests.journeys.house import House
+from daemon.workspace.client import WorkspaceClient
+from daemon.workspace.server import serve_workspace
+from tests.journeys.clock import TurnableClock
+from tests.journeys.house import House, settings_for
 from tests.journeys.model import shown
 from tests.journeys.souls import CONTACTS, POETIC, write_soul
 
@@ -323,3 +330,58 @@ async def test_a_mind_that_fails_where_it_is_asked_leads_nowhere(empty_house: Ho
     house.model.steps["mental_query"] += ["neither yes nor no"] * 2
     assert "scholars" in await house.answered("Ada", "dm", "what do scholars say?")
     assert await state(house) == "engaged"
+
+
+# -- the same again ----------------------------------------------------------------------------------------------------
+
+SAYINGS = (
+    "hello",
+    "whom should I ask about the vault?",
+    "who decides here?",
+    "what do scholars say of linen?",
+    "and the etymology of wool?",
+    "write me a poem",
+    "that ballad was long",
+    "the loom " * 80,
+    "where is my coat?",
+)
+SILENCES = (0.0, 0.0, 60.0, 31 * 60.0, 5 * HOUR)
+
+
+@asynccontextmanager
+async def another_house(home: Path) -> AsyncIterator[House]:
+    clock = TurnableClock()
+    home.mkdir()
+    async with serve_workspace(clock=clock) as workspace, WorkspaceClient(workspace.url) as people:
+        house = House(workspace, people, clock, settings_for(workspace, home))
+        try:
+            yield house
+        finally:
+            await house.close()
+
+
+async def lived(home: Path, seed: int) -> tuple[list[tuple[object, ...]], list[str]]:
+    """What a house goes through where people and the model say what the seed has them say: the path, and the posts."""
+    dice = random.Random(seed)
+    async with another_house(home) as house:
+        await weaver(house)
+        for _ in range(8):
+            house.model.steps["mental_query"] += [dice.choice((TRUE, FALSE)) for _ in range(2)]
+            house.model.steps["decision"].append('{"choice": "lament"}')
+            if silence := dice.choice(SILENCES):
+                house.clock.turn(silence)
+            await house.answered("Ada", "dm", dice.choice(SAYINGS))
+            house.model.steps["mental_query"].clear()
+        rows = await house.rows(
+            "SELECT hop, act, origin, target, decided_by, reason, params FROM transitions WHERE origin NOT IN "
+            "('dormant', 'exiting') AND target NOT IN ('dormant', 'exiting') ORDER BY seq"
+        )
+        return [tuple(row) for row in rows], await house.replies("D0ADA")
+
+
+@pytest.mark.parametrize("seed", [1, 7, 23, 40])
+async def test_the_same_perceptions_with_the_same_answers_take_the_same_path(tmp_path: Path, seed: int) -> None:
+    first, again = await lived(tmp_path / "one", seed), await lived(tmp_path / "two", seed)
+    assert first == again
+    assert len({row[3] for row in first[0]}) > 3, "it leads through several processes"
+    assert len(first[1]) == 8

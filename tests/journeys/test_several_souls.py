@@ -1,0 +1,127 @@
+"""Two souls in one daemon: each answers in its own rooms, under its own name, and remembers for itself alone."""
+
+from tests.journeys.house import House, said
+from tests.journeys.model import shown
+from tests.journeys.souls import write_soul
+from tests.journeys.test_knowing_people import MINUTE, feeling, notes, teach
+from tests.journeys.test_states import path
+
+ROLF = """icon = ":anchor:"
+channels = ["C0GENERAL"]
+emotional_states = ["calm", "stormy"]
+[presence]
+speaks_when_dormant = true
+"""
+TESS_THERE, ROLF_THERE = "You are Tess, a weaver.", "You are Rolf, a sailor."
+
+
+async def two(house: House) -> None:
+    """Tess lives here, and Rolf in #general."""
+    home = house.settings.home
+    write_soul(home, more='emotional_states = ["calm", "stormy"]\n')
+    write_soul(home, "rolf", ROLF, shown="Rolf", personality=ROLF_THERE)
+    await house.start(name="tess", souls=("rolf",))
+
+
+async def test_each_soul_answers_where_it_is_at_home_under_its_own_name(empty_house: House) -> None:
+    house = empty_house
+    await two(house)
+    await house.answered("Ada", "dm", "hello")
+    assert TESS_THERE in house.last_prompt()
+    await house.answered("Ada", "founders", "@soul hello")
+    assert TESS_THERE in house.last_prompt()
+    await house.answered("Ada", "general", "@soul ahoy")
+    assert ROLF_THERE in house.last_prompt()
+    assert TESS_THERE not in house.last_prompt()
+    [rolf] = await house.people.posts_by_bot("C0GENERAL")
+    assert rolf["username"] == "Rolf"
+    assert rolf["icons"]["emoji"] == ":anchor:"
+    for room in ("D0ADA", "C0FOUNDERS"):
+        [tess] = await house.people.posts_by_bot(room)
+        assert "username" not in tess, "the main soul has the app's own face"
+
+
+async def test_each_soul_meets_people_for_itself(empty_house: House) -> None:
+    house = empty_house
+    await two(house)
+    await house.answered("Ada", "founders", "@soul hello")
+    await house.answered("Ada", "general", "@soul ahoy")
+    assert "You have not met this person here before" in house.last_prompt()
+    assert (await path(house, "C0GENERAL"))[0] == "enter: engaged → greeting, rule"
+
+
+async def test_what_one_soul_learned_the_other_never_knows(empty_house: House) -> None:
+    house = empty_house
+    await two(house)
+    await teach(house, "Ada", "general", "CANARY-ROLF")
+    await house.people.add_channel("market", members=["U0ADA"])
+    await house.answered("Ada", "market", "@soul what do you know of me?")
+    assert TESS_THERE in house.last_prompt()
+    assert "CANARY" not in house.last_prompt()
+    await teach(house, "Ada", "market", "CANARY-TESS")
+    await house.answered("Ada", "general", "@soul and you?")
+    assert "CANARY-ROLF" in house.last_prompt()
+    assert "CANARY-TESS" not in house.last_prompt()
+    rows = await house.rows("SELECT soul, notes FROM user_models WHERE notes <> '[]' ORDER BY soul")
+    assert [tuple(row) for row in rows] == [("rolf", '["CANARY-ROLF"]'), ("tess", '["CANARY-TESS"]')]
+    assert len(await notes(house)) == 1, "one audience, two souls"
+
+
+async def test_the_mood_of_one_soul_is_not_the_others(empty_house: House) -> None:
+    house = empty_house
+    await two(house)
+    await house.people.add_channel("market", members=["U0ADA"])
+    house.model.steps["feel"].append(feeling("stormy", "the CANARY"))
+    house.model.replies.append(
+        '<external_dialogue verb="said">Arr.</external_dialogue><soul_state_check>true</soul_state_check>'
+    )
+    await house.answered("Ada", "general", "@soul a storm!")
+    await house.told.until("soul_state.kept")
+    await house.answered("Ada", "market", "@soul how are you?")
+    assert "Your mood:" not in house.last_prompt()
+    assert "CANARY" not in house.last_prompt()
+    await house.answered("Ada", "general", "@soul how are you?")
+    assert "Your mood: stormy" in house.last_prompt()
+
+
+async def test_each_soul_keeps_its_own_silence(empty_house: House) -> None:
+    house = empty_house
+    await two(house)
+    await house.answered("Ada", "dm", "hello")
+    await house.answered("Ada", "general", "@soul ahoy")
+    house.model.steps["external_dialog"].append("Fair winds.")
+    house.clock.turn(31 * MINUTE)
+    post = await house.reply("general", "Fair winds.")
+    assert post["username"] == "Rolf"
+    await house.idle()
+    [spoken] = [shown(prompt) for prompt in house.prompts if prompt.step == "external_dialog"]
+    assert ROLF_THERE in spoken
+    assert len(await house.replies("D0ADA")) == 1
+
+
+async def test_a_channel_changes_hands_when_the_souls_are_edited_and_restarts_keep_to_it(empty_house: House) -> None:
+    house = empty_house
+    await two(house)
+    await house.answered("Ada", "general", "@soul ahoy")
+    write_soul(house.settings.home, "rolf", "", shown="Rolf", personality=ROLF_THERE)
+    await house.answered("Ada", "general", "@soul hello")
+    assert TESS_THERE in house.last_prompt()
+    await house.restart(name="tess", souls=("rolf",))
+    ts = await house.say("Ada", "general", "@soul hello again")
+    post = await house.reply("general", "hello again")
+    assert (post["thread_ts"], "username" in post) == (ts, False)
+    assert "hello again" in said(post)
+
+
+async def test_a_reply_of_two_souls_at_once_is_given_once_each(empty_house: House) -> None:
+    house = empty_house
+    await two(house)
+    for number in range(5):
+        await house.say("Ada", "general", f"@soul for Rolf {number}")
+        await house.say("Ada", "founders", f"@soul for Tess {number}")
+    await house.acknowledged()
+    await house.idle()
+    for room, name in (("C0GENERAL", "Rolf"), ("C0FOUNDERS", "Tess")):
+        words = await house.replies(room)
+        assert len(words) == 5
+        assert all(f"for {name}" in one for one in words)
