@@ -81,7 +81,8 @@ function inOrder(store, channel) {
 function messageRow(message, before) {
   const close = before && date(message.ts) - date(before.ts) < TOGETHER;
   const same = before?.user === message.user && before.username === message.username;
-  const alike = same && !before.subtype?.startsWith("channel_") && !message.is_ephemeral;
+  const settled = before?.bot_id && before.edited; // a question that was answered ends there, for whoever reads on
+  const alike = same && !settled && !before.subtype?.startsWith("channel_") && !message.is_ephemeral;
   const grouped = Boolean(close && alike && !before.is_ephemeral && message.subtype !== "tombstone");
   return { type: "message", key: `message ${message.ts}`, message, grouped };
 }

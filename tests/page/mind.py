@@ -1,0 +1,123 @@
+"""A model on loopback that answers each cognitive step as a script says, behind OpenAI's Chat Completions protocol."""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from aiohttp import web
+
+MODEL: Final = "openai/loopback"
+_SAID: Final = re.compile(r"<said-(?P<code>\w+)[^>]*>\s*(?P<text>.*?)\s*</said-(?P=code)>", re.DOTALL)
+_PIECE: Final = re.compile(r"\s*\S+\s*")
+_SIGNS: Final = (  # what the house writes into the prompt of each step that has no JSON schema of its own
+    ("use_tool", 'Answer with JSON: {"tool"'),
+    ("poetic_composition", "Compose a poem for what was said last."),
+    ("internal_monologue", "'s private thought, in one to four sentences."),
+    ("external_dialog", "no thoughts, no stage directions, no name in front"),
+    ("visitor_whispers", "the quiet voice within"),
+    ("summarize", "Write one new summary"),
+    ("instruction", "Do just this and answer with the result alone"),
+    ("respond", "<stimulus_verb>"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One call: the cognitive step it is for, what people said, oldest first, and all that the model was shown."""
+
+    step: str
+    said: tuple[str, ...]
+    shown: str
+
+    @property
+    def last(self) -> str:
+        """What was said last."""
+        return self.said[-1] if self.said else ""
+
+
+@dataclass(slots=True)
+class Mind:
+    """`answer` gives the whole answer to a call; calls of a step in `held` wait until it is let go."""
+
+    answer: Callable[[Asked], str]
+    url: str = ""
+    asked: list[Asked] = field(default_factory=list)
+    held: dict[str, asyncio.Event] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What a daemon needs to be told in order to think with it."""
+        return {"OPENAI_BASE_URL": f"{self.url}/v1", "OPENAI_API_KEY": "sk-loopback", "SOUL_PERSONA_MODEL": MODEL}
+
+    @property
+    def steps(self) -> list[str]:
+        """The steps it was asked for, oldest first."""
+        return [one.step for one in self.asked]
+
+    def hold(self, step: str) -> asyncio.Event:
+        """Let calls of a step wait until the event is set."""
+        self.held[step] = asyncio.Event()
+        return self.held[step]
+
+    async def complete(self, request: web.Request) -> web.StreamResponse:
+        """POST /v1/chat/completions."""
+        asked = _asked(await request.json())
+        self.asked.append(asked)
+        if asked.step in self.held:
+            await self.held[asked.step].wait()
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(request)
+        answer = self.answer(asked)
+        for piece in _PIECE.findall(answer):
+            await response.write(_frame({"content": piece}))
+        used = {"prompt_tokens": len(asked.shown) // 4, "completion_tokens": len(answer) // 4, "total_tokens": 0}
+        await response.write(_frame({}, "stop", used) + b"data: [DONE]\n\n")
+        return response
+
+
+@asynccontextmanager
+async def thinking(answer: Callable[[Asked], str]) -> AsyncIterator[Mind]:
+    """A model at work on a free port of 127.0.0.1."""
+    mind = Mind(answer)
+    app = web.Application(client_max_size=64 << 20)
+    app.router.add_post("/v1/chat/completions", mind.complete)
+    runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    mind.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    try:
+        yield mind
+    finally:
+        await runner.cleanup()
+
+
+def tagged(reply: str, thought: str = "They want an answer.", *, learned: bool = False, moved: bool = False) -> str:
+    """A proper answer to the one step of an ordinary reply."""
+    return (
+        "<stimulus_verb>asked</stimulus_verb>\n"
+        f'<internal_monologue verb="weighed">{thought}</internal_monologue>\n'
+        f'<external_dialogue verb="said">{reply}</external_dialogue>\n'
+        f"<user_model_check>{str(learned).lower()}</user_model_check>\n"
+        f"<soul_state_check>{str(moved).lower()}</soul_state_check>"
+    )
+
+
+def _asked(body: dict[str, object]) -> Asked:
+    messages = body["messages"]
+    assert isinstance(messages, list)
+    shown = "\n\n".join(str(one["content"]) for one in messages)
+    said = [match["text"] for one in messages if one["role"] == "user" for match in _SAID.finditer(one["content"])]
+    form = body.get("response_format")
+    if isinstance(form, dict):
+        return Asked(form["json_schema"]["name"], tuple(said), shown)
+    return Asked(next(step for step, sign in _SIGNS if sign in shown), tuple(said), shown)
+
+
+def _frame(delta: dict[str, str], finish: str | None = None, used: dict[str, int] | None = None) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    chunk = {"id": "chatcmpl-loopback", "object": "chat.completion.chunk", "created": 0, "model": "loopback"}
+    return b"data: " + json.dumps({**chunk, "choices": [choice], "usage": used}).encode() + b"\n\n"
