@@ -131,15 +131,19 @@ class Crowd:
         self.said: list[Message] = []
 
     def speak(self) -> Message:
-        """One person says one thing to the soul."""
-        person = self._acting.person(self._dice.choice(PEOPLE))
-        room = self._acting.readable(person, self._dice.choice(("dm", "general", "general")))
-        text = f"marker{len(self.said):05d} {self._dice.choices(_WISHES, _WEIGHTS)[0]}"
+        """One person says one thing to the soul, and may wish for something."""
+        return self.say(self._dice.choices(_WISHES, _WEIGHTS)[0])
+
+    def say(self, words: str, person: str = "") -> Message:
+        """A person says something in private; without a name, anybody says it anywhere."""
+        speaker = self._acting.person(person or self._dice.choice(PEOPLE))
+        room = self._acting.readable(speaker, "dm" if person else self._dice.choice(("dm", "general", "general")))
+        text = f"marker{len(self.said):05d} {words}"
         if not room.id.startswith("D"):
             text = f"@soul {text}"
         earlier = [one for one in self.said if one.channel == room.id]
-        thread = self._dice.choice(earlier[-5:]) if earlier and self._dice.random() < 0.3 else None
-        message = self._acting.say(person, room, text, thread=(thread.thread_ts or thread.ts) if thread else "")
+        thread = self._dice.choice(earlier[-5:]) if not person and earlier and self._dice.random() < 0.3 else None
+        message = self._acting.say(speaker, room, text, thread=(thread.thread_ts or thread.ts) if thread else "")
         self.said.append(message)
         if self._dice.random() < 0.2:
             self._workspace.deliveries.repeat(self._workspace.deliveries.log[-1].event_id)

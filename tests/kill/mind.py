@@ -1,18 +1,20 @@
 """The mind of the daemons that are killed: it answers at once in every form, and lets people's words steer its course.
 
 Whoever asks it to "find out" has the soul choose its own actions: "remind" makes a note for a second later, "ask"
-leaves the problem parked until the person answers, "slowly" takes so long that somebody can speak meanwhile.
+leaves the problem parked until the person answers; "slowly" and "ponder" take so long that somebody can speak
+meanwhile, while the soul chooses or after it has replied.
 """
 
 import json
 from collections.abc import AsyncGenerator
+from types import MappingProxyType
 from typing import Final
 
 from daemon.llm.placeholder import answer_to, heard_in
 from daemon.ports import Clock, Completion, ModelRole, Prompt
 
-SLOW: Final = 3.0  # seconds for which "slowly" holds a step up, unless somebody speaks
-_HELD_UP: Final = frozenset({"choose_actions", "visitor_whispers"})
+_SLOW: Final = 3.0  # seconds for which a step is held up, unless somebody speaks
+_HELD_UP: Final = MappingProxyType({"choose_actions": "slowly", "internal_monologue": "ponder"})
 _MOODS: Final = ("neutral", "focused")
 
 
@@ -30,8 +32,8 @@ class Mind:
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
         """See `LLM.stream`."""
-        if "slowly" in _newest(prompt) and prompt.step in _HELD_UP:
-            await self._clock.sleep(SLOW)
+        if prompt.step in _HELD_UP and _HELD_UP[prompt.step] in _newest(prompt):
+            await self._clock.sleep(_SLOW)
         for word in self._answer(prompt).split(" "):
             await self._clock.sleep(self._pace)
             yield f"{word} "

@@ -1,0 +1,127 @@
+"""Short scenes that lead a daemon past every commit and every request, and what of them is to die at.
+
+`played` plays one to its end; where the daemon dies in the middle another takes over, and the people go on as ever.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from daemon.workspace.model import Message
+from tests.kill.loop import Crowd, Nursery, alive, kill, until_dead
+from tests.kill.verdict import count
+
+LEASE: Final = (
+    1.0  # seconds; short enough that every slow reply renews its claim, so that this too is a point to die at
+)
+_PATIENCE: Final = 4.0
+_LAST_MOMENT: Final = 0.2  # seconds; what is waited for may be true just before the daemon dies of it
+_COMMITS: Final = ("Commits.commit@before", "Commits.commit@after")
+
+_POSTED = """
+    NOT EXISTS (SELECT 1 FROM inbox WHERE state IN ('new', 'claimed'))
+    AND NOT EXISTS (SELECT 1 FROM outbox WHERE state IN ('drafting', 'pending', 'sending'))
+    """
+_SETTLED = f"""
+    SELECT {_POSTED} AND NOT EXISTS (SELECT 1 FROM jobs WHERE state IN ('ready', 'running'))
+    AND NOT EXISTS (SELECT 1 FROM intentions WHERE state = 'waiting' AND slot <> 'idle')
+    """
+_DORMANT = f"{_SETTLED} AND NOT EXISTS (SELECT 1 FROM intentions WHERE state = 'waiting' AND process = 'dormant')"
+_PARKED = f"""
+    SELECT {_POSTED} AND EXISTS (SELECT 1 FROM conversations WHERE process = 'problem_solving' AND kept <> '{{}}')
+    """
+_THINKING = "SELECT EXISTS (SELECT 1 FROM inbox WHERE state = 'claimed' AND modality = 'words')"
+_REFLECTING = "SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND kind = 'models_the_visitor')"
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """`lines` are what is said, each with the query that is true when it is time to go on; `pace` is the mind's.
+
+    `person` is whom the soul talks with in private; without one it may be anybody, anywhere. `deaths` are those of its
+    commits, counted from one, at which a daemon is to die.
+    """
+
+    name: str
+    lines: Sequence[tuple[str, str]]
+    pace: float = 0.0
+    person: str = ""
+    deaths: Sequence[int] = ()
+
+
+SCENES: Final = (
+    Scene("plain", (("please", _SETTLED),)),
+    Scene("streamed", (("please", _SETTLED),), pace=0.01),
+    Scene("silent", (("please", _DORMANT),), person="U0BEN", deaths=(2,)),
+    Scene("reminded", (("please find out, and remind me", _SETTLED),), person="U0BEN", deaths=(1, 2)),
+    Scene(
+        "parked",
+        (("please find out, and ask me", _PARKED), ("as you wanted to know", _SETTLED)),
+        person="U0CHLOE",
+        deaths=(1, 2),
+    ),
+    Scene(
+        "interrupted",
+        (("please find out slowly", _THINKING), ("please ponder", _REFLECTING), ("please", _SETTLED)),
+        person="U0ADA",
+        deaths=(1,),
+    ),
+)
+
+
+def trials(passed: Mapping[str, Sequence[str]]) -> Iterator[tuple[Scene, str]]:
+    """Which scene is to be cut where, by what was passed in each: everywhere in the plain ones, and where is new."""
+    known: set[str] = set()
+    for scene in SCENES:
+        everywhere = not scene.person
+        yield from ((scene, place) for place in passed[scene.name] if everywhere or place not in known)
+        yield from ((scene, f"{place}:{number}") for number in scene.deaths for place in _COMMITS)
+        known |= set(passed[scene.name])
+
+
+async def places(home: Path, daemons: Nursery, crowd: Crowd) -> dict[str, list[str]]:
+    """Every commit and every request that a daemon passes from its start to the end of each scene."""
+    found = {}
+    for scene in SCENES:
+        file = home / f"passed-{scene.name}"
+        await played(scene, home, daemons, crowd, passed=file)
+        found[scene.name] = sorted(set(file.read_text(encoding="utf-8").split()))
+    return found
+
+
+async def played(  # noqa: PLR0917  # what a scene needs
+    scene: Scene, home: Path, daemons: Nursery, crowd: Crowd, passed: Path, crash: str = ""
+) -> bool:
+    """Play a scene with a daemon that is to die somewhere; whether it did."""
+    pid = await daemons.spawn(crash=crash, passed=str(passed), pace=scene.pace, lease=LEASE)
+    died = False
+    for words, reached in scene.lines:
+        message = crowd.say(words, scene.person)
+        if not await _until(home, pid, message, reached) and not alive(pid):
+            died = True
+            if scene.person:
+                pid = await daemons.spawn(pace=scene.pace, lease=LEASE)
+                await _until(home, pid, message, reached)
+    if crash and not died:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(until_dead(pid), _LAST_MOMENT)
+        died = not alive(pid)
+    kill(pid)
+    await until_dead(pid)
+    return died
+
+
+async def _until(home: Path, pid: int, message: Message, reached: str) -> bool:
+    """Wait for a message to be heard and then for a query to be true; False when the daemon dies or it takes long."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_PATIENCE):
+            while alive(pid):
+                await asyncio.sleep(0.01)  # a file has no events to wait on
+                with suppress(sqlite3.OperationalError):  # the first daemon is still making the tables
+                    if count(home, f"SELECT count(*) FROM inbox WHERE ts = '{message.ts}'") and count(home, reached):
+                        return True
+    return False
