@@ -351,13 +351,25 @@ SILENCES = (0.0, 0.0, 60.0, 31 * 60.0, 5 * HOUR)
 @asynccontextmanager
 async def another_house(home: Path) -> AsyncIterator[House]:
     clock = TurnableClock()
-    home.mkdir()
     async with serve_workspace(clock=clock) as workspace, WorkspaceClient(workspace.url) as people:
         house = House(workspace, people, clock, settings_for(workspace, home))
         try:
             yield house
         finally:
             await house.close()
+
+
+async def over(house: House) -> None:
+    """Wait until whatever the silence brought about has happened."""
+    left = """
+        SELECT (SELECT count(*) FROM intentions WHERE state = 'waiting' AND due_ms <= ?)
+             + (SELECT count(*) FROM inbox WHERE state IN ('new', 'claimed')) AS n
+        """
+
+    async def nothing_left() -> bool:
+        return not (await house.one(left, house.clock.now_ms()))["n"]
+
+    await house.when(nothing_left)
 
 
 async def lived(home: Path, seed: int) -> tuple[list[tuple[object, ...]], list[str]]:
@@ -370,11 +382,11 @@ async def lived(home: Path, seed: int) -> tuple[list[tuple[object, ...]], list[s
             house.model.steps["decision"].append('{"choice": "lament"}')
             if silence := dice.choice(SILENCES):
                 house.clock.turn(silence)
+                await over(house)
             await house.answered("Ada", "dm", dice.choice(SAYINGS))
             house.model.steps["mental_query"].clear()
         rows = await house.rows(
-            "SELECT hop, act, origin, target, decided_by, reason, params FROM transitions WHERE origin NOT IN "
-            "('dormant', 'exiting') AND target NOT IN ('dormant', 'exiting') ORDER BY seq"
+            "SELECT hop, act, origin, target, decided_by, reason, params FROM transitions ORDER BY seq"
         )
         return [tuple(row) for row in rows], await house.replies("D0ADA")
 
