@@ -174,6 +174,13 @@ async def _settle_inbox(transaction: Transaction, effect: CycleEffect, now: int)
             now=now,
             id=row_id,
         )
+    await transaction.run(  # what waits for a cycle of its own was not tried: it must not count as having failed
+        """
+        UPDATE inbox SET state = 'new', attempts = max(0, attempts - 1)
+        WHERE conversation = :id AND state IN ('new', 'claimed') AND state = 'claimed'
+        """,
+        id=str(effect.claim.conversation),
+    )
 
 
 async def _store_states(transaction: Transaction, effect: CycleEffect, now: int) -> None:
