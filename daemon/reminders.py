@@ -13,6 +13,7 @@ from daemon.timetable import moment, when
 _CUE = re.compile(r"\bremind(?:er|ers|s|ed)?\b|\b(?:ping|nudge|wake) me\b", re.IGNORECASE)
 _LONGEST = 500  # characters of what is brought up
 _NO_ROOM = "there is no room for more reminders"
+_NO_TIME = "the time could not be made out, has passed, or is more than a year ahead"  # a quote of it might be an order
 
 
 async def heed_reminders(context: ProcessContext) -> str:
@@ -37,6 +38,9 @@ async def heed_reminders(context: ProcessContext) -> str:
 
 
 def _drop(context: ProcessContext, intention: Intention) -> str:
+    """Drop a reminder for whoever had it set; nobody else's words can."""
+    if intention.behalf != context.perception.source:
+        return f"You may not drop the reminder of {moment(intention.due_ms)} UTC: somebody else had it set. Say so."
     context.motor.cancel(intention.slot)
     return f"You have dropped the reminder of {moment(intention.due_ms)} UTC; confirm it."
 
@@ -44,8 +48,8 @@ def _drop(context: ProcessContext, intention: Intention) -> str:
 async def _set(context: ProcessContext, wish: Wish, now_ms: int) -> str:
     try:
         due_ms = when(wish.when, now_ms)
-    except ValueError as error:
-        return f"You could not set the reminder: {error}. Say so and ask for the time."
+    except ValueError:
+        return f"You could not set the reminder: {_NO_TIME}. Say so and ask for the time."
     if not await context.means.may_intend():
         return f"You could not set the reminder: {_NO_ROOM}. Say so."
     context.motor.schedule(
