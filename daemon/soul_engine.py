@@ -134,7 +134,7 @@ def integrate(memory: WorkingMemory, perception: Perception) -> WorkingMemory:
             due = Memory(Role.USER, perception.content, name=f"note made for {name}")
             return memory.with_memory(Memory(Role.SYSTEM, _DUE)).with_memory(due)
         case Modality.DECISION:
-            return memory.with_memory(Memory(Role.SYSTEM, _decision(perception, name)))
+            return memory.with_memory(Memory(Role.SYSTEM, _decision(perception)))
         case _:
             return memory
 
@@ -142,11 +142,12 @@ def integrate(memory: WorkingMemory, perception: Perception) -> WorkingMemory:
 _DUE = "(What you meant to bring up here has fallen due. Nobody has said anything just now. The note says:)"
 
 
-def _decision(perception: Perception, name: str) -> str:
+def _decision(perception: Perception) -> str:
+    """What was decided, without a name: people choose theirs, and this stands among the house's own words."""
     if perception.params.get("expired"):
         return "(Nobody answered in time what you asked to be allowed: you may not do it.)"
     allowed = "allowed" if perception.params.get("approved") else "refused"
-    return f"({name} has {allowed} what you asked to be allowed.)"
+    return f"(Somebody who was asked has {allowed} what you asked to be allowed.)"
 
 
 def _lateness(perception: Perception) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from daemon.fencing import clean_name
 from daemon.known_person import with_people
 from daemon.memory.records import Speaks, Turn
 from daemon.memory.user_models import Change, Material, UserModel
@@ -20,10 +19,11 @@ _READ = 120  # turns looked at
 _AT_ONCE = 3  # people modelled after one reply
 _NEW, _BEFORE = 24, 6  # turns learned from, and turns shown before them so that they are understood
 
+_THEM = "the person who speaks here"  # in commands never by name: people choose theirs, and it might be an order
 _LEARNED = (
-    "In what {person} said last they told something lasting about themselves: of their work, aims, ways or wishes."
+    f"In what {_THEM} said last they told something lasting about themselves: of their work, aims, ways or wishes."
 )
-_PONDER = "What did {person} just tell or show of themselves that will still matter in some weeks, and what not?"
+_PONDER = f"What did {_THEM} just tell or show of themselves that will still matter in some weeks, and what not?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +73,9 @@ async def _model(context: SubprocessContext, model: UserModel, said: _Said) -> N
     if not await _anything_learned(context, memory, model, said):
         await _nothing_learned(context, model, said)
         return
-    person = clean_name(model.name)
-    ponder = internal_monologue(context.soul.display_name, _PONDER.format(person=person))
+    ponder = internal_monologue(context.soul.display_name, _PONDER)
     memory, _ = await context.think(memory, ponder)
-    memory, asked = await context.think(notes_material(memory, model.notes), visitor_notes(model.notes, person=person))
+    memory, asked = await context.think(notes_material(memory, model.notes), visitor_notes(model.notes, person=_THEM))
     try:
         notes = revised(model.notes, asked, most_lost=context.soul.notes.most_lost)
     except TooMuchLost as error:
@@ -85,7 +84,7 @@ async def _model(context: SubprocessContext, model: UserModel, said: _Said) -> N
         return
     whispers = ""
     if context.soul.notes.whispers:
-        memory, whispers = await context.think(memory, visitor_whispers(person))
+        memory, whispers = await context.think(memory, visitor_whispers(_THEM))
     change = _change(model.notes, notes, asked)
     await _keep(context, memory, model, said, change=change, notes=notes, whispers=whispers)
 
@@ -97,7 +96,7 @@ async def _anything_learned(context: SubprocessContext, memory: WorkingMemory, m
         return True
     if checks and all(check is False for check in checks):
         return False
-    _, learned = await context.think(memory, mental_query(_LEARNED.format(person=clean_name(model.name))))
+    _, learned = await context.think(memory, mental_query(_LEARNED))
     return learned
 
 

@@ -132,7 +132,7 @@ async def test_what_is_said_of_somebody_by_another_is_no_note_about_them(house: 
     await house.answered("Ben", "general", "@soul Ada is lazy", thread=root)
     assert await notes(house) == {"U0BEN workspace:T0LOCAL": ["thinks of looms"]}
     [asked] = [shown(one) for one in house.prompts if one.step == "visitor_notes"]
-    assert "You keep notes about Ben" in asked
+    assert "You keep notes about the person who speaks here" in asked
     assert "I weave" not in asked
 
 
