@@ -59,8 +59,8 @@ class Actor(ScriptedLLM):
     `steps` by the cognitive step that asks, each in its own order.
     """
 
-    def __init__(self, *, model: str = "scripted/test") -> None:
-        super().__init__(default=_echo, model=model)
+    def __init__(self, *, model: str = "scripted/test", usage: Completion | None = None) -> None:
+        super().__init__(default=_echo, model=model, usage=usage)
         self.flows: list[Flow] = []
         self.voices: dict[str, Flow] = {}
         self.steps: defaultdict[str, deque[Script]] = defaultdict(deque)

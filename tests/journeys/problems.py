@@ -1,0 +1,118 @@
+"""Hard problems to be lived through: a soul that may solve them, a model that chooses as scripted, and presses."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from daemon.workspace.model import Json
+from tests.journeys.house import House
+from tests.journeys.souls import write_soul
+from tests.tools.parts import listing, program
+
+TRUE = '{"true": true}'
+PROBLEM = "please find out why the kiln cracks"
+SHELF = "shelf/write_down"
+YES, NO = "soul_approval_yes", "soul_approval_no"
+
+
+async def solver(house: House, ism: str = "", contacts: str = "", modes: tuple[str, ...] = (), **settings: Any) -> None:  # noqa: ANN401  # any setting
+    """Let Tess live in the house, who solves problems by her own choice and does nothing after a reply."""
+    more = f"subprocesses = []\n[ism]\nenabled = true\n{ism}\n{contacts}"
+    write_soul(house.settings.home, more=more, modes=dict.fromkeys(modes, ""))
+    await house.start(name="tess", **settings)
+
+
+def script(house: House, *choices: str, enters: bool = True, **steps: str) -> None:
+    """What the model chooses, one after another, and what it says in other steps; first that there is a problem."""
+    if enters:
+        house.model.steps["mental_query"].append(TRUE)
+    house.model.steps["choose_actions"].extend(choices)
+    for step, answer in steps.items():
+        house.model.steps[step].append(answer)
+
+
+def shelf(folder: Path, **entry: object) -> Path:
+    """A list with one real server, whose tools read and write; further fields of its entry."""
+    return listing(folder, shelf=program() | entry)
+
+
+def using(tool: str, **arguments: object) -> str:
+    """A choice of a tool as a model writes it."""
+    return json.dumps({"tool": tool, "arguments": arguments})
+
+
+def lines(path: Path) -> int:
+    """How often the shelf's writing tool was used on a file."""
+    return len(path.read_text(encoding="utf-8").splitlines()) if path.exists() else 0
+
+
+async def asked(house: House, room: str = "D0ADA") -> Json:
+    """Wait for a question for permission, and give its message."""
+    post = await house.reply(room, "May I?")
+    await house.idle()
+    return post
+
+
+def buttons(post: Json) -> list[str]:
+    """The action ids of what can be pressed under a message."""
+    return [one["action_id"] for block in post["blocks"] or [] for one in block.get("elements", [])]
+
+
+async def approval(house: House, state: str = "") -> str:
+    """The id of the newest question for permission, after it has come to a state."""
+
+    async def there() -> bool:
+        rows = await house.rows("SELECT state FROM approvals ORDER BY created_ms DESC, rowid DESC")
+        return bool(rows) and (not state or rows[0]["state"] == state)
+
+    await house.when(there)
+    return str((await house.one("SELECT id FROM approvals ORDER BY created_ms DESC, rowid DESC"))["id"])
+
+
+async def forged(house: House, person: str, room: str, *, ts: str, value: str) -> str:
+    """A press that no client of Slack would make; gives what became of it."""
+    heard = len(_presses(house))
+    house_ts, action = house.ts(), NO if value.startswith("refuse:") else YES
+    payload = {
+        "type": "block_actions",
+        "user": {"id": await house.person(person), "team_id": "T0LOCAL"},
+        "team": {"id": "T0LOCAL"},
+        "channel": {"id": room},
+        "container": {"type": "message", "message_ts": ts, "channel_id": room},
+        "actions": [{"type": "button", "action_id": action, "value": value, "action_ts": house_ts}],
+    }
+    envelope = {"type": "interactive", "envelope_id": f"forged-{house_ts}", "payload": payload}
+    assert await house.people.emit_envelope(envelope)
+    return await _became(house, heard)
+
+
+async def press(house: House, person: str, room: str, ts: str, action: str = YES) -> str:
+    """Somebody presses a button; gives what became of it."""
+    heard = len(_presses(house))
+    assert await house.people.click(person, room, ts, action)
+    return await _became(house, heard)
+
+
+def _presses(house: House) -> list[str]:
+    """What became of every press so far."""
+    told = house.told.events
+    return [event for event, fields in told if event.startswith("inbox.") and fields.get("kind") == "Decision"]
+
+
+async def _became(house: House, heard: int) -> str:
+    async def told() -> bool:
+        return len(_presses(house)) > heard
+
+    await house.when(told)
+    return _presses(house)[-1].removeprefix("inbox.")
+
+
+async def posted(house: House) -> str:
+    """Everything that ever left the house, as one text."""
+    return json.dumps([call["args"] for call in await house.people.calls()], ensure_ascii=False)
+
+
+async def parked(house: House, channel: str = "D0ADA") -> bool:
+    """Whether the conversation in a channel waits in problem solving."""
+    row = await house.one("SELECT process, kept FROM conversations WHERE channel = ?", channel)
+    return (row["process"], bool(json.loads(row["kept"]))) == ("problem_solving", True)

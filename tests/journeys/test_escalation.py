@@ -1,0 +1,218 @@
+"""What a problem waits for and where it goes: questions and answers, the expert, somebody who can act, reminders."""
+
+from tests.journeys.house import House, said
+from tests.journeys.model import shown, tagged
+from tests.journeys.problems import (
+    NO,
+    PROBLEM,
+    asked,
+    buttons,
+    parked,
+    posted,
+    press,
+    script,
+    solver,
+)
+from tests.journeys.souls import CONTACTS
+from tests.journeys.test_states import path
+from tests.unit.ism_parts import chosen
+
+ROOM = '[[contacts]]\nname = "the potters"\nslack = "C0FOUNDERS"\ncan = "repair kilns"\n'
+ASK, RESPOND = chosen(("Ask", "which kiln")), chosen("Respond")
+DAY = 86_400.0
+
+
+# -- asking back -------------------------------------------------------------------------------------------------------
+
+
+async def _asked_back(house: House) -> None:
+    script(house, chosen(("Think", "kilns")), ASK, external_dialog="Which kiln?", internal_monologue="They CRACK.")
+    assert await house.answered("Ada", "dm", PROBLEM) == "Which kiln?"
+    assert await parked(house)
+
+
+async def test_an_answer_goes_on_with_what_was_thought_also_after_a_restart(empty_house: House) -> None:
+    house = empty_house
+    await solver(house)
+    await _asked_back(house)
+    await house.restart(name="tess")
+    script(house, RESPOND, enters=False, external_dialog="The big one cools too fast.")
+    assert await house.answered("Ada", "dm", "the big one") == "The big one cools too fast."
+    assert "They CRACK." in house.last_prompt()
+    assert not await parked(house)
+    assert [prompt.step for prompt in house.prompts].count("mental_query") == 1
+
+
+async def test_tokens_are_counted_on_and_choices_begin_anew(empty_house: House) -> None:
+    house = empty_house
+    await solver(house, "max_tokens = 9\nmax_loops = 2")
+    await _asked_back(house)  # four calls, eight tokens, two choices
+    script(house, RESPOND, enters=False, external_dialog="So far only this.")
+    answer = await house.answered("Ada", "dm", "the big one")
+    assert answer == "So far only this.\n\n_(I stopped here: the limit of 9 tokens for one task is reached.)_"
+
+
+async def test_an_answer_days_later_is_no_new_visit(empty_house: House) -> None:
+    house = empty_house
+    await solver(house)
+    await _asked_back(house)
+    house.clock.turn(3 * DAY)
+    await house.idle()
+    script(house, RESPOND, enters=False, external_dialog="The big one cools too fast.")
+    assert await house.answered("Ada", "dm", "the big one") == "The big one cools too fast."
+    assert "They CRACK." in house.last_prompt()
+    assert not any("returning" in step for step in await path(house))
+
+
+async def test_somebody_else_may_answer_if_the_gate_lets_them_in(empty_house: House) -> None:
+    house = empty_house
+    await solver(house)
+    script(house, ASK, external_dialog="Which kiln?")
+    root = await house.say("Ada", "general", f"@soul {PROBLEM}")
+    await house.reply("general", "Which kiln?")
+    await house.idle()
+    assert await house.heard(await house.say("Gus", "general", "mine", thread=root)) == "ignored"
+    assert await parked(house, "C0GENERAL")
+    script(house, RESPOND, enters=False, external_dialog="The big one cools too fast.")
+    await house.say("Ben", "general", "the big one", thread=root)
+    await house.reply("general", "The big one cools too fast.")
+    await house.idle()
+    [_, refusal, _] = await house.replies("general")
+    assert "I only talk with full members" in refusal
+
+
+# -- the expert --------------------------------------------------------------------------------------------------------
+
+
+async def test_the_expert_answers_the_same_words_at_once(empty_house: House) -> None:
+    house = empty_house
+    await solver(house, modes=("academic",))
+    script(house, chosen(("Escalate", "the expert")), respond=tagged("The sources differ."))
+    assert await house.answered("Ada", "dm", PROBLEM) == "The sources differ."
+    assert "This is the academic voice of Tess." in house.last_prompt()
+    assert [prompt.step for prompt in house.prompts] == ["mental_query", "choose_actions", "respond"]
+    assert (await path(house))[-2:] == [
+        "move: problem_solving → academic, model",
+        "stay: academic → academic, rule",
+    ]
+
+
+async def test_without_an_expert_and_contacts_the_model_is_told_so(empty_house: House) -> None:
+    house = empty_house
+    await solver(house)
+    script(house, chosen(("Escalate", "the expert")), RESPOND, external_dialog="I know nobody.")
+    assert await house.answered("Ada", "dm", PROBLEM) == "I know nobody."
+    choices = [shown(prompt) for prompt in house.prompts if prompt.step == "choose_actions"]
+    assert "input: who of these: nobody" in choices[0]
+    assert "It can't be handed on to them, but to these: nobody." in choices[1]
+
+
+# -- somebody who can act ----------------------------------------------------------------------------------------------
+
+
+async def _wants_to_hand_on(house: House, to: str, room: str = "D0ADA") -> str:
+    """The soul asks whether it may hand on just these words; gives the question's ts."""
+    script(house, chosen(("Escalate", to)), instruction="Ada's kiln cracks.\nPlease mend it.")
+    await house.say("Ada", "dm" if room == "D0ADA" else room, PROBLEM if room == "D0ADA" else f"@soul {PROBLEM}")
+    question = await asked(house, room)
+    assert "```\nAda's kiln cracks.\nPlease mend it.\n```" in said(question)
+    assert len(buttons(question)) == 2
+    return str(question["ts"])
+
+
+async def test_a_channel_gets_exactly_the_words_that_were_allowed_once(empty_house: House) -> None:
+    house = empty_house
+    await solver(house, contacts=ROOM)
+    ts = await _wants_to_hand_on(house, "The Potters please")
+    assert await house.replies("founders") == []
+    script(house, RESPOND, enters=False, external_dialog="They know now.")
+    assert await press(house, "Ada", "D0ADA", ts) == "accepted"
+    assert said(await house.reply("D0ADA", "They know now.")).endswith(
+        "_(The message to the potters: on its way, word for word.)_"
+    )
+    await house.reply("founders", "Ada's kiln cracks.")
+    await house.idle()
+    await house.restart(name="tess")
+    await house.idle()
+    assert await house.replies("founders") == ["Ada's kiln cracks.\nPlease mend it."]
+    assert [row["state"] for row in await house.rows("SELECT state FROM approvals")] == ["used"]
+
+
+async def test_a_person_gets_it_in_their_dm_and_the_soul_remembers_there_what_it_said(empty_house: House) -> None:
+    house = empty_house
+    await solver(house, contacts=CONTACTS)
+    ts = await _wants_to_hand_on(house, "Ben")
+    script(house, RESPOND, enters=False, external_dialog="He knows now.")
+    assert await press(house, "Ada", "D0ADA", ts) == "accepted"
+    await house.reply("D0ADA", "He knows now.")
+    await house.reply("D0BEN", "Ada's kiln cracks.")
+    await house.idle()
+    assert await house.replies("D0BEN") == ["Ada's kiln cracks.\nPlease mend it."]
+    await house.answered("Ben", "dm", "what kiln?")
+    assert "Please mend it." in house.last_prompt()
+    assert PROBLEM not in house.last_prompt(), "nothing else of what Ada said"
+
+
+async def test_nobody_but_the_asker_may_let_their_words_go_not_even_an_approver(empty_house: House) -> None:
+    house = empty_house
+    await solver(house, contacts=ROOM, approvers=("U0BEN",))
+    ts = await _wants_to_hand_on(house, "the potters", "general")
+    accepted = sum([await press(house, person, "general", ts) == "accepted" for person in ("Ben", "Chloe", "Gus")])
+    print(f"not the asker: accepted={accepted}")
+    assert accepted == 0
+    script(house, RESPOND, enters=False, external_dialog="Then not.")
+    assert await press(house, "Ada", "general", ts, NO) == "accepted"
+    await house.reply("general", "Then not.")
+    await house.idle()
+    assert await house.replies("founders") == []
+
+
+async def test_a_room_that_the_soul_is_not_in_is_told(empty_house: House) -> None:
+    house = empty_house
+    await solver(house, contacts=ROOM.replace("C0FOUNDERS", "C0RANDOM"))
+    ts = await _wants_to_hand_on(house, "the potters")
+    script(house, RESPOND, enters=False, external_dialog="It did not work.")
+    assert await press(house, "Ada", "D0ADA", ts) == "accepted"
+    assert said(await house.reply("D0ADA", "It did not work.")).endswith(
+        "_(The message to the potters: it can't be written there just now; nothing was sent.)_"
+    )
+
+
+# -- later -------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_reminder_is_brought_up_later_here_and_once(empty_house: House) -> None:
+    house = empty_house
+    await solver(house)
+    script(
+        house,
+        chosen(("Remind", "in 2h: ask about the GLAZE"), ("Remind", "in 2h: ask about the  glaze")),
+        chosen(("Remind", "someday: x"), ("Remind", "GLAZE")),
+        RESPOND,
+        external_dialog="I'll ask again.",
+    )
+    assert await house.answered("Ada", "dm", PROBLEM) == "I'll ask again."
+    assert "That time can't be read" in house.last_prompt()
+    assert "Give the time, a colon and a space" in house.last_prompt()
+    house.model.steps["respond"].append(tagged("How is the GLAZE?"))
+    house.clock.turn(7_300)
+    await house.reply("D0ADA", "How is the GLAZE?")
+    await house.idle()
+    house.clock.turn(7_300)
+    await house.idle()
+    assert len(await house.replies("D0ADA")) == 2
+
+
+async def test_a_reminder_leaves_a_problem_that_waits_as_it_is(empty_house: House) -> None:
+    house = empty_house
+    await solver(house)
+    script(house, chosen(("Remind", "in 2h: ask about the GLAZE"), ("Ask", "which")), external_dialog="Which kiln?")
+    await house.answered("Ada", "dm", PROBLEM)
+    house.model.steps["respond"].append(tagged("How is the GLAZE?"))
+    house.clock.turn(7_300)
+    await house.reply("D0ADA", "How is the GLAZE?")
+    await house.idle()
+    assert await parked(house)
+    script(house, RESPOND, enters=False, external_dialog="The big one cools too fast.")
+    assert await house.answered("Ada", "dm", "the big one") == "The big one cools too fast."
+    assert "CANARY" not in await posted(house)

@@ -1,0 +1,328 @@
+"""What a tool is to change needs a click: by the right person, in time, once; what came of it is always told."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from daemon.tools.mcp_servers import McpToolbox
+from tests.journeys.house import House, said
+from tests.journeys.model import shown, tagged
+from tests.journeys.problems import (
+    NO,
+    PROBLEM,
+    SHELF,
+    YES,
+    approval,
+    asked,
+    buttons,
+    forged,
+    lines,
+    parked,
+    posted,
+    press,
+    script,
+    shelf,
+    solver,
+    using,
+)
+from tests.journeys.test_states import path
+from tests.unit.ism_parts import chosen
+
+WRITE, RESPOND = chosen(("Research", "write it down")), chosen("Respond")
+DONE = f"_(`{SHELF}`: done once, as allowed.)_"
+
+
+async def _question(house: House, note: Path, room: str = "dm", **settings: Any) -> str:  # noqa: ANN401  # any setting
+    """A soul with a shelf asks Ada to be allowed to write something down; gives the ts of the question."""
+    await solver(house, mcp_servers=shelf(note.parent), **settings)
+    script(house, WRITE, use_tool=using(SHELF, path=str(note), text="the kiln cracks"))
+    await house.say("Ada", room, PROBLEM if room == "dm" else f"@soul {PROBLEM}")
+    return str((await asked(house, "D0ADA" if room == "dm" else room))["ts"])
+
+
+def _answers(house: House, words: str) -> None:
+    script(house, RESPOND, enters=False, external_dialog=words)
+
+
+@pytest.fixture
+def note(tmp_path: Path) -> Path:
+    """A file that the shelf's writing tool appends to."""
+    return tmp_path / "note.txt"
+
+
+async def test_a_click_lets_exactly_what_was_shown_be_done_once(empty_house: House, note: Path) -> None:
+    house = empty_house
+    ts = await _question(house, note)
+    question = await house.reply("D0ADA", "May I?")
+    arguments = {"path": str(note), "text": "the kiln cracks"}
+    assert f"```\n{json.dumps(arguments, indent=2)}\n```" in said(question)
+    assert f"I would use `{SHELF}`" in said(question)
+    assert buttons(question) == [YES, NO]
+    assert lines(note) == 0
+    _answers(house, "It is written down.")
+    assert await press(house, "Ada", "D0ADA", ts) == "accepted"
+    answer = await house.reply("D0ADA", "It is written down.")
+    await house.idle()
+    assert said(answer) == f"It is written down.\n\n{DONE}"
+    question = next(post for post in await house.people.posts_by_bot("D0ADA") if post["ts"] == ts)
+    assert buttons(question) == []
+    assert said(question).endswith("_Allowed._")
+    assert lines(note) == 1
+    assert "written" in house.last_prompt(), "what the tool said is known"
+    assert not await parked(house)
+
+
+async def test_a_refusal_is_heeded_and_answered(empty_house: House, note: Path) -> None:
+    house = empty_house
+    ts = await _question(house, note)
+    _answers(house, "Then not.")
+    assert await press(house, "Ada", "D0ADA", ts, NO) == "accepted"
+    assert said(await house.reply("D0ADA", "Then not.")) == "Then not."
+    await house.idle()
+    assert "refused what you asked to be allowed" in house.last_prompt()
+    assert lines(note) == 0
+
+
+async def test_nobody_else_nothing_forged_and_nothing_twice_counts(empty_house: House, note: Path) -> None:
+    house = empty_house
+    ts = await _question(house, note, "general")
+    other = await house.say("Ada", "general", "something else")
+    name, accepted = await approval(house), dict.fromkeys(("wrong person", "elsewhere", "made up", "twice"), 0)
+    accepted["wrong person"] += await press(house, "Ben", "general", ts) == "accepted"
+    accepted["wrong person"] += await press(house, "Gus", "general", ts, NO) == "accepted"
+    for room, where in (("C0GENERAL", other), ("C0RANDOM", ts), ("D0ADA", ts)):
+        became = await forged(house, "Ada", room, ts=where, value=f"approve:{name}")
+        accepted["elsewhere"] += became == "accepted"
+    became = await forged(house, "Ada", "C0GENERAL", ts=ts, value="approve:0011223344556677")
+    accepted["made up"] += became == "accepted"
+    await house.idle()
+    assert lines(note) == 0
+    _answers(house, "It is written down.")
+    assert await press(house, "Ada", "general", ts) == "accepted"
+    await house.reply("general", "It is written down.")
+    await house.idle()
+    for value in (f"approve:{name}", f"refuse:{name}"):
+        accepted["twice"] += await forged(house, "Ada", "C0GENERAL", ts=ts, value=value) == "accepted"
+    await house.idle()
+    print(*(f"{kind}: accepted={count}" for kind, count in accepted.items()), sep="; ")
+    assert set(accepted.values()) == {0}
+    assert lines(note) == 1
+    assert len(await house.replies("general")) == 2
+
+
+async def test_too_late_nothing_is_done_and_the_work_ends_honestly(empty_house: House, note: Path) -> None:
+    house = empty_house
+    ts = await _question(house, note, approval_seconds=60.0)
+    name = await approval(house)
+    _answers(house, "Without it I can only guess.")
+    house.clock.turn(61)
+    await house.reply("D0ADA", "Without it I can only guess.")
+    await house.idle()
+    accepted = int(await forged(house, "Ada", "D0ADA", ts=ts, value=f"approve:{name}") == "accepted")
+    print(f"late: accepted={accepted}")
+    assert accepted == 0
+    assert lines(note) == 0
+    [question, _] = await house.people.posts_by_bot("D0ADA")
+    assert said(question).endswith("_Expired, nothing was done._")
+    assert buttons(question) == []
+    assert not await parked(house)
+
+
+async def test_after_a_restart_a_click_counts_once(empty_house: House, note: Path) -> None:
+    house = empty_house
+    ts = await _question(house, note)
+    name = await approval(house)
+    await house.restart(name="tess", mcp_servers=shelf(note.parent))
+    _answers(house, "It is written down.")
+    assert await press(house, "Ada", "D0ADA", ts) == "accepted"
+    await house.reply("D0ADA", "It is written down.")
+    await house.idle()
+    await house.restart(name="tess", mcp_servers=shelf(note.parent))
+    again = int(await forged(house, "Ada", "D0ADA", ts=ts, value=f"approve:{name}") == "accepted")
+    await house.idle()
+    print(f"after a restart, again: accepted={again}")
+    assert again == 0
+    assert lines(note) == 1
+    assert [prompt.step for prompt in house.prompts].count("mental_query") == 1, "it went on where it was"
+
+
+async def test_a_cut_in_the_middle_of_the_use_is_told_as_unknown_and_not_tried_again(
+    empty_house: House, note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house, begun = empty_house, asyncio.Event()
+    use = McpToolbox.use
+
+    async def never_told(self: McpToolbox, name: str, arguments: dict[str, object]) -> object:
+        await use(self, name, arguments)
+        begun.set()
+        return await asyncio.Event().wait()
+
+    ts = await _question(house, note)
+    with monkeypatch.context() as patch:
+        patch.setattr(McpToolbox, "use", never_told)
+        assert await press(house, "Ada", "D0ADA", ts) == "accepted"
+        async with asyncio.timeout(10):
+            await begun.wait()
+        assert house.daemon is not None
+        await house.daemon.cut()
+    _answers(house, "I can't tell.")
+    await house.start(name="tess", mcp_servers=shelf(note.parent))
+    answer = said(await house.reply("D0ADA", "I can't tell."))
+    await house.idle()
+    assert answer.endswith(
+        f"_(`{SHELF}`: begun as allowed, but it can't be told whether it was done. It will not be tried again.)_"
+    )
+    assert lines(note) == 1
+
+
+async def test_what_was_done_is_told_although_no_model_can(empty_house: House, note: Path) -> None:
+    house = empty_house
+    ts = await _question(house, note)
+    house.model.steps["choose_actions"].extend(["no"] * 2)
+    house.model.steps["external_dialog"].extend(["x" * 70_000] * 2)
+    assert await press(house, "Ada", "D0ADA", ts) == "accepted"
+    answer = said(await house.reply("D0ADA", "done once"))
+    assert answer == f"I can't think any further just now, but this has to be said.\n\n{DONE}"
+
+
+async def test_what_was_done_is_told_in_an_apology_too(empty_house: House, note: Path) -> None:
+    house = empty_house
+    ts = await _question(house, note)
+    house.model.steps["choose_actions"].append(chosen("DONE"))
+    house.model.steps["external_dialog"].append(RuntimeError("something inside broke"))
+    assert await press(house, "Ada", "D0ADA", ts) == "accepted"
+    answer = said(await house.reply("D0ADA", "done once"))
+    assert answer.startswith("I'm sorry: ")
+    assert answer.endswith(DONE)
+    assert lines(note) == 1
+
+
+async def test_the_settings_name_who_may_permit(empty_house: House, note: Path) -> None:
+    house = empty_house
+    ts = await _question(house, note, "general", approvers=("U0BEN",))
+    accepted = int(await press(house, "Ada", "general", ts) == "accepted")
+    print(f"not an approver: accepted={accepted}")
+    assert accepted == 0
+    _answers(house, "It is written down.")
+    assert await press(house, "Ben", "general", ts) == "accepted"
+    assert said(await house.reply("general", "It is written down.")).endswith(DONE)
+    await house.idle()
+    assert lines(note) == 1
+
+
+async def test_words_meanwhile_leave_the_question_open_and_it_is_not_asked_twice(
+    empty_house: House, note: Path
+) -> None:
+    house = empty_house
+    ts = await _question(house, note)
+    script(house, WRITE, RESPOND, enters=False, use_tool=using(SHELF, path=str(note), text="the kiln cracks"))
+    house.model.steps["external_dialog"].append("I still wait for your word.")
+    await house.answered("Ada", "dm", "why so slow?")
+    assert "nobody has decided yet" in house.last_prompt()
+    assert len(await house.rows("SELECT * FROM approvals")) == 1
+    assert await parked(house)
+    _answers(house, "It is written down.")
+    assert await press(house, "Ada", "D0ADA", ts) == "accepted"
+    assert said(await house.reply("D0ADA", "It is written down.")).endswith(DONE)
+    await house.idle()
+    assert lines(note) == 1
+    assert not await parked(house)
+
+
+async def test_a_click_while_the_soul_is_at_work_is_carried_out_after_it(empty_house: House, note: Path) -> None:
+    house = empty_house
+    ts = await _question(house, note)
+    flow = house.flow()
+    script(house, RESPOND, enters=False)
+    await house.say("Ada", "dm", "are you there?")
+    async with asyncio.timeout(10):
+        await flow.asked.wait()
+    assert await press(house, "Ada", "D0ADA", ts) == "accepted"
+    _answers(house, "It is written down.")
+    flow.end("I am here.")
+    assert said(await house.reply("D0ADA", "It is written down.")).endswith(DONE)
+    await house.idle()
+    assert [said(post) for post in await house.people.posts_by_bot("D0ADA")][1] == "I am here."
+    assert lines(note) == 1
+
+
+async def test_a_decision_finds_its_work_where_the_talk_has_moved_on_and_hands_it_back(
+    empty_house: House, note: Path
+) -> None:
+    house = empty_house
+    ts = await _question(house, note, modes=("academic",))
+    script(house, chosen(("Escalate", "expert")), enters=False, respond=tagged("As the sources have it: no."))
+    await house.answered("Ada", "dm", "what do scholars say?")
+    assert not await parked(house)
+    _answers(house, "It is written down.")
+    assert await press(house, "Ada", "D0ADA", ts) == "accepted"
+    assert said(await house.reply("D0ADA", "It is written down.")).endswith(DONE)
+    await house.idle()
+    assert lines(note) == 1
+    assert (await path(house))[-3:] == [
+        "visit: academic → problem_solving, rule",
+        "stay: problem_solving → problem_solving, rule",
+        "return: problem_solving → academic, schedule",
+    ]
+
+
+async def test_a_question_asked_on_such_a_visit_finds_its_answer_there(empty_house: House, note: Path) -> None:
+    house = empty_house
+    ts = await _question(house, note, modes=("academic",))
+    script(house, chosen(("Escalate", "expert")), enters=False, respond=tagged("As the sources have it: no."))
+    await house.answered("Ada", "dm", "what do scholars say?")
+    script(house, chosen(("Ask", "which kiln")), enters=False, external_dialog="Which kiln?")
+    assert await press(house, "Ada", "D0ADA", ts) == "accepted"
+    assert said(await house.reply("D0ADA", "Which kiln?")).endswith(DONE)
+    await house.idle()
+    assert await parked(house)
+    _answers(house, "The big one it is.")
+    assert await house.answered("Ada", "dm", "the big one") == "The big one it is."
+
+
+async def test_where_the_loop_was_switched_off_meanwhile_nothing_is_done_and_that_is_told(
+    empty_house: House, note: Path
+) -> None:
+    house = empty_house
+    ts = await _question(house, note)
+    await house.stop()
+    soul = house.settings.home / "souls" / "tess" / "soul.toml"
+    soul.write_text(soul.read_text(encoding="utf-8").replace("enabled = true", "enabled = false"), encoding="utf-8")
+    await house.start(name="tess", mcp_servers=shelf(note.parent))
+    house.model.steps["external_dialog"].append("I may not do that any more.")
+    assert await press(house, "Ada", "D0ADA", ts) == "accepted"
+    answer = said(await house.reply("D0ADA", "any more"))
+    assert answer == f"I may not do that any more.\n\n_(`{SHELF}`: allowed, but not done.)_"
+    await house.idle()
+    assert lines(note) == 0
+    assert not await parked(house)
+
+
+async def test_nothing_hides_in_what_is_to_be_allowed(empty_house: House, note: Path) -> None:
+    house = empty_house
+    await solver(house, mcp_servers=shelf(note.parent))
+    hidden = "safe\u202e.txt ```\n@channel\u200b CANARY"
+    script(house, WRITE, use_tool=using(SHELF, path=str(note), text=hidden))
+    await house.say("Ada", "dm", PROBLEM)
+    words = said(await asked(house))
+    assert "\\u202e" in words
+    assert "\\u200b" in words
+    assert "````\n{" in words, "no text in it ends the block"
+    assert "CANARY" in words
+    _answers(house, "Written.")
+    await press(house, "Ada", "D0ADA", str((await house.reply("D0ADA", "May I?"))["ts"]))
+    await house.reply("D0ADA", "Written.")
+    assert note.read_text(encoding="utf-8") == f"{hidden}\n"  # noqa: ASYNC240  # a few bytes
+
+
+async def test_what_is_too_long_to_be_shown_can_not_be_asked_for(empty_house: House, note: Path) -> None:
+    house = empty_house
+    await solver(house, mcp_servers=shelf(note.parent))
+    script(house, WRITE, RESPOND, use_tool=using(SHELF, path=str(note), text="x" * 4_000), external_dialog="Too much.")
+    assert await house.answered("Ada", "dm", PROBLEM) == "Too much."
+    assert "too long to be shown" in shown(house.prompts[-1])
+    assert await house.rows("SELECT * FROM approvals") == []
+    assert "May I?" not in await posted(house)
