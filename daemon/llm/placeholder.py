@@ -1,17 +1,18 @@
 """The placeholder model: answers at once, without a key and without thinking, in exactly the form that was asked for.
 
 With no model configured the daemon runs on it and says so plainly (design, ruling 9). It repeats what it heard, so that
-people see that they were heard and tests can tell whom it answered.
+people see that they were heard and tests can tell whom it answered. It never claims to have understood, found, felt or
+learned anything: every yes-or-no is no, no tool is used, nobody is noted down.
 """
 
 import json
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 
 from daemon.llm.clean_text import clean
 from daemon.llm.instances import instance_of
 from daemon.llm.model_id import ModelId
-from daemon.ports import Clock, Completion, Prompt, Speaker
+from daemon.ports import Clock, Completion, ModelRole, Prompt, Speaker
 from daemon.tagged_output.lookalike import OPENERS
 
 _LONGEST_ECHO = 500
@@ -24,9 +25,11 @@ _HARMLESS = str.maketrans(dict.fromkeys(OPENERS, "("))  # what is repeated must 
 _ESCAPES = re.compile(r"&(?=#|lt|less)", re.IGNORECASE)
 _WORDS = re.compile(r"\s*\S+\s*")
 
+_NO_THOUGHT = "No model is set up, so there is nothing for me to think with."
+_POEM = "I'm only a placeholder so far:\nno model hums behind this door,\nso this is all the song there is."
 _ELEMENTS = (
     ("stimulus_verb", "", "said"),
-    ("internal_monologue", ' verb="noticed"', "No model is set up, so there is nothing for me to think with."),
+    ("internal_monologue", ' verb="noticed"', _NO_THOUGHT),
     ("external_dialogue", ' verb="said"', "{reply}"),
     ("user_model_check", "", "false"),
     ("soul_state_check", "", "false"),
@@ -57,17 +60,38 @@ class Placeholder:
 def answer_to(prompt: Prompt) -> str:
     """JSON for a schema, a tagged answer where the fixed pipeline asks for one, plain text otherwise."""
     if prompt.json_schema is not None:
-        return json.dumps(instance_of(prompt.json_schema), ensure_ascii=False)
+        return json.dumps(_made_up(prompt.step, prompt.json_schema), ensure_ascii=False)
     asked = "\n".join(part.text for part in prompt.system)
-    reply = _reply(heard_in(prompt))
     if "<external_dialogue" not in asked:
-        return reply
-    inert = _ESCAPES.sub("+", reply.translate(_HARMLESS))
+        return _in_plain_words(prompt)
+    inert = _ESCAPES.sub("+", _reply(heard_in(prompt)).translate(_HARMLESS))
     return "\n".join(
         f"<{tag}{attributes}>{content.format(reply=inert)}</{tag}>"
         for tag, attributes, content in _ELEMENTS
         if f"<{tag}" in asked
     )
+
+
+def _made_up(step: str, schema: Mapping[str, object]) -> object:
+    """A value that fits the schema and, where the step gives a choice, the one that claims and does the least."""
+    match step:
+        case "choose_actions":
+            name = "Respond" if '"Respond"' in json.dumps(schema) else "DONE"
+            return {"actions": [{"name": name, "input": ""}], "reasoning": _NO_THOUGHT}
+        case "use_tool":
+            return {"tool": "none", "arguments": {}}
+        case "brainstorm":
+            return {"ideas": [_NO_THOUGHT]}
+        case "feel" | "intend":
+            return instance_of(schema, word="")
+    return instance_of(schema)
+
+
+def _in_plain_words(prompt: Prompt) -> str:
+    """A word to whoever listens; in silence nothing of what was heard is repeated, lest it be taken for a thought."""
+    if prompt.role is ModelRole.THINKING:
+        return _NO_THOUGHT
+    return _POEM if prompt.step == "poetic_composition" else _reply(heard_in(prompt))
 
 
 def heard_in(prompt: Prompt) -> list[str]:

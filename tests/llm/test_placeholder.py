@@ -14,9 +14,15 @@ from daemon.llm.instances import instance_of
 from daemon.llm.placeholder import answer_to, heard_in
 from daemon.llm.scripted import ScriptedLLM
 from daemon.llm.strict_schema import can_be_strict, strict
-from daemon.ports import Completion, Prompt, SystemPart
+from daemon.ports import Completion, ModelRole, Prompt, SystemPart
+from daemon.steps.choose_actions import Choice, Use, choose_actions
+from daemon.steps.feel import Feeling
+from daemon.steps.intend import Wish
+from daemon.steps.respond import Response
+from daemon.steps.visitor_notes import NotesChange
 from daemon.tagged_output import TaggedOutput
 from tests.llm.prompts import answer, prompt
+from tests.unit.every_step import every_step
 
 TAGGED = (
     SystemPart("You are Ada.", stable=True),
@@ -87,6 +93,50 @@ def test_only_the_elements_asked_for_are_written() -> None:
     text = answer_to(prompt("hello", system=(SystemPart("write <external_dialogue verb=…>"),)))
     assert "monologue" not in text
     assert taken_apart(text).reply is not None
+
+
+@pytest.mark.parametrize("name", sorted(every_step()))
+def test_every_step_can_read_its_answer(name: str) -> None:
+    made = every_step()[name]
+    text = answer_to(made.prompt())
+    assert not made.refuses(text)
+    assert made.seen([text]) == made.seen(list(text))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("mental_query", False),
+        ("intend", Wish()),
+        ("visitor_notes", NotesChange()),
+        ("use_tool", None),
+        ("feel", Feeling("wry", "", "")),
+    ],
+)
+def test_it_claims_nothing_and_does_nothing(name: str, value: object) -> None:
+    made = every_step()[name]
+    assert made.outcome(answer_to(made.prompt()))[0] == value
+
+
+@pytest.mark.parametrize(("names", "uses"), [(["Think", "Respond"], (Use("Respond"),)), (["Think", "Ask"], ())])
+def test_of_actions_it_chooses_to_answer_and_else_to_end(names: list[str], uses: tuple[Use, ...]) -> None:
+    step = choose_actions(names)
+    asked = prompt("Think!", schema=step.json_schema)
+    choice = step.read(answer_to(Prompt(asked.role, step.name, (), asked.messages, asked.json_schema)))
+    assert isinstance(choice, Choice)
+    assert (choice.uses, choice.done) == (uses, not uses)
+
+
+@pytest.mark.parametrize("name", ["respond", "external_dialog", "poetic_composition"])
+def test_whatever_it_says_aloud_says_that_it_is_a_placeholder(name: str) -> None:
+    value, _ = every_step()[name].outcome(answer_to(every_step()[name].prompt()))
+    said = value.reply if isinstance(value, Response) else value
+    assert isinstance(said, str)
+    assert "placeholder" in said
+
+
+def test_in_silence_it_repeats_nothing_that_it_heard() -> None:
+    assert "secret" not in answer_to(prompt("a secret", role=ModelRole.THINKING))
 
 
 TRAPS = (
