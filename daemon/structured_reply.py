@@ -25,10 +25,16 @@ def structured(model: type[Model]) -> tuple[Mapping[str, object], Callable[[str]
         try:
             return model.model_validate_json(reply[start : end + 1])
         except ValidationError as error:
-            faults = "; ".join(_fault(fault["loc"], fault["msg"]) for fault in error.errors(include_input=False)[:5])
+            found = error.errors(include_input=False)[:5]
+            faults = "; ".join(_fault(_place(fault["loc"], fault["type"]), fault["msg"]) for fault in found)
             raise MalformedReply(f"its JSON is wrong: {faults}", reply=reply, hint=hint) from error
 
     return model.model_json_schema(), read
+
+
+def _place(place: tuple[int | str, ...], kind: str) -> tuple[int | str, ...]:
+    """Where a fault is, in names of ours alone: a key that doesn't belong there is a model's own words."""
+    return place[:-1] if kind == "extra_forbidden" else place
 
 
 def _fault(place: tuple[int | str, ...], message: str) -> str:
