@@ -32,9 +32,9 @@ async def state(house: House, channel: str = "D0ADA") -> str:
     return str((await house.one("SELECT process FROM conversations WHERE channel = ?", channel))["process"])
 
 
-async def weaver(house: House) -> None:
-    """Let Tess, who has modes and knows somebody, live in the house, with somebody whom she has met."""
-    write_soul(house.settings.home, more=CONTACTS, modes=MODES)
+async def weaver(house: House, more: str = "") -> None:
+    """Let Tess live in the house, who has modes and knows whom to send people to."""
+    write_soul(house.settings.home, more=more + CONTACTS, modes=MODES)
     await house.start(name="tess")
 
 
@@ -376,7 +376,7 @@ async def lived(home: Path, seed: int) -> tuple[list[tuple[object, ...]], list[s
     """What a house goes through where people and the model say what the seed has them say: the path, and the posts."""
     dice = random.Random(seed)
     async with another_house(home) as house:
-        await weaver(house)
+        await weaver(house, "subprocesses = []\n")  # they would ask the same mind, beside the talk
         for _ in range(8):
             house.model.steps["mental_query"] += [dice.choice((TRUE, FALSE)) for _ in range(2)]
             house.model.steps["decision"].append('{"choice": "lament"}')
