@@ -11,7 +11,7 @@ from typing import Final
 
 from bench.host import described
 from bench.plan import FIGURES, Bench
-from bench.report import Row, table
+from bench.report import Row, Sheet, table
 from daemon.clock import SystemClock
 
 _LONGEST: Final = 300.0  # seconds that one figure may take
@@ -24,17 +24,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"no such figure: {', '.join(sorted(unknown))}; there are {', '.join(FIGURES)}\n")
         return 2
     try:
-        rows, failures = asyncio.run(_measure(options.figures or list(FIGURES), quick=options.quick))
+        found, failures = asyncio.run(_measure(options.figures or list(FIGURES), quick=options.quick))
     except (asyncio.CancelledError, KeyboardInterrupt):
         sys.stderr.write("stopped\n")
         return 2
+    rows, sheets = [one for one in found if isinstance(one, Row)], [one for one in found if isinstance(one, Sheet)]
     host = described()
     if options.json:
-        report = {"host": host, "quick": options.quick, "rows": [row.as_json() for row in rows], "failed": failures}
+        report = {
+            "host": host,
+            "quick": options.quick,
+            "rows": [row.as_json() for row in rows],
+            "sheets": [sheet.as_json() for sheet in sheets],
+            "failed": failures,
+        }
         sys.stdout.write(json.dumps(report, indent=2) + "\n")
     else:
         told = ", ".join(f"{name} {value}" for name, value in host.items())
-        sys.stdout.write(f"{told}{', quick' if options.quick else ''}\n\n{table(rows)}\n")
+        drawn = "\n\n".join([table(rows), *(sheet.drawn() for sheet in sheets)])
+        sys.stdout.write(f"{told}{', quick' if options.quick else ''}\n\n{drawn}\n")
     for name, reason in failures.items():
         sys.stderr.write(f"{name} could not be measured: {reason}\n")
     return 2 if failures else int(any(row.passed is False for row in rows))
@@ -49,12 +57,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-async def _measure(names: Sequence[str], *, quick: bool) -> tuple[list[Row], dict[str, str]]:
+async def _measure(names: Sequence[str], *, quick: bool) -> tuple[list[Row | Sheet], dict[str, str]]:
     """Every figure within its time, one after the other; a signal ends the one under way and all after it."""
     task = asyncio.current_task()
     assert task is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    clock, rows, failures = SystemClock(), list[Row](), dict[str, str]()
+    clock, rows, failures = SystemClock(), list[Row | Sheet](), dict[str, str]()
     for name in names:
         began = clock.monotonic()
         try:

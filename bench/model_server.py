@@ -8,6 +8,7 @@ from typing import Final
 
 from aiohttp import web
 
+from bench.thinker import Thinker
 from daemon.clock import SystemClock
 
 _HUNG: Final = 3600.0
@@ -16,24 +17,29 @@ MODEL: Final = "openai/loopback"
 
 @dataclass(slots=True)
 class ModelServer:
-    """`pieces` are what it says next, `pause` seconds apart; a `hung` one never begins. Moments are in epoch ms."""
+    """`pieces` are what it says next, `pause` seconds apart; a `hung` one never begins. Moments are in epoch ms.
+
+    With a `thinker` it says what that answers, and how many tokens it took.
+    """
 
     clock: SystemClock
     url: str = ""
     pieces: Sequence[str] = ()
     pause: float = 0.0
     hung: bool = False
+    thinker: Thinker | None = None
     asked_at: list[int] = field(default_factory=list)
     said_at: list[dict[str, int]] = field(default_factory=list)
 
     @property
     def settings(self) -> Mapping[str, str]:
         """What a daemon needs to be told in order to think with it."""
-        return {"OPENAI_BASE_URL": f"{self.url}/v1", "OPENAI_API_KEY": "sk-loopback", "SOUL_PERSONA_MODEL": MODEL}
+        models = dict.fromkeys(("SOUL_PERSONA_MODEL", "SOUL_THINKING_MODEL"), MODEL)
+        return {"OPENAI_BASE_URL": f"{self.url}/v1", "OPENAI_API_KEY": "sk-loopback", **models}
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """POST /v1/chat/completions."""
-        await request.read()
+        body = await request.json()
         self.asked_at.append(self.clock.now_ms())
         said: dict[str, int] = {}
         self.said_at.append(said)
@@ -41,11 +47,15 @@ class ModelServer:
             await self.clock.sleep(_HUNG)
         response = web.StreamResponse(headers={"content-type": "text/event-stream"})
         await response.prepare(request)
-        for piece in self.pieces:
+        pieces, usage = self.pieces, None
+        if self.thinker is not None:
+            text, usage = self.thinker.answer(body)
+            pieces = (text,)
+        for piece in pieces:
             await self.clock.sleep(self.pause)
             said.setdefault(piece, self.clock.now_ms())
             await response.write(_frame({"content": piece}))
-        await response.write(_frame({}, "stop") + b"data: [DONE]\n\n")
+        await response.write(_frame({}, "stop") + _usage(usage) + b"data: [DONE]\n\n")
         return response
 
 
@@ -65,22 +75,14 @@ async def model_server() -> AsyncIterator[ModelServer]:
         await runner.cleanup()
 
 
-def tagged(reply: str, thought: str = "They want an answer.") -> str:
-    """A proper answer to the one step of an ordinary reply."""
-    return (
-        "<stimulus_verb>asked</stimulus_verb>\n"
-        f'<internal_monologue verb="noticed">{thought}</internal_monologue>\n'
-        f'<external_dialogue verb="said">{reply}</external_dialogue>\n'
-        "<user_model_check>false</user_model_check>\n<soul_state_check>false</soul_state_check>"
-    )
-
-
 def _frame(delta: dict[str, str], finish: str | None = None) -> bytes:
-    chunk = {
-        "id": "chatcmpl-loopback",
-        "object": "chat.completion.chunk",
-        "created": 0,
-        "model": "loopback",
-        "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
-    }
-    return b"data: " + json.dumps(chunk).encode() + b"\n\n"
+    return _chunk(choices=[{"index": 0, "delta": delta, "finish_reason": finish}])
+
+
+def _usage(usage: Mapping[str, object] | None) -> bytes:
+    return b"" if usage is None else _chunk(choices=[], usage=usage)
+
+
+def _chunk(**parts: object) -> bytes:
+    head = {"id": "chatcmpl-loopback", "object": "chat.completion.chunk", "created": 0, "model": "loopback"}
+    return b"data: " + json.dumps(head | parts).encode() + b"\n\n"

@@ -18,6 +18,8 @@ FIGURES: Final = MappingProxyType(
         "kills": "messages under kill -9",
         "downtime": "messages sent while down",
         "prompts": "prompt tokens over a hundred turns",
+        "calls": "model calls and tokens by mental process and pipeline",
+        "machinery": "what subprocesses, processes and a second soul cost",
         "silence": "a minute without a word",
         "long_answer": "an answer of 30,000 characters",
         "discretion": "private thoughts and mass mentions",

@@ -1,4 +1,4 @@
-"""Rows of figures as one table for people and as JSON for machines."""
+"""Rows of figures as one table for people and as JSON for machines; sheets have columns of their own."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -54,17 +54,41 @@ class Row:
         return asdict(self) | {"ratio": self.ratio, "passed": self.passed}
 
 
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """Figures that need columns of their own: cells as they are shown, and a sentence on how to read them."""
+
+    title: str
+    head: tuple[str, ...]
+    lines: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+    def drawn(self) -> str:
+        """The sheet in Markdown, its title above and its note below."""
+        return "\n".join(
+            [f"{self.title}:", "", *_drawn([self.head, *self.lines]), *(["", self.note] if self.note else [])]
+        )
+
+    def as_json(self) -> dict[str, object]:
+        """All of it, as plain values."""
+        return asdict(self)
+
+
 def table(rows: Sequence[Row]) -> str:
     """The rows in Markdown, notes below."""
-    lines = [_HEAD, *(row.cells() for row in rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(_HEAD))]
+    notes = [f"{row.figure}: {row.note}" for row in rows if row.note]
+    return "\n".join([*_drawn([_HEAD, *(row.cells() for row in rows)]), *(["", *notes] if notes else [])])
+
+
+def _drawn(lines: Sequence[tuple[str, ...]]) -> list[str]:
+    """A table in Markdown, the head its first line; all columns but the first stand to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     drawn = [
         "| " + " | ".join(cell.rjust(width) if n else cell.ljust(width) for n, (cell, width) in fitted) + " |"
         for fitted in (list(enumerate(zip(line, widths, strict=True))) for line in lines)
     ]
     rule = "|" + "|".join("-" * (width + 1) + (":" if n else "-") for n, width in enumerate(widths)) + "|"
-    notes = [f"{row.figure}: {row.note}" for row in rows if row.note]
-    return "\n".join([drawn[0], rule, *drawn[1:], *(["", *notes] if notes else [])])
+    return [drawn[0], rule, *drawn[1:]]
 
 
 def quantile(values: Sequence[float], share: float) -> float:

@@ -2,10 +2,11 @@
 
 from typing import Final
 
-from bench.model_server import ModelServer, model_server, tagged
+from bench.model_server import ModelServer, model_server
 from bench.plan import Bench
 from bench.report import Row
 from bench.stage import Bot, Stage, everything, stage
+from bench.thinker import tagged
 
 _PRIVATE: Final = "zanzibar"
 _MASS: Final = ("<!channel>", "<!here>", "<!everyone>", "<!subteam^S0123456>")

@@ -2,10 +2,11 @@
 
 import re
 
-from bench.model_server import model_server, tagged
+from bench.model_server import model_server
 from bench.plan import Bench
 from bench.report import Row
 from bench.stage import Bot, stage
+from bench.thinker import tagged
 
 _LENGTH = 30_000
 _LARGEST = 12_000

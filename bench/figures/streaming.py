@@ -1,9 +1,10 @@
 """What the daemon adds around a model that takes its time: before the prompt, and before the first visible words."""
 
-from bench.model_server import ModelServer, model_server, tagged
+from bench.model_server import ModelServer, model_server
 from bench.plan import Bench
 from bench.report import Row, quantile
 from bench.stage import Bot, Json, Stage, stage
+from bench.thinker import tagged
 
 _PACE = 0.02  # seconds a word, like a quick model
 _LONGEST_WAIT = 20.0
