@@ -25,7 +25,7 @@ def remind(context: ProcessContext) -> Action:
             return use.recurse(observation="There is no room for more reminders; tell them so.")
         context.motor.schedule(
             NewIntention(
-                slot=_slot(what),
+                slot=_slot(context.perception.source, what),
                 due_ms=due_ms,
                 content=what.strip(),
                 behalf=context.perception.source,
@@ -40,7 +40,7 @@ def remind(context: ProcessContext) -> Action:
     )
 
 
-def _slot(what: str) -> str:
-    """One for each thing to be brought up, so that making the note again moves it instead of doubling it."""
-    words = " ".join(what.casefold().split())
+def _slot(behalf: str, what: str) -> str:
+    """One for each thing of a person's, so that making the note again moves it instead of doubling it."""
+    words = " ".join((behalf, *what.casefold().split()))
     return f"reminder-{hashlib.sha256(words.encode()).hexdigest()[:12]}"

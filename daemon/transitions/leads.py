@@ -21,6 +21,7 @@ class _Cue:
     certain: re.Pattern[str] | None
     hint: re.Pattern[str] | None
     question: str
+    plainly: str = ""  # the reason on record, without anybody's words: these may be taken back
 
 
 def _words(*alternatives: str) -> re.Pattern[str]:
@@ -35,6 +36,7 @@ _CUES = (
         _words(rf"\b(?:write|compose|make|give|sing|recite)\b[^.?!\n]{{0,60}}\b{_POEM}"),
         _words(rf"\b{_POEM}", r"\bpoet(?:ry|ic)\b"),
         "The person wants the soul to compose a poem now.",
+        "they asked for a poem in so many words",
     ),
     _Cue(
         "ready",
@@ -46,6 +48,7 @@ _CUES = (
             r"\bwho\s+(?:can|could|should|may|is able to|do i|decides|approves|owns|handles)\b", r"\bin charge of\b"
         ),
         "The person needs somebody who can act or decide, rather than an answer from the soul.",
+        "they asked for somebody in so many words",
     ),
     _Cue(
         "academic",
@@ -85,8 +88,8 @@ def lead(origin: str, situation: Situation) -> Lead | None:
     for cue in _CUES:
         if cue.target == origin or against(origin, cue.target, situation):
             continue
-        if cue.certain and (found := cue.certain.search(situation.words)):
-            return Lead(cue.target, f"they said {found[0]!r}")
+        if cue.certain and cue.certain.search(situation.words):
+            return Lead(cue.target, cue.plainly)
         if cue.hint and cue.hint.search(situation.words):
             return Lead(cue.target, cue.question, cue.question)
     return None
