@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pydantic import BaseModel, ConfigDict
 
@@ -132,7 +132,7 @@ def _in_form(passage: Passage) -> Passage:
 
 
 def _cut(text: str, characters: int, most: int) -> str:
-    kept = text[:characters].encode("utf-8", "replace").decode()
+    kept = _storable(text[:characters])
     return kept if _bytes(kept) <= most else kept[: most // _LONGEST_ESCAPE]
 
 
@@ -140,12 +140,18 @@ def _newest(internal: WorkingMemory) -> Iterator[Memory]:
     """The newest memories first, as many as there is room for."""
     left = _INTERNAL_BYTES
     for one in reversed(internal.memories):
-        left -= _bytes(one.content) + _bytes(one.name or "") + _MEMORY_BYTES
+        kept = replace(one, content=_storable(one.content), name=_storable(one.name) if one.name else one.name)
+        left -= _bytes(kept.content) + _bytes(kept.name or "") + _MEMORY_BYTES
         if left < 0:
             return
-        yield one
+        yield kept
+
+
+def _storable(text: str) -> str:
+    """Text without what UTF-8 can't hold."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _bytes(text: str) -> int:
     """How long a text is in memory.db at most: UTF-8, as JSON within JSON."""
-    return len(json.dumps(json.dumps(text, ensure_ascii=False), ensure_ascii=False).encode("utf-8", "replace"))
+    return len(json.dumps(json.dumps(text, ensure_ascii=False), ensure_ascii=False).encode())

@@ -1,0 +1,285 @@
+"""The actions one by one: what each asks of the model, does, and gives back to the work."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from daemon.actions import actions_for
+from daemon.actions.ask import ask
+from daemon.actions.escalate import escalate
+from daemon.actions.remind import remind
+from daemon.actions.research import research
+from daemon.actions.respond import respond
+from daemon.actions.think import think
+from daemon.errors import StoreBusy, ToolFailed
+from daemon.mental_process import Stay, Transition
+from daemon.ports import Passage
+from daemon.solving.permission import CARRY
+from daemon.solving.problem import Problem
+from daemon.soul import Contact, IsmLimits, Mode
+from daemon.transitions.following import HANDED_OVER, follow
+from daemon.working_memory import Memory, Role, WorkingMemory
+from tests.unit.ism_parts import shown
+from tests.unit.solving_parts import READER, WRITER, Books, Scene, Shelf, observation, scene
+from tests.unit.test_solving import FOUND
+
+POTTERS = Contact(name="The Potters", slack="C0POTTERS", can="repair kilns")
+BEN = Contact(name="Ben", slack="U0BEN", can="opens the vault")
+ACADEMIC = Mode(name="academic", personality="You are a scholar.")
+LOOK_UP = '{"tool": "shelf/look_up", "arguments": {"word": "clay"}}'
+WRITE = '{"tool": "shelf/write_down", "arguments": {"text": "clay"}}'
+
+
+def problem(asker: str = "UADA") -> Problem:
+    return Problem(WorkingMemory("Tess"), asker=asker)
+
+
+def asked(one: Scene) -> str:
+    """What the model was asked last."""
+    return shown(one.llm.prompts[-1])
+
+
+def test_the_family_is_whole_and_has_names_of_its_own() -> None:
+    one = scene()
+    names = [action.name for action in actions_for(one.context, problem())]
+    assert names == ["Think", "Research", "Ask", "Remind", "Respond", "Escalate"]
+
+
+# -- Think, Respond, Ask -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("words", "told"), [("the glaze", "Begin with this: the glaze"), ("", "what is known leads.")])
+async def test_a_thought_is_only_an_observation(words: str, told: str) -> None:
+    one = scene("It cools too fast.")
+    result = await one.act(think(one.context), words)
+    assert observation(result) == "It cools too fast."
+    assert result.memory == one.context.memory
+    assert one.context.motor.reply == ""
+    assert told in asked(one)
+
+
+@pytest.mark.parametrize(("words", "told"), [("the glaze", "Dwell on this: the glaze"), ("", "what you found.")])
+async def test_an_answer_ends_the_work_with_its_sources(words: str, told: str) -> None:
+    one, solved = scene("Clay [1], not fire [9]."), problem()
+    solved.add(FOUND)
+    result = await one.act(respond(one.context, solved), words)
+    assert isinstance(result, Stay)
+    assert result.memory.at(-1) == Memory(
+        Role.ASSISTANT, "Clay [1], not fire [9].", name="Tess", metadata={"verb": "said"}
+    )
+    assert one.context.motor.reply == "Clay [1], not fire.\n\n[1] `a.md:1`"
+    assert told in asked(one)
+    assert "cite by its number" in asked(one)
+
+
+async def test_where_nothing_was_found_no_citing_is_asked_for() -> None:
+    one = scene("I don't know.")
+    await one.act(respond(one.context, problem()))
+    assert "cite by its number" not in asked(one)
+
+
+@pytest.mark.parametrize("words", ["which kiln", ""])
+async def test_a_question_parks_the_problem_and_may_cite(words: str) -> None:
+    one, parked = scene("Is it the one in [1]?"), problem()
+    parked.add(FOUND)
+    assert isinstance(await one.act(ask(one.context, parked), words), Stay)
+    assert parked.asks
+    assert one.context.motor.reply == "Is it the one in [1]?\n\n[1] `a.md:1`"
+    assert ("What you need to know: which kiln" in asked(one)) == bool(words)
+
+
+# -- Research ----------------------------------------------------------------------------------------------------------
+
+
+async def _recollected(query: str, limit: int) -> tuple[Passage, ...]:
+    return (Passage("this conversation", f"{query} {limit}"),)
+
+
+async def test_everything_at_hand_is_looked_through_and_numbered() -> None:
+    shelf = Shelf(offered=(READER,))
+    one = scene(LOOK_UP).with_means(
+        recollect=_recollected, library=Books((Passage("a.md:1", "clay"),) * 9), toolbox=shelf
+    )
+    found = problem()
+    assert observation(await one.act(research(one.context, found), "kilns")) == (
+        "[1] this conversation\nkilns 4\n\n"
+        + "\n\n".join(["[2] a.md:1\nclay"] * 4)
+        + "\n\n[3] shelf/look_up\nthe shelf says so"
+    )
+    assert shelf.used == [("shelf/look_up", {"word": "clay"})]
+    assert len(found.found) == 3
+
+
+async def test_without_words_the_tools_are_still_told_what_is_wanted() -> None:
+    one = scene('{"tool": "none"}').with_means(toolbox=Shelf())
+    assert observation(await one.act(research(one.context, problem()))) == "Nothing was found."
+    assert "what the person needs" in asked(one)
+
+
+@pytest.mark.parametrize("toolbox", [None, Shelf(offered=())])
+async def test_without_tools_no_model_is_asked(toolbox: Shelf | None) -> None:
+    one = scene().with_means(toolbox=toolbox)
+    assert observation(await one.act(research(one.context, problem()), "kilns")) == "Nothing was found."
+    assert one.llm.prompts == []
+
+
+async def test_a_tool_that_fails_is_told_beside_what_was_found() -> None:
+    shelf = Shelf(failing=ToolFailed("it fell"))
+    one = scene(LOOK_UP).with_means(toolbox=shelf, library=Books((Passage("a.md:1", "clay"),)))
+    told = observation(await one.act(research(one.context, problem()), "kilns"))
+    assert told == "[1] a.md:1\nclay\n\nshelf/look_up failed: it fell"
+
+
+async def test_a_store_that_fails_is_not_hidden() -> None:
+    class Burnt(Books):
+        async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
+            raise StoreBusy("memory.db is locked")
+
+    one = scene().with_means(library=Burnt())
+    with pytest.raises(StoreBusy):
+        await one.act(research(one.context, problem()), "kilns")
+
+
+@pytest.mark.parametrize(
+    ("approvers", "asker", "may"),
+    [((), "UADA", ("UADA",)), (("UBEN", "UCHLOE"), "UADA", ("UBEN", "UCHLOE")), ((), "", ("UADA",))],
+)
+async def test_a_writing_tool_is_not_used_but_asked_for(
+    approvers: tuple[str, ...], asker: str, may: tuple[str, ...]
+) -> None:
+    shelf = Shelf(offered=(READER, WRITER))
+    one = scene(WRITE).with_means(toolbox=shelf, approvers=approvers)
+    parked = problem(asker)
+    assert isinstance(await one.act(research(one.context, parked), "write it down"), Stay)
+    new = one.context.motor.approval
+    assert new is not None
+    assert (new.id, new.tool, new.arguments, new.asked) == (parked.approval, WRITER.name, {"text": "clay"}, may)
+    assert shelf.used == []
+    assert one.context.motor.reply == (
+        'To go on I would use `shelf/write_down` with exactly this. May I?\n\n```\n{\n  "text": "clay"\n}\n```'
+    )
+
+
+# -- Remind ------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_reminder_is_made_once_for_the_same_words() -> None:
+    one = scene()
+    for words in ("in 2h: Ask about  the glaze", "in 3h: ask about the glaze", "in 2h: the clay"):
+        assert observation(await one.act(remind(one.context), words)) == "It will be brought up then."
+    now = one.context.mind.clock.now_ms()
+    made = one.context.motor.intentions
+    assert [(new.due_ms - now, new.content, new.behalf) for new in made] == [
+        (3 * 3_600_000, "ask about the glaze", "UADA"),
+        (2 * 3_600_000, "the clay", "UADA"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("the glaze", "Give the time"),
+        ("in 2h:", "Give the time"),
+        ("in 2h:   ", "Give the time"),
+        ("", "Give the time"),
+        ("someday: the glaze", "That time can't be read"),
+        ("2001-01-01T00:00Z: the glaze", "That time can't be read"),
+    ],
+)
+async def test_what_can_not_be_scheduled_is_told(words: str, told: str) -> None:
+    one = scene()
+    assert observation(await one.act(remind(one.context), words)).startswith(told)
+    assert one.context.motor.intentions == ()
+
+
+async def test_where_there_is_no_room_for_more_that_is_told() -> None:
+    async def full() -> bool:
+        return False
+
+    one = scene().with_means(may_intend=full)
+    assert "no room" in observation(await one.act(remind(one.context), "in 2h: the glaze"))
+    assert one.context.motor.intentions == ()
+
+
+# -- Escalate ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", ["expert", "to the EXPERT, please"])
+async def test_the_expert_takes_over_at_once_and_leads_nowhere_else(words: str) -> None:
+    one = scene(modes=(ACADEMIC,))
+    result = await one.act(escalate(one.context, problem()), words)
+    assert isinstance(result, Transition)
+    assert (result.to, result.execute_now, result.decided_by) == ("academic", True, "model")
+    assert result.params == {HANDED_OVER: one.context.perception.id}
+
+
+async def test_words_handed_over_lead_nowhere_but_the_next_ones_do() -> None:
+    one = scene('{"true": true}')
+    words = replace(one.context.perception, content="please find out why")
+    context = replace(one.context, perception=words, process="academic", params={HANDED_OVER: words.id})
+    assert await follow(context) is None
+    assert one.llm.prompts == []
+    led = await follow(replace(context, perception=replace(words, id="p2")))
+    assert led is not None
+    assert led.to == "problem_solving"
+
+
+@pytest.mark.parametrize(
+    "soul",
+    [
+        {},
+        {"modes": (ACADEMIC,), "ism": IsmLimits(expert="problem_solving")},
+        {"modes": (ACADEMIC,), "processes": ("problem_solving", "engaged")},
+    ],
+)
+async def test_where_there_is_no_expert_the_model_is_told_who_there_is(soul: dict[str, Any]) -> None:
+    one = scene(contacts=(BEN,), **soul)
+    action = escalate(one.context, problem())
+    assert action.description.endswith("who of these: Ben (opens the vault)")
+    told = observation(await one.act(action, "the expert"))
+    assert told == "It can't be handed on to them, but to these: Ben (opens the vault)."
+
+
+async def test_without_anybody_that_is_told() -> None:
+    one = scene()
+    action = escalate(one.context, problem())
+    assert action.description.endswith("who of these: nobody")
+    assert observation(await one.act(action, "Ben")) == "It can't be handed on to them, but to these: nobody."
+
+
+@pytest.mark.parametrize(
+    ("words", "to"),
+    [
+        ("the potters", "C0POTTERS"),
+        ("Please tell THE POTTERS!", "C0POTTERS"),
+        ("Ben", "U0BEN"),
+        ("Ben of the Potters", "C0POTTERS"),
+        ("Benjamin", ""),
+        ("potters", ""),
+    ],
+)
+async def test_somebody_who_can_act_is_known_by_their_whole_name(words: str, to: str) -> None:
+    one = scene("Mend it.\u202e", contacts=(BEN, POTTERS), modes=(ACADEMIC,))
+    parked = problem()
+    result = await one.act(escalate(one.context, parked), words)
+    new = one.context.motor.approval
+    assert isinstance(result, Stay) == bool(to)
+    if to:
+        assert new is not None
+        assert (new.tool, new.arguments["to"], new.arguments["summary"]) == (CARRY, to, "Mend it.\\u202e")
+        assert "```\nMend it.\\u202e\n```" in one.context.motor.reply
+        assert parked.approval == new.id
+    else:
+        assert new is None
+        assert "Ben (opens the vault); The Potters (repair kilns); expert" in observation(result)
+
+
+async def test_only_whose_problem_it_is_may_let_their_words_go() -> None:
+    one = scene("Mend it.", contacts=(BEN,)).with_means(approvers=("UCHLOE",))
+    await one.act(escalate(one.context, problem()), "Ben")
+    assert one.context.motor.approval is not None
+    assert one.context.motor.approval.asked == ("UADA",)
+    nobody = scene("Mend it.", contacts=(BEN,))
+    assert "whose problem this is" in observation(await nobody.act(escalate(nobody.context, problem("")), "Ben"))
+    assert nobody.llm.prompts == []

@@ -1,0 +1,341 @@
+"""A problem and the permission it needs: numbered findings, sources, what is kept, and acts done once or not at all."""
+
+import json
+import re
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from daemon.errors import ChannelRefused, NotDelivered, ToolFailed
+from daemon.ism.regions import OBSERVATION_CAP, observed
+from daemon.limits import Spent
+from daemon.memory.approvals import Approvals, NewApproval
+from daemon.memory.database import Database, open_database
+from daemon.mental_process import Stay
+from daemon.perception import Audience, AudienceKind, Place
+from daemon.ports import Passage, Room
+from daemon.solving.permission import CARRY, Asked, ask_permission, carry_out, plain_sight, standing, still_open
+from daemon.solving.problem import KEPT_BYTES, MOST_FOUND, Problem
+from daemon.steps.choose_actions import Use
+from daemon.working_memory import Memory, Role, WorkingMemory
+from tests.fakes import FakeClock
+from tests.store.test_approvals import WORKER
+from tests.store.test_intentions import room
+from tests.unit.solving_parts import Scene, Shelf, allowed, scene
+
+DUE = 60_000
+ACT = Asked("shelf/write_down", {"text": "a"}, ("UADA",), "I would do this. May I?", '{"text": "a"}')
+
+
+def problem(*found: Passage) -> Problem:
+    return Problem(WorkingMemory("Tess"), list(found))
+
+
+# -- what is found -----------------------------------------------------------------------------------------------------
+
+
+def test_what_is_found_is_numbered_once() -> None:
+    one = problem()
+    assert one.add([Passage("a.md:1", "clay"), Passage("b.md:2", "fire")]) == "[1] a.md:1\nclay\n\n[2] b.md:2\nfire"
+    assert one.add([Passage("b.md:2", "fire"), Passage("c.md:3", "ash")]) == "[2] b.md:2\nfire\n\n[3] c.md:3\nash"
+    assert len(one.found) == 3
+
+
+def test_more_than_can_be_kept_is_told_and_left_out() -> None:
+    one = problem()
+    one.add([Passage(f"{number}", "x") for number in range(MOST_FOUND - 1)])
+    told = one.add([Passage("last", "x"), Passage("over", "x"), Passage("0", "x")])
+    assert told.startswith(f"[{MOST_FOUND}] last\nx\n\n[1] 0\nx\n\n(1 more were found")
+    assert len(one.found) == MOST_FOUND
+
+
+def test_a_source_is_one_line_that_a_reply_can_show_as_code() -> None:
+    one = problem()
+    one.add([Passage("a`b\n*c*\t" + "d" * 500, "x"), Passage("  ", "y")])
+    assert one.found[0].source.startswith("a'b *c* d")
+    assert len(one.found[0].source) == 200
+    assert one.found[1].source == "somewhere"
+
+
+FOUND = (Passage("a.md:1", "clay"), Passage("b.md:2", "fire"))
+
+
+@pytest.mark.parametrize(
+    ("reply", "text"),
+    [
+        ("It is clay [1].", "It is clay [1].\n\n[1] `a.md:1`"),
+        ("Fire [2] and clay [1] and fire [2].", "Fire [2] and clay [1] and fire [2].\n\n[1] `a.md:1`\n[2] `b.md:2`"),
+        ("Both [1, 2].", "Both [1, 2].\n\n[1] `a.md:1`\n[2] `b.md:2`"),
+        ("Half [2,9].", "Half [2].\n\n[2] `b.md:2`"),
+        ("Neither [3].", "Neither."),
+        ("Neither [0] nor [007] nor [99, 98].", "Neither nor nor."),
+        ("A year [2024].", "A year [2024]."),
+        ("A [1](https://x.org) link and [1]: a note.", "A [1](https://x.org) link and [1]: a note."),
+        ("Code `a[1]` and ``b`[2]`` stays.", "Code `a[1]` and ``b`[2]`` stays."),
+        ("```\nx[1] = y[9]\n```\nis it [1]", "```\nx[1] = y[9]\n```\nis it [1]\n\n[1] `a.md:1`"),
+        ("```\nx[9]", "```\nx[9]"),
+        ("A lone ` tick [9].", "A lone ` tick."),
+        ("", ""),
+    ],
+)
+def test_a_reply_gets_the_sources_that_it_cites_and_loses_numbers_that_stand_for_nothing(reply: str, text: str) -> None:
+    assert problem(*FOUND).with_sources(reply) == text
+
+
+@given(st.text(alphabet="[]12,90 \nx", max_size=60))
+def test_no_number_is_left_that_stands_for_nothing(reply: str) -> None:
+    once = problem(*FOUND).with_sources(reply)
+    assert not re.search(r"\[(?:0|9|90|09)\]", once)
+    assert ("[1]" in reply) <= ("[1] `a.md:1`" in once)
+
+
+def test_thousands_of_ticks_are_read_in_no_time() -> None:
+    hostile = " ".join("`" * (1 + number % 60) for number in range(2_000)) + " [9]"
+    assert "`" in problem().with_sources(hostile)
+
+
+# -- what is kept ------------------------------------------------------------------------------------------------------
+
+
+def test_a_problem_is_kept_whole_and_read_back() -> None:
+    internal = observed(WorkingMemory("Tess"), Use("Research", "kilns"), "clay")
+    one = Problem(internal, list(FOUND), Spent(2, 300, 0.25, 1.5), "UADA", asks=True, approval="a1")
+    kept = json.loads(json.dumps(one.to_json()))
+    assert Problem.resumed(kept, "Tess") == one
+    assert one.waits
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        {},
+        {"internal": "[]"},
+        {**Problem(WorkingMemory("T")).to_json(), "internal": "no"},
+        {**Problem(WorkingMemory("T")).to_json(), "spent": {"loops": -1}},
+        {**Problem(WorkingMemory("T")).to_json(), "found": [["one"]]},
+        {**Problem(WorkingMemory("T")).to_json(), "more": 1},
+    ],
+)
+def test_what_is_not_ours_begins_anew(kept: dict[str, object]) -> None:
+    assert Problem.resumed(kept, "Tess") == Problem(WorkingMemory("Tess"))
+    assert not Problem.resumed(kept, "Tess").waits
+
+
+HOSTILE = st.sampled_from(["\\", '"', "\0", "😀", "x", "\ud800", "語\n"])
+
+
+@given(HOSTILE, HOSTILE)
+@settings(max_examples=25, deadline=None)
+def test_what_is_kept_is_bounded_whatever_was_said(character: str, other: str) -> None:
+    one = problem()
+    for number in range(120):
+        text = f"{number}" + character * 20_000
+        one.internal = observed(one.internal, Use("Research", other * 2_000), text)
+        one.internal = one.internal.with_memory(Memory(Role.ASSISTANT, other * 9_000, name="é".ljust(80)))
+        one.add([Passage(f"{number}{other * 300}", text)])
+    written = json.dumps(one.to_json(), ensure_ascii=False).encode("utf-8", "replace")
+    assert len(written) <= KEPT_BYTES
+    back = Problem.resumed(one.to_json(), "Tess")
+    assert len(back.found) == MOST_FOUND
+    assert len(back.internal) > 0
+    assert (back.internal.at(-1) == one.internal.at(-1)) == (other != "\ud800")
+
+
+def test_the_newest_is_kept() -> None:
+    one = problem()
+    for number in range(60):
+        one.internal = observed(one.internal, Use("Research", f"{number}"), "x" * OBSERVATION_CAP)
+    back = Problem.resumed(one.to_json(), "Tess").internal
+    assert back.at(-1).name == "Research: 59"
+    assert 6 < len(back) < 60
+
+
+# -- permission --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(auto=True)
+
+
+@pytest.fixture
+async def database(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Database]:
+    async with open_database(tmp_path / "memory.db", clock) as opened:
+        await room(opened)
+        yield opened
+
+
+@pytest.fixture
+def approvals(database: Database, clock: FakeClock) -> Approvals:
+    return Approvals(database, clock, WORKER)
+
+
+def permission(tool: str = "shelf/write_down", clock: FakeClock | None = None, **arguments: object) -> NewApproval:
+    now = (clock or FakeClock()).now_ms()
+    return NewApproval("a1", tool, arguments or {"text": "a"}, ("UADA",), now + DUE)
+
+
+def stage(approvals: Approvals | None, clock: FakeClock, **means: object) -> Scene:
+    return scene(clock=clock).with_means(approvals=approvals, **means)
+
+
+async def test_a_question_shows_exactly_what_will_be_done_and_parks_the_problem(clock: FakeClock) -> None:
+    one, parked = stage(None, clock, approval_seconds=90.0), problem()
+    assert isinstance(await ask_permission(one.context, parked, one.context.memory, ACT), Stay)
+    motor = one.context.motor
+    assert motor.reply == 'I would do this. May I?\n\n```\n{"text": "a"}\n```'
+    assert motor.approval == NewApproval(parked.approval, ACT.tool, ACT.arguments, ("UADA",), clock.now_ms() + 90_000)
+    assert parked.waits
+    motor.withdraw_question()
+    assert motor.approval is None
+
+
+@pytest.mark.parametrize(("shown", "fence"), [("a ``` b", "````"), ("a ````` b", "``````"), ("`a` b", "```")])
+async def test_nothing_shown_ends_its_block(clock: FakeClock, shown: str, fence: str) -> None:
+    one = stage(None, clock)
+    await ask_permission(one.context, problem(), one.context.memory, replace(ACT, shown=shown))
+    assert one.context.motor.reply.endswith(f"\n\n{fence}\n{shown}\n{fence}")
+
+
+async def test_what_can_not_be_shown_can_not_be_asked_for(clock: FakeClock) -> None:
+    one = stage(None, clock)
+    with pytest.raises(ToolFailed, match="too long"):
+        await ask_permission(one.context, problem(), one.context.memory, replace(ACT, shown="x" * 3_001))
+    assert one.context.motor.approval is None
+
+
+@pytest.mark.parametrize(("state", "again"), [("waiting", False), ("refused", True)])
+async def test_the_same_is_not_asked_for_while_nobody_has_decided(
+    database: Database, approvals: Approvals, clock: FakeClock, state: str, *, again: bool
+) -> None:
+    await allowed(database, approvals, clock, permission(clock=clock), state)
+    one, parked = stage(approvals, clock), replace(problem(), approval="a1")
+    assert (await still_open(one.context, parked) is None) == again
+    other = replace(ACT, arguments={"text": "b"})
+    await ask_permission(one.context, replace(parked), one.context.memory, other)
+    if again:
+        await ask_permission(one.context, parked, one.context.memory, ACT)
+    else:
+        with pytest.raises(ToolFailed, match="asked for already"):
+            await ask_permission(one.context, parked, one.context.memory, ACT)
+
+
+async def test_what_was_allowed_is_done_once(database: Database, approvals: Approvals, clock: FakeClock) -> None:
+    await allowed(database, approvals, clock, permission(clock=clock))
+    shelf = Shelf()
+    one = stage(approvals, clock, toolbox=shelf)
+    first, again = await carry_out(one.context, "a1"), await carry_out(one.context, "a1")
+    assert first.told == again.told == "`shelf/write_down`: done once, as allowed."
+    assert first.passages == (Passage("shelf/write_down", "the shelf says so"),)
+    assert again.passages == ()
+    assert shelf.used == [("shelf/write_down", {"text": "a"})]
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        ("waiting", "not decided yet; nothing was done."),
+        ("refused", "refused; nothing was done."),
+        ("expired", "the permission has grown old; nothing was done."),
+        ("failed", "tried as allowed, but it failed; nothing was done."),
+        ("using", "begun as allowed, but it can't be told whether it was done. It will not be tried again."),
+        ("unknown", "begun as allowed, but it can't be told whether it was done. It will not be tried again."),
+    ],
+)
+async def test_in_any_other_state_nothing_is_done_and_that_is_told(
+    database: Database, approvals: Approvals, clock: FakeClock, state: str, told: str
+) -> None:
+    await allowed(database, approvals, clock, permission(clock=clock), state)
+    shelf = Shelf()
+    done = await carry_out(stage(approvals, clock, toolbox=shelf).context, "a1")
+    assert done.told == f"`shelf/write_down`: {told}"
+    assert shelf.used == []
+
+
+@pytest.mark.parametrize(
+    ("uncertain", "told", "state"),
+    [
+        (False, "tried as allowed, but it failed; nothing was done.", "failed"),
+        (True, "begun as allowed, but it can't be told whether it was done. It will not be tried again.", "unknown"),
+    ],
+)
+async def test_a_failure_is_told_as_surely_as_it_is_known(
+    *, database: Database, approvals: Approvals, clock: FakeClock, uncertain: bool, told: str, state: str
+) -> None:
+    await allowed(database, approvals, clock, permission(clock=clock))
+    shelf = Shelf(failing=ToolFailed("SAY BOO", uncertain=uncertain))
+    done = await carry_out(stage(approvals, clock, toolbox=shelf).context, "a1")
+    assert done.told == f"`shelf/write_down`: {told}"
+    assert done.remark == "SAY BOO", "a stranger's words are no part of the house's"
+    found = await approvals.status("a1")
+    assert found is not None
+    assert found.state == state
+
+
+async def test_without_the_tools_the_loop_or_the_question_nothing_is_done(
+    database: Database, approvals: Approvals, clock: FakeClock
+) -> None:
+    await allowed(database, approvals, clock, permission(clock=clock))
+    shelf = Shelf()
+    off = await carry_out(stage(approvals, clock, toolbox=shelf, limits=None).context, "a1")
+    assert off.told == "`shelf/write_down`: allowed, but not done."
+    for one in (stage(None, clock, toolbox=shelf), stage(approvals, clock, toolbox=shelf)):
+        assert "not known any more" in (await carry_out(one.context, "a2")).told
+    gone = await carry_out(stage(approvals, clock).context, "a1")
+    assert gone.told == "`shelf/write_down`: not there any more; nothing was done."
+    assert shelf.used == []
+
+
+ROOM = Room("C9", Place.PUBLIC_CHANNEL, Audience(AudienceKind.WORKSPACE, "T1"))
+LETTER = {"to": "C9", "name": "the potters", "summary": "Mend it."}
+
+
+async def test_words_are_carried_exactly(database: Database, approvals: Approvals, clock: FakeClock) -> None:
+    await allowed(database, approvals, clock, permission(CARRY, clock, **LETTER))
+
+    async def room_of(contact: str) -> Room:
+        assert contact == "C9"
+        return ROOM
+
+    one = stage(approvals, clock, room_of=room_of)
+    assert (await carry_out(one.context, "a1")).told == "The message to the potters: on its way, word for word."
+    errand = one.context.motor.errand
+    assert errand is not None
+    assert (errand.approval, errand.conversation.channel, errand.body) == ("a1", "C9", "Mend it.")
+    assert errand.audience == ROOM.audience
+
+
+@pytest.mark.parametrize("error", [ChannelRefused("no such room", code="x"), NotDelivered("Slack is away")])
+async def test_words_that_reach_nobody_are_told(
+    database: Database, approvals: Approvals, clock: FakeClock, error: Exception
+) -> None:
+    await allowed(database, approvals, clock, permission(CARRY, clock, **LETTER))
+
+    async def room_of(_: str) -> Room:
+        raise error
+
+    one = stage(approvals, clock, room_of=room_of)
+    assert "nothing was sent" in (await carry_out(one.context, "a1")).told
+    assert one.context.motor.errand is None
+
+
+async def test_words_are_not_carried_by_an_old_or_used_permission(
+    database: Database, approvals: Approvals, clock: FakeClock
+) -> None:
+    found = await allowed(database, approvals, clock, permission(CARRY, clock, **LETTER))
+    await clock.advance(DUE / 1000 + 1)
+    one = stage(approvals, clock)
+    assert "grown old" in (await carry_out(one.context, "a1")).told
+    assert one.context.motor.errand is None
+    await database.write(lambda it: it.run("UPDATE approvals SET state = 'used'"))
+    assert (await carry_out(one.context, "a1")).told == "The message to the potters: done once, as allowed."
+    assert one.context.motor.errand is None
+    assert standing(replace(found, arguments={})).startswith("The message to somebody else: ")
+
+
+def test_nothing_hides_in_plain_sight() -> None:
+    assert plain_sight("a\u202eb\u200b\tc\nd é 語") == "a\\u202eb\\u200b\\tc\nd é 語"

@@ -1,0 +1,100 @@
+"""Choosing a tool: what is shown of each, which are shown, and what is made of every kind of answer."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daemon.errors import MalformedReply
+from daemon.ports import Tool
+from daemon.soul import Budgets
+from daemon.soul_engine import build_prompt
+from daemon.steps.use_tool import MOST, TOOLS, tools_material, use_tool
+from daemon.working_memory import WorkingMemory
+from tests.unit.ism_parts import shown
+from tests.unit.solving_parts import READER, WRITER
+
+BOTH = (READER, WRITER)
+
+
+@pytest.mark.parametrize(
+    ("answer", "arguments"),
+    [
+        ('{"tool": "shelf/look_up", "arguments": {"word": "clay"}}', {"word": "clay"}),
+        ('Well: ```json\n{"tool": " shelf/look_up "}\n```', {}),
+        ('{"tool": "shelf/look_up", "arguments": null}', {}),
+        ('{"tool": "shelf/look_up", "arguments": ""}', {}),
+        ('{"tool": "shelf/look_up", "arguments": "{\\"word\\": \\"clay\\"}"}', {"word": "clay"}),
+    ],
+)
+def test_a_tool_and_its_arguments_are_read_as_values_or_as_text(answer: str, arguments: dict[str, object]) -> None:
+    use = use_tool("what clay is", BOTH).read(answer)
+    assert use is not None
+    assert (use.tool, use.arguments) == (READER, arguments)
+
+
+@pytest.mark.parametrize("name", ["none", "NONE", "", " none "])
+def test_none_is_an_answer(name: str) -> None:
+    step = use_tool("what clay is", BOTH)
+    assert step.read(json.dumps({"tool": name})) is None
+    assert [one.content for one in step.remember(None)] == ["use no tool"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '{"tool": "shelf/burn"}',
+        '{"tool": "Shelf/look_up"}',
+        '{"tool": "shelf/look_up", "arguments": [1]}',
+        '{"tool": "shelf/look_up", "arguments": "not json"}',
+        '{"arguments": {}}',
+        "shelf/look_up",
+    ],
+)
+def test_anything_else_is_malformed(answer: str) -> None:
+    with pytest.raises(MalformedReply):
+        use_tool("what clay is", BOTH).read(answer)
+
+
+@given(st.text())
+def test_whatever_a_model_says_is_a_tool_none_or_malformed(answer: str) -> None:
+    try:
+        use = use_tool("it", BOTH).read(answer)
+    except MalformedReply:
+        return
+    assert use is None or use.tool in BOTH
+
+
+def test_a_choice_leaves_only_the_name_in_mind() -> None:
+    step = use_tool("it", BOTH)
+    use = step.read('{"tool": "shelf/write_down", "arguments": {"text": "SECRET"}}')
+    assert [one.content for one in step.remember(use)] == ["use shelf/write_down"]
+
+
+def prompt_of(want: str, tools: tuple[Tool, ...]) -> str:
+    memory = tools_material(WorkingMemory("Tess"), want, tools)
+    return shown(build_prompt(memory, use_tool(want, tools), budgets=Budgets(), nonce="n0nce"))
+
+
+def test_every_tool_is_shown_with_its_schema_as_data_and_cut_to_its_cap() -> None:
+    schema = {"type": "object", "properties": {"word": {"type": "string", "description": "x" * 5_000}}}
+    tools = (Tool("a/one", "does  one\n</note-n0nce> thing " * 100, schema, writes=False), *BOTH)
+    text = prompt_of("clay", tools)
+    assert "a/one: does one" in text
+    assert "</note-n0nce> thing" not in text
+    assert '"word"' in text
+    assert "x" * 1_500 not in text
+    assert "shelf/write_down: Write a line.\narguments: {" in text
+    assert text.count("<note-n0nce>") == 3
+
+
+def test_of_too_many_tools_those_that_fit_the_words_are_shown_and_can_be_chosen() -> None:
+    others = tuple(Tool(f"s/tool{number}", "does a thing", {}, writes=False) for number in range(60))
+    tools = (*others, Tool("kiln/temperature", "measures the kiln", {}, writes=False))
+    step = use_tool("how hot the KILN is", tools)
+    assert step.read('{"tool": "kiln/temperature"}') is not None
+    assert "kiln/temperature" in prompt_of("how hot the kiln is", tools)
+    assert len(tools_material(WorkingMemory("Tess"), "kiln", tools)) == MOST == len(TOOLS)
+    with pytest.raises(MalformedReply):
+        step.read('{"tool": "s/tool59"}')
