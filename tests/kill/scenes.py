@@ -20,7 +20,6 @@ LEASE: Final = (
 )
 _PATIENCE: Final = 4.0
 _LAST_MOMENT: Final = 0.2  # seconds; what is waited for may be true just before the daemon dies of it
-_COMMITS: Final = ("Commits.commit@before", "Commits.commit@after")
 
 _POSTED = """
     NOT EXISTS (SELECT 1 FROM inbox WHERE state IN ('new', 'claimed'))
@@ -42,33 +41,29 @@ _REFLECTING = "SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND kin
 class Scene:
     """`lines` are what is said, each with the query that is true when it is time to go on; `pace` is the mind's.
 
-    `person` is whom the soul talks with in private; without one it may be anybody, anywhere. `deaths` are those of its
-    commits, counted from one, at which a daemon is to die.
+    `person` is whom the soul talks with in private; without one it may be anybody, anywhere.
     """
 
     name: str
     lines: Sequence[tuple[str, str]]
     pace: float = 0.0
     person: str = ""
-    deaths: Sequence[int] = ()
 
 
 SCENES: Final = (
     Scene("plain", (("please", _SETTLED),)),
     Scene("streamed", (("please", _SETTLED),), pace=0.01),
-    Scene("silent", (("please", _DORMANT),), person="U0BEN", deaths=(2,)),
-    Scene("reminded", (("please find out, and remind me", _SETTLED),), person="U0BEN", deaths=(1, 2)),
+    Scene("silent", (("please", _DORMANT),), person="U0BEN"),
+    Scene("reminded", (("please find out, and remind me", _SETTLED),), person="U0BEN"),
     Scene(
         "parked",
         (("please find out, and ask me", _PARKED), ("as you wanted to know", _SETTLED)),
         person="U0CHLOE",
-        deaths=(1, 2),
     ),
     Scene(
         "interrupted",
         (("please find out slowly", _THINKING), ("please ponder", _REFLECTING), ("please", _SETTLED)),
         person="U0ADA",
-        deaths=(1,),
     ),
 )
 
@@ -79,7 +74,6 @@ def trials(passed: Mapping[str, Sequence[str]]) -> Iterator[tuple[Scene, str]]:
     for scene in SCENES:
         everywhere = not scene.person
         yield from ((scene, place) for place in passed[scene.name] if everywhere or place not in known)
-        yield from ((scene, f"{place}:{number}") for number in scene.deaths for place in _COMMITS)
         known |= set(passed[scene.name])
 
 

@@ -1,5 +1,7 @@
 """Every accepted event is answered exactly once, whatever kills the daemon and whenever."""
 
+import sqlite3
+from contextlib import closing
 from itertools import chain
 from pathlib import Path
 
@@ -7,7 +9,7 @@ import pytest
 
 from daemon.workspace.deliveries import Retries
 from daemon.workspace.server import serve_workspace
-from tests.kill.loop import Crowd, kill, nursery, run, until_dead
+from tests.kill.loop import PEOPLE, Crowd, kill, nursery, run, until_dead
 from tests.kill.scenes import places, played, trials
 from tests.kill.verdict import count, judge, until_settled
 
@@ -16,7 +18,9 @@ _TRIES = 3  # a point may be passed by chance only
 _NAMED = {
     *("Commits.commit@after", "chat.stopStream@before", "chat.postMessage@after", "Intentions.fall_due@after"),
     *("UserModels.revise@before", "SoulStates.revise@after", "Turns.summarize@before", "Jobs.give_up@before"),
-    *("Conversations.take_in@after", "Jobs.claim_next@before"),
+    *("Conversations.take_in@after", "Jobs.claim_next@before", "Commits.commit(parked)@after"),
+    *("Commits.commit(resumed)@before", "Commits.commit(noting)@after", "Commits.commit(due)@before"),
+    "Commits.commit(silent)@after",
 }
 # A problem that waited for an answer was gone on with, and not begun anew, when the answer came.
 _PARKED_TWICE = """
@@ -72,3 +76,22 @@ async def test_the_checker_catches_a_daemon_that_sends_again_without_looking(tmp
         kill(last)
         await until_dead(last)
     assert outcome.duplicated == 1
+
+
+async def test_the_checker_catches_what_is_torn_and_what_was_never_brought_up(tmp_path: Path) -> None:
+    async with serve_workspace(retries=_RETRIES) as workspace, nursery(tmp_path, workspace) as daemons:
+        crowd = Crowd(workspace, 4)
+        pid = await daemons.spawn()
+        crowd.say("please find out, and remind me", PEOPLE[0])
+        await until_settled(tmp_path, workspace, crowd.said)
+        kill(pid)
+        await until_dead(pid)
+        whole = judge(tmp_path, workspace, crowd.said, 0)
+        with closing(sqlite3.connect(tmp_path / "memory.db")) as connection, connection:
+            connection.execute("DELETE FROM user_model_history")
+            connection.execute("UPDATE conversations SET process = 'poetic'")
+            connection.execute("UPDATE inbox SET state = 'ignored', answered_by = NULL WHERE modality = 'time'")
+        broken = judge(tmp_path, workspace, crowd.said, 0)
+    assert whole.faultless
+    assert (whole.notes, len(whole.torn)) == (1, 0)
+    assert (broken.lost, broken.duplicated, len(broken.torn)) == (1, 1, 2)

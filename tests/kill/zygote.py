@@ -21,10 +21,14 @@ from daemon.channels.slack.channel import SlackChannel
 from daemon.channels.slack.client import SlackClient
 from daemon.clock import SystemClock
 from daemon.config import Settings, load_settings
+from daemon.memory.commits import Commits
 from daemon.memory.database import Database, Unit
+from daemon.memory.effect import CycleEffect
+from daemon.memory.intentions import IDLE
 from daemon.memory.jobs import Job, Jobs
 from daemon.memory.outbox import Outbox
 from daemon.memory.records import Delivery
+from daemon.perception import Modality
 from daemon.ports import LLMCall
 from tests.kill.mind import Mind
 
@@ -60,9 +64,10 @@ class CrashPoint:
 def arm(crash: CrashPoint) -> None:
     """Put a crash point before and after every commit and every request to Slack.
 
-    Jobs settle in one unit, however they end: giving one up for a newer turn has a name of its own.
+    Jobs settle in one unit, however they end, and so does every cycle: giving a job up for a newer turn, and a commit
+    on an occasion, have names of their own.
     """
-    write, answer, give_up = Database.write, SlackClient.answer, Jobs.give_up
+    write, answer, give_up, commit = Database.write, SlackClient.answer, Jobs.give_up, Commits.commit
 
     async def crashing_write(self: Database, unit: Unit[T], *, within: float = 5.0) -> T:
         label = unit.__qualname__.partition(".<locals>")[0]
@@ -84,9 +89,32 @@ def arm(crash: CrashPoint) -> None:
         await give_up(self, job, calls)
         crash.passes("Jobs.give_up", "after")
 
+    async def crashing_commit(self: Commits, effect: CycleEffect) -> Delivery | None:
+        label = f"Commits.commit({occasion(effect)})"
+        if occasion(effect):
+            crash.passes(label, "before")
+        value = await commit(self, effect)
+        if occasion(effect):
+            crash.passes(label, "after")
+        return value
+
     Database.write = crashing_write  # type: ignore[method-assign]  # the point of it
     SlackClient.answer = crashing_answer  # type: ignore[method-assign]  # as above
     Jobs.give_up = crashing_give_up  # type: ignore[method-assign]  # as above
+    Commits.commit = crashing_commit  # type: ignore[method-assign]  # as above
+
+
+def occasion(effect: CycleEffect) -> str:
+    """What is out of the ordinary in a cycle's end; empty where nothing is."""
+    if effect.state.kept:
+        return "parked"
+    if effect.claim.state.kept:
+        return "resumed"
+    if any(one.slot != IDLE for one in effect.intentions):
+        return "noting"
+    if effect.claim.heard and effect.claim.heard[-1].modality is Modality.TIME:
+        return "due" if effect.parts else "silent"
+    return ""
 
 
 def make_naive() -> None:
