@@ -1,4 +1,4 @@
-"""Words taken back take along what the soul had learned from them: lines of notes, guesses, topic and task."""
+"""Words taken back take along what the soul had made of them: lines of notes, guesses, topic, task, research."""
 
 import json
 import sqlite3
@@ -11,8 +11,9 @@ from daemon.memory.user_models import MODEL_KEY, as_json, keep_version
 async def unlearn(transaction: Transaction, conversation: str, person: str, seq: int, now: int) -> None:
     """Let go of what may have been made of turn `seq`, whose words `person` deleted or changed just now.
 
-    Lines of notes go, from the history too, and the guesses made beside them; so do the soul's topic and task there. A
-    revision in the making is refused, whatever it read. The turns that are left may teach the same again.
+    Lines of notes go, from the history too, and the guesses made beside them; so do the soul's topic and task there,
+    and what a mental process kept in mind, which may quote them. A revision in the making is refused, whatever it read.
+    The turns that are left may teach the same again.
     """
     rows = await transaction.rows(
         """
@@ -26,6 +27,7 @@ async def unlearn(transaction: Transaction, conversation: str, person: str, seq:
     )
     for row in rows:
         await _unlearn_lines(transaction, row, conversation, seq, now)
+    await transaction.run("UPDATE conversations SET kept = '{}' WHERE id = :id AND kept <> '{}'", id=conversation)
     await transaction.run(
         """
         INSERT INTO soul_state (soul, workspace, audience, version, emotional_state, felt_ms, updated_ms)

@@ -81,6 +81,26 @@ async def test_somebody_else_may_answer_if_the_gate_lets_them_in(empty_house: Ho
     assert "I only talk with full members" in refusal
 
 
+async def test_words_taken_back_are_forgotten_by_the_problem_that_waits(empty_house: House) -> None:
+    house = empty_house
+    await solver(house)
+    secret = await house.say("Ada", "dm", "the kiln is SECRET")
+    await house.reply("D0ADA")
+    await house.idle()
+    script(house, chosen(("Research", "kiln")), ASK, external_dialog="Which kiln?")
+    assert await house.answered("Ada", "dm", PROBLEM) == "Which kiln?"
+    assert "SECRET" in str((await house.one("SELECT kept FROM conversations"))["kept"])
+    await house.people.delete("Ada", "dm", secret)
+    await house.acknowledged()
+    script(house, RESPOND, enters=False, external_dialog="The big one it is.")
+    before = len(house.prompts)
+    assert await house.answered("Ada", "dm", "the big one") == "The big one it is."
+    assert [prompt.step for prompt in house.prompts[before:]] == ["choose_actions", "external_dialog"]
+    choice = shown(house.prompts[before])
+    assert "## Result 1" not in choice
+    assert "the kiln is SECRET" not in choice.replace("Echo: the kiln is SECRET", "")
+
+
 # -- the expert --------------------------------------------------------------------------------------------------------
 
 
