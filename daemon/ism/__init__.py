@@ -105,9 +105,12 @@ class _Work:
         raise _Over(self._machine.limits.out_of_loops)
 
     async def conclude(self, why: str) -> Stay:
-        """The best answer so far. Raises Interrupted, and what the machine's `conclude` raises."""
+        """The best answer so far. Raises Interrupted while no limit is met, and what `conclude` raises."""
         await self._note(LoopEvent(Progress.CONCLUDING, self._loops, detail=why))
-        return await self._attention.unless_called(self._machine.conclude(self._in_mind(), why))
+        concluding = self._machine.conclude(self._in_mind(), why)
+        if self._machine.limits.met_by(self._spent()):  # nothing is left for newer words, which get a turn of their own
+            return await concluding
+        return await self._attention.unless_called(concluding)
 
     def result(self, end: End, outcome: Outcome | None = None, why: str = "") -> ISMResult:
         """Where the work has come to, without the regions that were only for it."""

@@ -63,8 +63,8 @@ class Machine:
     """A goal, a playbook to be guided by, the actions at hand and the limits; all words in it are the house's own.
 
     `conclude` is given the memory and why the work ends without an answer (a plain clause); it answers with the best
-    there is so far, honestly. It is cut when somebody says something, but by no limit. `choose` makes the step that
-    chooses. Raises ValueError for names of actions that can't be told apart.
+    there is so far, honestly. It is cut when somebody says something, unless a limit is met by then, but by no limit.
+    `choose` makes the step that chooses. Raises ValueError for names of actions that can't be told apart.
     """
 
     goal: str

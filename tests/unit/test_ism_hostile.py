@@ -240,7 +240,9 @@ def is_silent(result: ISMResult | DaemonError) -> bool:
 def test_no_model_runs_away_and_none_ends_in_silence() -> None:
     tally, most = Counter[str](), Counter[str]()
 
-    @settings(max_examples=MODELS, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=MODELS, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    )
     @given(HOSTILE)
     def attack(model: Hostile) -> None:
         result = asyncio.run(model.run())
