@@ -26,9 +26,12 @@ from daemon.ports import LLM, Channel, Clock, Completion, DraftLog, Emit, LLMCal
 from daemon.recall import OVERHEARD_READ, TURNS_READ, Known, recall
 from daemon.soul import Soul
 from daemon.soul_engine import build_prompt, integrate
-from daemon.state_machine import run_processes
+from daemon.state_machine import Course, run_processes
 from daemon.visit import visit_of
 from daemon.working_memory import WorkingMemory
+
+MONOLOGUE = "internal_monologue"
+"""The step whose answer is a private thought as it stands; in other answers a thought is a part."""
 
 _ELSEWHERE_S = 2.0  # how often memory.db is asked what other daemons have heard
 _KNOWN_PEOPLE = 3  # of those who spoke since the last reply, whom the soul has in mind while it answers
@@ -166,7 +169,20 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
         parts=len(parts),
         process=course.state.process,
     )
+    _tell_what_happened(cycle, course, motor)
     return delivery
+
+
+def _tell_what_happened(cycle: Cycle, course: Course, motor: Motor) -> None:
+    """Tell where the processes led, and at debug why, what was thought and what is left in mind (seed 000)."""
+    told, emit = {"conversation": str(cycle.claim.conversation), "trace": cycle.trace_id}, cycle.house.emit
+    for step in course.path:
+        if step.act != "stay":
+            how = {"act": step.act, "origin": step.origin, "target": step.target, "decided_by": step.decided_by}
+            emit("process.moved", **told, **how, because=step.reason)
+    if (thought := motor.reflections.get("monologue")) and all(one.step != MONOLOGUE for one in cycle.calls):
+        emit("monologue.thought", trace=cycle.trace_id, monologue=thought)
+    emit("memory.left", trace=cycle.trace_id, memory=course.memory)
 
 
 async def _context(cycle: Cycle, soul: Soul, transcript: Transcript, motor: Motor) -> ProcessContext:
@@ -219,6 +235,8 @@ def _can_be_seen(reply: str) -> bool:
 
 def tell_of(call: LLMCall, emit: Emit) -> None:
     """Tell that a step's model call has ended; the log decides how much of the words may be seen (seed 000)."""
+    if call.step == MONOLOGUE:
+        emit("monologue.thought", trace=call.trace_id, monologue=call.response)
     emit(
         "step.completed",
         step=call.step,

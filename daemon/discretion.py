@@ -40,7 +40,10 @@ _OF_MESSAGES = {
     "transcript",
 }
 _OF_TOOLS = {"args", "arguments", "input", "output", "result", "row", "answer", "description"}
-_OF_THE_MIND = {"monologue", "thought", "thoughts", "whisper", "whispers", "journal", "notes", "summary", "system"}
+_OF_THE_MIND = {
+    *("monologue", "thought", "thoughts", "whisper", "whispers", "journal", "notes", "summary", "system"),
+    "because",  # why a mental process was left: what somebody said stands in it
+}
 _OF_MEMORY = {"memory", "memories", "region", "regions", "turn", "turns", "dump"}
 _PRIVATE = frozenset(_OF_PEOPLE | _OF_MESSAGES | _OF_TOOLS | _OF_THE_MIND | _OF_MEMORY)
 _POINTERS = frozenset({"id", "ids", "ts", "key", "kind"})  # `message_ts` says where words stand, not what they say

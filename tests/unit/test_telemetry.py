@@ -112,6 +112,26 @@ def test_each_level_adds_what_seed_000_says() -> None:
 
 
 @pytest.mark.parametrize("level", LEVELS)
+def test_states_are_told_from_standard_on_and_the_mind_at_debug_alone(level: LogLevel) -> None:
+    log = Log(level)
+    log.tell("process.moved", act="refuse", origin="curious", target="poetic", because="they said x")
+    log.tell("memory.left", memory=("a",))
+    log.tell("monologue.thought", monologue="hm")
+    moved = "info event=process.moved act=refuse origin=curious target=poetic"
+    expected: dict[LogLevel, list[str]] = {
+        "minimal": [],
+        "standard": [moved],
+        "verbose": [moved],
+        "debug": [
+            f'{moved} because="they said x"',
+            "info event=memory.left memory=('a',)",
+            "info event=monologue.thought monologue=hm",
+        ],
+    }
+    assert log.lines == expected[level]
+
+
+@pytest.mark.parametrize("level", LEVELS)
 def test_private_words_are_seen_at_debug_alone(level: LogLevel) -> None:
     @dataclass(frozen=True)
     class Perception:

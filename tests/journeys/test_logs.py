@@ -1,0 +1,100 @@
+"""What an admin reads of real turns at each of the four levels (seed 000, "Logging & Debugging")."""
+
+import asyncio
+import io
+from pathlib import Path
+
+import pytest
+
+from daemon.config import LogLevel
+from daemon.telemetry import Telemetry
+from tests.fakes import FakeClock
+from tests.journeys.house import House, Told
+from tests.journeys.model import tagged
+from tests.journeys.problems import PROBLEM, SHELF, asked, press, script, shelf, using
+from tests.journeys.souls import POETIC, write_soul
+from tests.unit.ism_parts import chosen
+
+HEARD, SAID, THOUGHT = "CANARY-heard", "CANARY-said", "CANARY-thought"
+LEVELS: tuple[LogLevel, ...] = ("minimal", "standard", "verbose", "debug")
+WORDS = (HEARD, SAID, THOUGHT, "CANARY-reason", "CANARY-known", "CANARY-written", "CANARY-whisper")
+
+
+def lines(told: Told, level: LogLevel, *secrets: str) -> list[str]:
+    """The log of what was told, at a level."""
+    stream = io.StringIO()
+    telemetry = Telemetry(level, stream, secrets, FakeClock())
+    for event, fields in told.events:
+        telemetry(event, **fields)
+    return [line.split(" ", 2)[2] for line in stream.getvalue().splitlines()]
+
+
+def events(log: list[str]) -> set[str]:
+    """The names of events in a log."""
+    return {line.split()[0].removeprefix("event=") for line in log}
+
+
+@pytest.fixture
+async def lived(empty_house: House, tmp_path: Path) -> House:
+    """A house where somebody was greeted and modelled, got a poem, and allowed a tool that a hard problem needed."""
+    house = empty_house
+    more = "[ism]\nenabled = true\n[notes]\nmin_interactions = 1\n"
+    write_soul(house.settings.home, more=more, modes={"poetic": POETIC})
+    house.model.steps["visitor_notes"].append('{"add": ["CANARY-known"], "correct": [], "retire": []}')
+    house.model.steps["visitor_whispers"].append("CANARY-whisper")
+    house.model.steps["internal_monologue"].append(THOUGHT)
+    house.model.steps["respond"].append(tagged(SAID, monologue="CANARY-thought too", learned=True))
+    house.model.steps["decision"].extend(['{"choice": "lament"}', '{"choice": "sea"}'])
+    house.model.steps["poetic_composition"].append("CANARY-said in verse")
+    await house.start(name="tess", mcp_servers=shelf(tmp_path))
+    await house.answered("Ada", "dm", f"hello, {HEARD}")
+    await house.answered("Ada", "dm", f"write a {HEARD} poem")
+    script(
+        house,
+        chosen(("Research", "CANARY-reason"), reasoning="CANARY-reason"),
+        chosen("Respond"),
+        use_tool=using(SHELF, path=str(tmp_path / "shelf.txt"), text="CANARY-written"),
+        external_dialog=SAID,
+    )
+    async with asyncio.timeout(20):
+        await house.say("Ada", "dm", f"{PROBLEM}, {HEARD}")
+        post = await asked(house)
+        assert await press(house, "Ada", "D0ADA", post["ts"]) == "accepted"
+        await house.reply("D0ADA", SAID, count=3)
+        await house.idle()
+    return house
+
+
+async def test_each_level_tells_of_real_turns_what_it_should(lived: House) -> None:
+    minimal, standard, verbose, debug = (lines(lived.told, level) for level in LEVELS)
+    assert events(minimal) == {"step.completed", "daemon.ready"}
+    assert not [line for line in minimal if "tokens" in line or "provider" in line or "ms=" in line]
+    path = [line for line in standard if line.startswith("event=process.moved")]
+    assert [line.partition(" act=")[2] for line in path if "problem_solving" in line] == [
+        "move origin=engaged target=problem_solving decided_by=model",
+        "move origin=problem_solving target=engaged decided_by=rule",
+    ]
+    completed = [line for line in standard if line.startswith("event=step.completed")]
+    assert all("provider=scripted" in line and "tokens_in=" in line and "duration_ms=" in line for line in completed)
+    for log in (minimal, standard):
+        assert not [line for line in log if "CANARY" in line]
+        assert not events(log) & {"memory.integrated", "memory.left", "monologue.thought"}
+    for line in verbose:
+        assert len(line.partition(" prompt=")[2].partition(" response=")[0]) <= 200 + len('"…"') + 20  # escapes
+        assert not [one for one in WORDS if one in line and one not in (SAID, HEARD)], "only what was said is shown"
+    assert [line for line in verbose if f"response={SAID}" in line]
+    whole = "\n".join(debug)
+    assert all(one in whole for one in WORDS)
+    assert {"memory.integrated", "memory.left", "monologue.thought"} <= events(debug)
+    assert len([line for line in debug if line.startswith("event=monologue.thought") and "CANARY-thought" in line]) == 2
+
+
+async def test_neither_tokens_nor_reasons_are_told_where_they_should_not_be(lived: House) -> None:
+    secrets = lived.settings.secrets
+    assert secrets
+    for level in LEVELS:
+        log = lines(lived.told, level, *secrets)
+        assert not [secret for secret in secrets if secret in "\n".join(log)]
+        moves = [line for line in log if "target=poetic" in line]
+        assert len(moves) == (level != "minimal")
+        assert any("because=" in line for line in moves) is (level == "debug"), "what was said may stand in a reason"
