@@ -73,7 +73,7 @@ class FolderLibrary:
                         removed=tally.removed,
                         passages=tally.passages,
                     )
-            except StoreError as error:  # the next look makes up for it; answers come from what is indexed
+            except (StoreError, OSError) as error:  # the next look makes up for it; answers come from what is indexed
                 self._emit("library.index_stale", error=error)
             else:
                 if not self._folders:

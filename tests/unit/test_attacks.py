@@ -10,11 +10,15 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, ConfigDict
 
+from daemon.concurrency import alongside
 from daemon.errors import MalformedReply
 from daemon.ism.machine import End
+from daemon.library.folders import FolderLibrary
 from daemon.limits import Limits
 from daemon.llm.scripted import ScriptedLLM
 from daemon.memory.database import open_database
+from daemon.memory.library import LibraryIndex
+from daemon.memory.turns import Turns
 from daemon.mental_process import Stay
 from daemon.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
 from daemon.ports import Passage
@@ -31,6 +35,7 @@ from daemon.visit import Visit
 from daemon.working_memory import Role, WorkingMemory
 from tests.fakes import FakeClock
 from tests.journeys.attacker import bare
+from tests.store.parts import Hands, deleted, said
 from tests.unit.ism_parts import PLENTY, Bench
 from tests.unit.test_subprocesses import DM, IN_DM, House, notes, two_talks
 
@@ -116,6 +121,42 @@ async def test_whoever_keeps_talking_does_not_keep_the_soul_from_answering_once_
 ) -> None:
     result = await Chatter(ScriptedLLM()).run(limits=limits)
     assert result.end is end
+
+
+# -- what lies outside -------------------------------------------------------------------------------------------------
+
+
+async def test_a_disk_that_fails_while_it_is_indexed_does_not_take_the_daemon_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told, clock = asyncio.Event(), FakeClock()
+
+    def broken(_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    def emit(event: str, /, **_: object) -> None:
+        assert event == "library.index_stale"
+        told.set()
+
+    async with open_database(tmp_path / "memory.db", FakeClock(auto=True)) as database:
+        library = FolderLibrary((tmp_path,), LibraryIndex(database, clock), clock, emit)
+        with monkeypatch.context() as patched:
+            patched.setattr("daemon.library.files.os.scandir", broken)
+            async with asyncio.timeout(5), alongside(library.keep_indexed()):
+                await told.wait()
+
+
+@pytest.mark.xfail(strict=False, reason="what is taken back is looked for under the soul that the channel has now")
+async def test_words_are_taken_back_though_their_channel_has_another_soul_by_now(tmp_path: Path) -> None:
+    clock = FakeClock(auto=True)
+    async with open_database(tmp_path / "memory.db", clock) as database:
+        ada, bea = (Hands.of(database, clock, f"worker-{soul}", soul=soul) for soul in ("ada", "bea"))
+        key = ConversationKey("ada", "T1", "C1", "100.000001")
+        await ada.inbox.accept(said("100.000001", "my secret", conversation=key))
+        await ada.answer("I see.")
+        await bea.inbox.accept(replace(deleted("100.000001", conversation=key), soul="bea"))
+        transcript = await Turns(database, clock).transcript(key, 9)
+    assert "my secret" not in [turn.body for turn in transcript.turns]
 
 
 # -- a hundred kilobytes -----------------------------------------------------------------------------------------------
