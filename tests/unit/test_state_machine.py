@@ -1,0 +1,212 @@
+"""One perception's way through the processes: paths without gaps, visits that hand back, refusals that still answer."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daemon.errors import ProcessFailed
+from daemon.memory.records import ProcessState
+from daemon.mental_process import MentalProcess, Outcome, ProcessContext, Stay, Transition
+from daemon.motor import Motor
+from daemon.processes import PROCESSES
+from daemon.state_machine import FIRST, Course, run_processes
+from daemon.transitions import TABLE
+from daemon.visit import Visit
+from tests.replay.test_processes import SOUL, WORDS, Act, Play, due, keep_count, stay, to
+
+SILENCE = replace(due("dormant"), content=" ")
+BACK = Visit(number=2, met=True, fresh=True)
+
+
+def acts(course: Course) -> list[tuple[str, str, str]]:
+    return [(one.act, one.origin, one.target) for one in course.path]
+
+
+def process_of(act: Act) -> MentalProcess:
+    async def process(context: ProcessContext) -> Outcome:
+        return act(context)
+
+    return process
+
+
+async def a_context() -> ProcessContext:
+    """The context of somebody who has come back just now."""
+    play = Play({"engaged": stay})
+    await play.perceive()
+    return replace(play.ran[0], visit=BACK)
+
+
+STAYING: Mapping[str, MentalProcess] = dict.fromkeys(TABLE, process_of(stay))
+
+
+# -- beginning ---------------------------------------------------------------------------------------------------------
+
+
+async def test_what_falls_due_after_a_silence_is_no_return_of_a_person() -> None:
+    context = await a_context()
+    note = replace(due("engaged"), process=None)
+    course = await run_processes(replace(context, perception=note), ProcessState(), STAYING)
+    assert acts(course) == [("stay", "engaged", "engaged")]
+    course = await run_processes(context, ProcessState(), STAYING)
+    assert acts(course) == [("enter", "engaged", "returning"), ("stay", "returning", "returning")]
+
+
+async def test_a_matter_that_waits_is_not_greeted_away() -> None:
+    waiting = ProcessState("problem_solving", kept={"problem": 1})
+    course = await run_processes(await a_context(), waiting, STAYING)
+    assert (course.state.process, course.state.kept) == ("problem_solving", {"problem": 1})
+
+
+@pytest.mark.parametrize("process", ["forgotten", "academic"])
+async def test_a_conversation_in_a_process_that_is_no_more_begins_anew(process: str) -> None:
+    context = await a_context()
+    soul = SOUL.model_copy(update={"processes": ("engaged",)})
+    state = ProcessState(process, "curious", 3, {"a": 1}, {"b": 2})
+    course = await run_processes(replace(context, soul=soul), state, STAYING)
+    assert course.state == ProcessState(FIRST, process, 1)
+
+
+# -- visits ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("process", "why"), [("nowhere", "no process"), ("curious", "nothing leads"), ("ready", "knows nobody")]
+)
+async def test_a_note_for_a_process_that_may_not_be_visited_is_met_at_home(process: str, why: str) -> None:
+    play = Play({"engaged": keep_count, "curious": stay, "ready": stay})
+    course = await play.perceive(due(process, topic="tin"))
+    assert acts(course) == [("refuse", "engaged", process), ("stay", "engaged", "engaged")]
+    assert (course.path[0].decided_by, course.path[0].params) == ("schedule", {"topic": "tin"})
+    assert why in course.path[0].reason
+    assert play.names == ["engaged"]
+
+
+async def test_a_silence_for_a_process_that_may_not_be_visited_concerns_nobody() -> None:
+    state = ProcessState("curious", "greeting", 1, {"a": 1}, {"b": 2})
+    play = Play({"engaged": stay, "curious": stay}, state=state)
+    course = await play.perceive(SILENCE)
+    assert acts(course) == [("refuse", "curious", "dormant")]
+    assert (play.names, play.state) == ([], state)
+
+
+async def test_a_visit_whose_way_on_is_refused_hands_back_what_was_kept() -> None:
+    home = ProcessState("problem_solving", "engaged", 2, {"a": 1}, {"b": 2})
+    play = Play({"engaged": stay, "academic": to("curious", now=True), "problem_solving": stay}, state=home)
+    course = await play.perceive(due("academic"))
+    assert [one[0] for one in acts(course)] == ["visit", "refuse", "stay", "return"]
+    assert play.names == ["academic", "engaged"]
+    assert play.state == home
+
+
+async def test_a_visit_of_where_one_is_changes_nothing() -> None:
+    home = ProcessState("engaged", "curious", 2, {"a": 1}, {"b": 2})
+    play = Play({"engaged": keep_count}, state=home)
+    await play.perceive(due("engaged"))
+    assert play.state == home
+
+
+async def test_words_that_visit_a_process_are_no_beginning() -> None:
+    context = await a_context()
+    visiting = replace(context, perception=replace(WORDS, process="academic"))
+    course = await run_processes(visiting, ProcessState(), STAYING)
+    assert [one.act for one in course.path] == ["visit", "stay", "return"]
+
+
+# -- refusals ----------------------------------------------------------------------------------------------------------
+
+
+async def test_where_the_way_on_is_refused_somebody_answers() -> None:
+    play = Play({"engaged": stay, "academic": to("curious", now=True)}, state=ProcessState("academic"))
+    course = await play.perceive()
+    assert acts(course) == [
+        ("refuse", "academic", "curious"),
+        ("move", "academic", "engaged"),
+        ("stay", "engaged", "engaged"),
+    ]
+    assert play.names == ["academic", "engaged"]
+
+
+async def test_who_has_answered_already_is_not_answered_twice() -> None:
+    def answers(context: ProcessContext) -> Outcome:
+        context.motor.settle("Said.")
+        return Transition(context.memory, "curious", "because", execute_now=True)
+
+    play = Play({"engaged": stay, "academic": answers}, state=ProcessState("academic"))
+    course = await play.perceive(motor=Motor(None))
+    assert acts(course) == [("refuse", "academic", "curious"), ("stay", "academic", "academic")]
+
+
+# -- whatever processes return -----------------------------------------------------------------------------------------
+
+NAMES = ("engaged", "academic", "poetic", "curious", "dormant", "nowhere")
+OUTCOMES = st.one_of(
+    st.just(stay),
+    st.just(keep_count),
+    st.builds(to, st.sampled_from(NAMES), now=st.booleans()),
+)
+ACTS = st.fixed_dictionaries(dict.fromkeys(NAMES[:-1], OUTCOMES))
+
+
+@given(acts=ACTS, home=st.sampled_from(NAMES), visited=st.sampled_from((*NAMES, None)))
+def test_every_path_is_without_gaps_and_ends_where_the_conversation_is(
+    acts: Mapping[str, Act], home: str, visited: str | None
+) -> None:
+    play = Play(acts, state=ProcessState(home))
+    perception = WORDS if visited is None else due(visited)
+    try:
+        course = asyncio.run(play.perceive(perception))
+    except ProcessFailed:
+        assert play.state == ProcessState(home), "nothing has happened"
+        assert len(play.ran) == 11
+        return
+    here = home if home in acts else FIRST
+    came_from = here
+    for one in course.path:
+        if not (one.act == "stay" and visited is not None):  # a visit's way out is no transition of the conversation
+            assert one.origin == here
+        if one.act in ("move", "visit", "return", "stay"):
+            here = one.target
+    assert course.state.process == here
+    assert len(play.ran) <= 11
+    assert [one.hop for one in course.path] == sorted(one.hop for one in course.path)
+    if visited is not None and all(one.act != "move" for one in course.path):
+        assert course.state.process == came_from
+
+
+@given(acts=ACTS, home=st.sampled_from(NAMES))
+def test_the_same_outcomes_take_the_same_path(acts: Mapping[str, Act], home: str) -> None:
+    def course() -> Course | str:
+        try:
+            return asyncio.run(Play(acts, state=ProcessState(home)).perceive())
+        except ProcessFailed as error:
+            return error.message
+
+    first, again = course(), course()
+    assert getattr(first, "path", first) == getattr(again, "path", again)
+
+
+def test_every_process_stands_in_the_table() -> None:
+    assert set(PROCESSES) == set(TABLE)
+
+
+async def test_params_and_memory_of_one_process_are_never_the_next_ones() -> None:
+    def leaves(context: ProcessContext) -> Outcome:
+        return Transition(context.memory, "academic", "because", {"b": 2}, execute_now=True)
+
+    play = Play({"engaged": leaves, "academic": keep_count}, state=ProcessState("engaged", "", 4, {"a": 1}, {"k": 1}))
+    await play.perceive()
+    assert [(dict(one.params), dict(one.kept), one.invocation, one.previous) for one in play.ran] == [
+        ({"a": 1}, {"k": 1}, 4, ""),
+        ({"b": 2}, {}, 0, "engaged"),
+    ]
+    assert play.state == ProcessState("academic", "engaged", 1, {"b": 2}, {"runs": 1})
+
+
+async def test_staying_without_a_word_keeps_what_was_kept() -> None:
+    play = Play({"engaged": lambda context: Stay(context.memory)}, state=ProcessState("engaged", kept={"k": 1}))
+    await play.perceive()
+    assert play.state == ProcessState("engaged", invocations=1, kept={"k": 1})
