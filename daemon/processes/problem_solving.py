@@ -126,10 +126,9 @@ async def _work(context: ProcessContext, problem: Problem, machine: Machine, mem
 
 
 def _over(context: ProcessContext, memory: WorkingMemory, why: str) -> Outcome:
-    """Back to plain talk; or, where only a visit was paid, to whatever the conversation is at."""
-    if context.perception.modality is not Modality.WORDS and not context.kept:
-        return Stay(memory)
-    return Transition(memory, "engaged", why)
+    """Back to plain talk; or, where this was only a visit for a decision, to whatever the conversation is at."""
+    visited = context.perception.modality is Modality.DECISION and context.params == context.perception.params
+    return Stay(memory) if visited else Transition(memory, "engaged", why)
 
 
 async def _conclude(context: ProcessContext, problem: Problem, memory: WorkingMemory, why: str) -> Stay:

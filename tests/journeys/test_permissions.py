@@ -234,19 +234,41 @@ async def test_words_meanwhile_leave_the_question_open_and_it_is_not_asked_twice
 
 async def test_a_click_while_the_soul_is_at_work_is_carried_out_after_it(empty_house: House, note: Path) -> None:
     house = empty_house
-    ts = await _question(house, note)
-    flow = house.flow()
-    script(house, RESPOND, enters=False)
-    await house.say("Ada", "dm", "are you there?")
+    ts = await _question(house, note, "general")
+    flow, again = house.flow(), house.flow()
+    script(house, RESPOND, RESPOND, enters=False)
+    root = (await house.reply("general", "May I?"))["thread_ts"]
+    await house.say("Ada", "general", "are you there?", thread=root)
     async with asyncio.timeout(10):
         await flow.asked.wait()
-    assert await press(house, "Ada", "D0ADA", ts) == "accepted"
+    assert await press(house, "Ada", "general", ts) == "accepted"
+    await house.say("Ada", "general", "hello?", thread=root)
+    async with asyncio.timeout(10):
+        await again.asked.wait()
     _answers(house, "It is written down.")
-    flow.end("I am here.")
+    again.end("I am here.")
+    assert said(await house.reply("general", "It is written down.")).endswith(DONE)
+    await house.idle()
+    assert (await house.replies("general"))[1] == "I am here."
+    assert len(await house.replies("general")) == 3
+    assert lines(note) == 1
+
+
+async def test_a_decision_after_words_were_taken_back_is_carried_out_and_ends_the_work(
+    empty_house: House, note: Path
+) -> None:
+    house = empty_house
+    ts = await _question(house, note)
+    asking = await house.one("SELECT ts FROM inbox")
+    await house.people.delete("Ada", "dm", asking["ts"])
+    await house.acknowledged()
+    assert not await parked(house)
+    _answers(house, "It is written down.")
+    assert await press(house, "Ada", "D0ADA", ts) == "accepted"
     assert said(await house.reply("D0ADA", "It is written down.")).endswith(DONE)
     await house.idle()
-    assert [said(post) for post in await house.people.posts_by_bot("D0ADA")][1] == "I am here."
     assert lines(note) == 1
+    assert (await path(house))[-1] == "move: problem_solving → engaged, rule"
 
 
 async def test_a_decision_finds_its_work_where_the_talk_has_moved_on_and_hands_it_back(
