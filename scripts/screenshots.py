@@ -1,4 +1,4 @@
-"""Takes the README's pictures: a workspace with a small scene in it, seen in a real browser."""
+"""Takes the pictures of the documents: small scenes in a workspace, and the engine's journey, in a real browser."""
 
 import asyncio
 import sys
@@ -10,7 +10,10 @@ from playwright.async_api import Browser, ViewportSize, expect
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from daemon.workspace.client import WorkspaceClient
-from daemon.workspace.server import WorkspaceServer, serve_workspace
+from daemon.workspace.server import serve_workspace
+from tests.page.journey import Journey, answer, furnish
+from tests.page.mind import thinking
+from tests.page.running import running
 from tests.page.soul import FEEDBACK, HandMoved
 from tests.page.window import Window, launched
 
@@ -18,6 +21,8 @@ IMAGES = Path(__file__).parent.parent / "docs" / "images"
 SIZE: ViewportSize = {"width": 1180, "height": 740}
 PHONE: ViewportSize = {"width": 390, "height": 760}
 LARGEST = 200_000  # bytes of one picture
+SMALL: ViewportSize = {"width": 1000, "height": 640}
+KEPT = ("returning", "modes", "plan", "sources", "permission", "second-soul")  # of the engine's journey
 
 MORNING = """\
 Good morning, Ada. Three things from yesterday:
@@ -83,19 +88,19 @@ async def channel(people: WorkspaceClient, soul: HandMoved) -> str:
 
 
 async def shoot(
-    browser: Browser, server: WorkspaceServer, name: str, view: str, *, dark: bool = False, phone: bool = False
+    browser: Browser, url: str, name: str, view: str, *, size: ViewportSize = SIZE, dark: bool = False
 ) -> None:
     """One picture of Ada's window."""
     context = await browser.new_context(
-        viewport=PHONE if phone else SIZE,
+        viewport=size,
         color_scheme="dark" if dark else "light",
         locale="en-GB",
         reduced_motion="reduce",
-        has_touch=phone,
+        has_touch=size is PHONE,
     )
-    window = await Window(await context.new_page()).watch().open(server.url, "U0ADA", view)
+    window = await Window(await context.new_page()).watch().open(url, "U0ADA", view)
     await expect(window.timeline.locator(".message").first).to_be_visible()
-    await window.page.mouse.move(SIZE["width"] - 2, 2)
+    await window.page.mouse.move(size["width"] - 2, 2)
     path = IMAGES / f"{name}.png"
     await window.page.screenshot(path=path)
     await context.close()
@@ -104,25 +109,55 @@ async def shoot(
         raise SystemExit(f"{path} is larger than {LARGEST // 1000} kB")
 
 
+async def workspace(browser: Browser) -> None:
+    """Scenes in which the soul is moved by hand."""
+    async with serve_workspace() as server, WorkspaceClient(server.url) as people:
+        soul = await HandMoved(server, people).connect()
+        await people.wait_for_sockets(1)
+        thread = await channel(people, soul)
+        await dm(people, soul)
+        await shoot(browser, server.url, "workspace-dm", "D0ADA")
+        await shoot(browser, server.url, "workspace-thread", f"C0GENERAL/{thread}")
+        await shoot(browser, server.url, "workspace-dark", "D0ADA", dark=True)
+        if "--phone" in sys.argv:
+            await shoot(browser, server.url, "workspace-phone", "D0ADA", size=PHONE)
+        await soul.close()
+
+
+async def engine(browser: Browser, home: Path) -> None:
+    """The engine's journey, as the tests play it, with what `soul trace` tells of it in the end."""
+    async with (
+        thinking(answer) as mind,
+        running(home, furnish(home) | mind.settings) as daemon,
+        WorkspaceClient(daemon.url) as people,
+    ):
+        context = await browser.new_context(viewport=SIZE, locale="en-GB")
+        ada = await Window(await context.new_page()).watch().open(daemon.url, "U0ADA", "D0ADA")
+
+        async def look(name: str, view: str) -> None:
+            if name in KEPT:
+                await shoot(browser, daemon.url, f"engine-{name}", view, size=SMALL)
+
+        journey = Journey(ada, daemon, people, mind, look)
+        await journey.greets_and_welcomes_back()
+        await journey.turns_poet_and_scholar()
+        await journey.solves_a_problem()
+        await journey.asks_for_permission()
+        await journey.meets_a_second_soul()
+        await journey.is_reminded()
+        await daemon.at_rest()
+        print(await daemon.soul("trace", "D0ADA"))
+        await context.close()
+
+
 async def main() -> None:
-    """Set the scene once, and look at it from all sides."""
+    """Set the scenes one after the other, and look at them from all sides."""
     IMAGES.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as profile:
-        async with (
-            serve_workspace() as server,
-            WorkspaceClient(server.url) as people,
-            launched(Path(profile)) as browser,
-        ):
-            soul = await HandMoved(server, people).connect()
-            await people.wait_for_sockets(1)
-            thread = await channel(people, soul)
-            await dm(people, soul)
-            await shoot(browser, server, "workspace-dm", "D0ADA")
-            await shoot(browser, server, "workspace-thread", f"C0GENERAL/{thread}")
-            await shoot(browser, server, "workspace-dark", "D0ADA", dark=True)
-            if "--phone" in sys.argv:
-                await shoot(browser, server, "workspace-phone", "D0ADA", phone=True)
-            await soul.close()
+    with tempfile.TemporaryDirectory() as profile, tempfile.TemporaryDirectory() as home:
+        async with launched(Path(profile)) as browser:
+            if "--engine" not in sys.argv:
+                await workspace(browser)
+            await engine(browser, Path(home))
 
 
 if __name__ == "__main__":

@@ -4,12 +4,15 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from daemon.cli.command_reference import command_reference
+from daemon.config import LogLevel
 from daemon.memory.migrate import SCHEMA
 from daemon.processes import PROCESSES
+from daemon.transitions import TABLE
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "daemon").rglob("*.py"))
@@ -22,6 +25,7 @@ DOCUMENTS = (
     "docs/BENCH.md",
     "docs/SOULS.md",
     "docs/HTTP.md",
+    "docs/ENGINE.md",
 )
 LONGEST_MODULE = 330
 ONE_PAGE = "ports.py"  # every seam on one page, by design
@@ -64,6 +68,26 @@ def test_every_command_that_the_readme_tells_exists() -> None:
     reference = command_reference()
     for command in set(re.findall(r"`(?:\.venv/bin/)?soul (\w+)", readme)):
         assert f"## `soul {command}`" in reference
+
+
+def test_what_the_page_about_the_engine_names_exists() -> None:
+    page = (ROOT / "docs" / "ENGINE.md").read_text(encoding="utf-8")
+    settings = (ROOT / ".env.example").read_text(encoding="utf-8")
+    reference = command_reference()
+    named = set(re.findall(r"\b(?:SOUL|ISM)_[A-Z_]+", page))
+    assert {name for name in named if f"#{name}=" not in settings} == set()
+    commands = set(
+        re.findall(
+            r"(?:`|^|\$ )soul (?!\w+\.)([a-z]+(?: (?:list|show|history|add|cancel|refuse)\b)?)", page, re.MULTILINE
+        )
+    )
+    assert {name for name in commands if f"## `soul {name}`" not in reference} == set()
+    states = re.findall(r"^\| `(\w+)` \| .* \| .* \|$", page, re.MULTILINE)
+    assert sorted(states) == sorted(PROCESSES) == sorted(TABLE)
+    assert re.findall(r"^\| `(\w+)` \| [^|]* \|$", page, re.MULTILINE) == list(get_args(LogLevel))
+    sources = "\n".join(path.read_text() for path in SOURCES)
+    events = set(re.findall(r"`((?:step|process|memory|monologue)\.\w+)`", page))
+    assert {event for event in events if f'"{event}"' not in sources} == set()
 
 
 def test_the_first_screen_of_the_readme_leads_to_the_first_reply() -> None:
