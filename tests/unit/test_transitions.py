@@ -1,0 +1,232 @@
+"""Where words may lead and where not: the table of entries, the plain rules, what the mind has to confirm."""
+
+import time
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daemon.errors import ModelUnavailable
+from daemon.limits import Limits
+from daemon.mental_process import Means, ProcessContext
+from daemon.soul import Contact, Mode
+from daemon.transitions import SPOKEN, TABLE, Situation, against, beginning, situation_of
+from daemon.transitions.following import confirmed, follow
+from daemon.transitions.leads import lead
+from daemon.visit import Visit
+from tests.replay.test_processes import WORDS, Play, stay
+from tests.unit.every_step import soul
+from tests.unit.thinking import END, Head, Script, head
+
+SOUL = soul().model_copy(
+    update={
+        "modes": (Mode(name="academic", personality="Scholarly."), Mode(name="poetic", personality="Singing.")),
+        "contacts": (Contact(name="Ben", slack="U0BEN", can="grants access"),),
+    }
+)
+BARE = soul()
+TALKING = Visit(number=1, exchanges=1, met=True)
+FIRST = Visit(number=1, met=False, fresh=True)
+BACK = Visit(number=2, met=True, fresh=True)
+HOSTILE_SIZE = 100_000
+
+
+def situation(words: str = "", visit: Visit = TALKING, *, bare: bool = False, autonomous: bool = True) -> Situation:
+    return Situation(visit, words, BARE if bare else SOUL, autonomous=autonomous)
+
+
+# -- the table ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("target", "visit", "may"),
+    [
+        ("greeting", FIRST, True),
+        ("greeting", BACK, False),
+        ("greeting", replace(FIRST, exchanges=1), False),
+        ("returning", BACK, True),
+        ("returning", FIRST, False),
+        ("returning", replace(BACK, exchanges=1), False),
+        ("returning", replace(BACK, fresh=False), False),
+        ("engaged", TALKING, True),
+        ("dormant", TALKING, True),
+        ("exiting", TALKING, True),
+    ],
+)
+def test_the_visit_decides_who_is_greeted_and_who_is_welcomed_back(target: str, visit: Visit, may: bool) -> None:
+    assert (against("engaged", target, situation(visit=visit)) == "") is may
+
+
+@pytest.mark.parametrize(("exchanges", "may"), [(0, True), (3, True), (4, False)])
+def test_curiosity_belongs_to_a_beginning(exchanges: int, may: bool) -> None:
+    told = against("greeting", "curious", situation(visit=replace(TALKING, exchanges=exchanges)))
+    assert (told == "") is may
+
+
+@pytest.mark.parametrize("target", ["ready", "academic", "poetic", "problem_solving"])
+def test_what_a_soul_lacks_it_does_not_enter(target: str) -> None:
+    assert against("engaged", target, situation()) == ""
+    assert against("engaged", target, situation(bare=True, autonomous=False))
+
+
+def test_a_process_of_which_the_soul_takes_no_part_and_one_that_does_not_exist_are_refused() -> None:
+    apart = replace(situation(), soul=SOUL.model_copy(update={"processes": ("engaged",)}))
+    assert "takes no part" in against("engaged", "poetic", apart)
+    assert "no process" in against("engaged", "sleeping", situation())
+
+
+def test_only_silence_leads_out_of_silence() -> None:
+    for target in TABLE:
+        expected = target == "exiting"
+        assert (against("dormant", target, situation(visit=FIRST)) == "") is expected
+        assert against("exiting", target, situation(visit=FIRST))
+
+
+@pytest.mark.parametrize(
+    ("visit", "target"), [(FIRST, "greeting"), (BACK, "returning"), (TALKING, None), (replace(BACK, number=1), None)]
+)
+def test_a_spell_of_talk_begins_with_a_greeting_or_a_welcome_or_goes_on(visit: Visit, target: str | None) -> None:
+    begun = beginning("engaged", situation(visit=visit))
+    assert (begun[0] if begun else None) == target
+
+
+# -- leads -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "target", "certain"),
+    [
+        ("Write me a haiku about tin", "poetic", True),
+        ("could you compose, for the launch, a short ODE?", "poetic", True),
+        ("I read a sonnet", "poetic", False),
+        ("may I talk to a human", "ready", True),
+        ("whom should I ask?", "ready", True),
+        ("who owns the vault", "ready", False),
+        ("who is in charge of it", "ready", False),
+        ("any scholarship on Linear B?", "academic", False),
+        ("the etymology of tin", "academic", False),
+        ("find out why it fails", "problem_solving", False),
+        ("what is the root cause", "problem_solving", False),
+    ],
+)
+def test_words_lead_for_certain_or_with_a_question(words: str, target: str, certain: bool) -> None:
+    found = lead("engaged", situation(words))
+    assert found is not None
+    assert (found.target, found.question == "") == (target, certain)
+    assert found.reason
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["", "hello", "write it down", "who am I", "the solver", "a scholarshipless"],
+)
+def test_plain_talk_leads_nowhere(words: str) -> None:
+    assert lead("engaged", situation(words)) is None
+
+
+def test_nothing_leads_to_where_one_is_or_may_not_be() -> None:
+    assert lead("poetic", situation("write a poem")) is None
+    assert lead("engaged", situation("write a poem, whom should I ask, scholars, find out", bare=True)) is not None
+    assert lead("engaged", situation("write a poem, whom should I ask", bare=True)) is None
+    assert lead("dormant", situation("write a poem")) is None
+
+
+CUES = (
+    "write ",
+    "poem",
+    "who ",
+    "whom do i ask",
+    "hand this over to a human",
+    "etymolog",
+    "why does",
+    " ",
+    "\n",
+    "\u017f",
+    "İ",
+)
+
+
+@given(words=st.one_of(st.text(), st.lists(st.sampled_from(CUES)).map("".join)), origin=st.sampled_from(sorted(SPOKEN)))
+def test_no_words_break_the_rules(words: str, origin: str) -> None:
+    found = lead(origin, situation(words))
+    assert found is None or (found.target != origin and not against(origin, found.target, situation(words)))
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "write ",
+        "write a ",
+        "who ",
+        "whom should i ",
+        "talk to ",
+        "hand this over ",
+        "look it ",
+        "why ",
+        "etymolog",
+        "w",
+        " ",
+        "is able to ",
+        "find\n",
+        "linear ",
+        "bronze ",
+        "in charge ",
+        "İ",
+        "poe",
+        "a",
+        "-poem",
+    ],
+)
+def test_a_hundred_thousand_hostile_characters_are_read_at_once(piece: str) -> None:
+    text = piece * (HOSTILE_SIZE // len(piece))
+    for words in (text, f"who{' ' * HOSTILE_SIZE}x", f"write {text}", f"talk to {text}"):
+        began = time.perf_counter()
+        lead("engaged", situation(words))
+        assert time.perf_counter() - began < 1.5
+
+
+# -- following ---------------------------------------------------------------------------------------------------------
+
+
+async def context_of(words: str, *scripts: Script) -> tuple[ProcessContext, Head]:
+    play = Play({"engaged": stay})
+    await play.perceive()
+    thinking = head(*scripts)
+    perception = replace(WORDS, content=words)
+    return replace(play.ran[0], perception=perception, mind=thinking.mind, soul=SOUL, visit=TALKING), thinking
+
+
+async def test_plain_words_are_followed_without_a_call() -> None:
+    context, thinking = await context_of("write a hymn to tin, a poem")
+    found = await follow(context)
+    assert found is not None
+    assert (found.to, found.decided_by, found.execute_now) == ("poetic", "rule", True)
+    assert thinking.llm.prompts == []
+
+
+@pytest.mark.parametrize(("answer", "target"), [('{"true": true}', "ready"), ('{"true": false}', None)])
+async def test_doubtful_words_are_followed_as_the_mind_confirms(answer: str, target: str | None) -> None:
+    context, thinking = await context_of("who decides?", [answer, END])
+    found = await follow(context)
+    assert (found.to if found else None) == target
+    assert found is None or (found.decided_by, found.memory) == ("model", context.memory)
+    assert [prompt.step for prompt in thinking.llm.prompts] == ["mental_query"]
+
+
+async def test_words_that_lead_nowhere_cost_nothing() -> None:
+    context, thinking = await context_of("hello")
+    assert await follow(context) is None
+    assert thinking.llm.prompts == []
+
+
+async def test_a_mind_that_can_not_be_asked_leads_nowhere() -> None:
+    context, _ = await context_of("who decides?", [ModelUnavailable("busy", hint="wait")])
+    assert not await confirmed(context, "It is so.")
+
+
+async def test_only_a_soul_with_limits_is_autonomous() -> None:
+    context, _ = await context_of("find out")
+    assert not situation_of(context).autonomous
+    limits = Limits(loops=1, tokens=1, usd=1.0, seconds=1.0)
+    assert situation_of(replace(context, means=Means(limits=limits))).autonomous
