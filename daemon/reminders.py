@@ -21,7 +21,7 @@ async def heed_reminders(context: ProcessContext) -> str:
 
     A plain rule looks whether the words are about reminders at all; only then is the mind asked.
     """
-    if context.perception.modality is not Modality.WORDS or not _CUE.search(context.perception.content):
+    if context.perception.modality is not Modality.WORDS or not any(map(_CUE.search, _said_now(context))):
         return ""
     waiting = await context.means.intended(context.perception.conversation)
     now_ms = context.mind.clock.now_ms()
@@ -35,6 +35,12 @@ async def heed_reminders(context: ProcessContext) -> str:
     if wish.when and wish.what:
         told.append(await _set(context, wish, now_ms))
     return " ".join(told)
+
+
+def _said_now(context: ProcessContext) -> list[str]:
+    """All that whoever is answered has said since the last reply: few wait with their thanks until they are heard."""
+    person = context.perception.source
+    return [one.content for one in context.memory if one.metadata.get("source") == person]
 
 
 def _drop(context: ProcessContext, intention: Intention) -> str:

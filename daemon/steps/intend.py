@@ -14,7 +14,8 @@ REMINDERS = "reminders"
 """The region in which reminders stand: data, since people worded them."""
 
 _COMMAND = """\
-Does the person, in their last message, ask to be reminded of something later, or to drop a reminder? It is {now} UTC. \
+Does the person who spoke last, in what they said since the last reply, ask to be reminded of something later, or to \
+drop a reminder? It is {now} UTC. \
 {count} reminders wait in this conversation; they stand, numbered, under "Reminders".
 
 Answer with JSON: {{"when": "…", "what": "…", "drop": [numbers]}}. `when` is either a span from now like "in 20m", \

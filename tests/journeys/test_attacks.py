@@ -32,6 +32,23 @@ async def test_many_reminders_due_at_once_are_all_brought_up_and_none_is_given_u
     assert replies[1:] == [f"Brought up {number}." for number in range(7)]
 
 
+async def test_a_reminder_asked_for_in_a_burst_is_set_and_not_merely_promised(house: House) -> None:
+    flow = house.flow()
+    await house.say("Ada", "dm", "hi")
+    await flow.asked.wait()
+    await house.say("Ada", "dm", "Remind me of the build in 20 minutes")
+    await house.say("Ada", "dm", "thanks!")
+    await house.acknowledged()
+    house.model.steps["intend"].append(_wish("in 20m", "the build"))
+    house.model.steps["respond"].append(tagged("Noted."))
+    flow.end(tagged("Hello."))
+    await house.reply("D0ADA", "Noted.")
+    await house.idle()
+    waiting = await house.rows("SELECT content FROM intentions WHERE state = 'waiting' AND slot <> 'idle'")
+    assert [row["content"] for row in waiting] == ["the build"]
+    assert "thanks!" in shown(next(prompt for prompt in house.prompts if prompt.step == "intend")), "it was one burst"
+
+
 async def test_nobody_drops_a_reminder_that_somebody_else_had_set(house: House) -> None:
     house.model.replies += [_wish("in 20m", "the build"), tagged("Noted.")]
     root = await house.say("Ada", "general", "@soul remind me of the build in 20 minutes")
