@@ -15,14 +15,16 @@ from daemon.ism.regions import OBSERVATION_CAP, observed
 from daemon.limits import Spent
 from daemon.memory.approvals import Approvals, NewApproval
 from daemon.memory.database import Database, open_database
+from daemon.memory.occurrences import store_occurrence
 from daemon.mental_process import Stay
-from daemon.perception import Audience, AudienceKind, Place
+from daemon.perception import Audience, AudienceKind, Modality, Place
 from daemon.ports import Passage, Room
 from daemon.solving.permission import CARRY, Asked, ask_permission, carry_out, plain_sight, standing, still_open
 from daemon.solving.problem import KEPT_BYTES, MOST_FOUND, Problem
 from daemon.steps.choose_actions import Use
 from daemon.working_memory import Memory, Role, WorkingMemory
 from tests.fakes import FakeClock
+from tests.store.parts import DM, Hands, said
 from tests.store.test_approvals import WORKER
 from tests.store.test_intentions import room
 from tests.unit.solving_parts import Scene, Shelf, allowed, scene
@@ -339,3 +341,33 @@ async def test_words_are_not_carried_by_an_old_or_used_permission(
 
 def test_nothing_hides_in_plain_sight() -> None:
     assert plain_sight("a\u202eb\u200b\tc\nd é 語") == "a\\u202eb\\u200b\\tc\nd é 語"
+
+
+async def test_a_decision_is_not_taken_in_by_a_reply_under_way(database: Database, clock: FakeClock) -> None:
+    hands = Hands.of(database, clock)
+    await hands.inbox.accept(said("1.0", conversation=DM))
+    claim = await hands.claim()
+    await database.write(
+        lambda it: store_occurrence(
+            it,
+            name="decision:a1",
+            conversation=DM,
+            modality=Modality.DECISION,
+            actor="UADA",
+            place="dm",
+            audience="dm:D1",
+            body="",
+            process="",
+            params={},
+            at_ms=clock.now_ms(),
+            now=clock.now_ms(),
+        )
+    )
+    assert not await hands.conversations.anything_new(DM)
+    assert await hands.conversations.take_in(claim) == claim
+    await hands.inbox.accept(said("2.0", conversation=DM))
+    assert await hands.conversations.anything_new(DM)
+    taken = await hands.conversations.take_in(claim)
+    assert [one.modality for one in taken.heard] == [Modality.WORDS] * 2
+    await hands.conversations.release(taken)
+    assert len((await hands.claim()).heard) == 3, "it waits for a claim of its own"
