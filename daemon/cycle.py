@@ -177,7 +177,7 @@ def _tell_what_happened(cycle: Cycle, course: Course, motor: Motor) -> None:
     """Tell where the processes led, and at debug why, what was thought and what is left in mind (seed 000)."""
     told, emit = {"conversation": str(cycle.claim.conversation), "trace": cycle.trace_id}, cycle.house.emit
     for step in course.path:
-        if step.act != "stay":
+        if step.act not in ("stay", "return"):  # the visit before it was told
             how = {"act": step.act, "origin": step.origin, "target": step.target, "decided_by": step.decided_by}
             emit("process.moved", **told, **how, because=step.reason)
     if (thought := motor.reflections.get("monologue")) and all(one.step != MONOLOGUE for one in cycle.calls):

@@ -53,3 +53,18 @@ async def test_the_soul_answers_in_the_dm_and_where_it_is_mentioned(daemon_url: 
     await ada.say("@Soul and here?")
     await expect(ada.thread.locator(".message").last).to_contain_text("and here?")
     await expect(ada.thread.locator(".feedback")).to_be_visible()
+
+
+async def test_without_a_model_every_wish_gets_a_plain_word_and_no_apology(
+    daemon_url: str, new_window: OpenWindow
+) -> None:
+    ada = await new_window(daemon_url)
+    for number, words in enumerate(
+        ("Hello!", "Write me a haiku.", "A scholarly question: what is Linear A?", "Remind me in 2h of the tea."),
+        start=1,
+    ):
+        await ada.say(words)
+        answers = ada.timeline.locator(".message.nested")
+        await expect(answers.locator(".feedback")).to_have_count(number)
+        await expect(answers.last).to_contain_text("only a placeholder")
+    await expect(ada.timeline).not_to_contain_text("sorry")
