@@ -183,6 +183,7 @@ class Journey:
 
     async def solves_a_problem(self) -> None:
         """A problem in a channel: a live plan, and an answer with its source."""
+        await self.daemon.told("tools.server_connected")
         gate = self.mind.hold("external_dialog")
         thread = await self._mention(f"@Kothar {HARD}")
         tasks = self.ada.thread.get_by_role("list", name="Steps").get_by_role("listitem")

@@ -54,6 +54,15 @@ class Running:
 
         await _when(holds)
 
+    async def told(self, event: str) -> None:
+        """Wait until the log tells of an event."""
+
+        async def holds() -> bool:
+            lines = await asyncio.to_thread(self.log_lines)
+            return any(f"event={event}" in line.split() for line in lines)
+
+        await _when(holds)
+
     async def at_rest(self) -> None:
         """Wait until nothing is to be done any more."""
         await self.until(
