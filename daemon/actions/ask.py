@@ -3,6 +3,7 @@
 from daemon.actions.respond import answer
 from daemon.ism.machine import Action, ActionUse
 from daemon.mental_process import ProcessContext, Stay
+from daemon.solving.aim import with_aim
 from daemon.solving.problem import Problem
 
 
@@ -10,9 +11,9 @@ def ask(context: ProcessContext, problem: Problem) -> Action:
     """Its input says what has to be known."""
 
     async def handle(use: ActionUse) -> Stay:
-        want = f" What you need to know: {use.input}" if use.input else ""
+        want = ' What you need to know stands under "Aim".' if use.input else ""
         instructions = f"Ask the one question without whose answer you can't go on, and say why it matters.{want}"
-        memory = await answer(context, problem, use.memory, instructions)
+        memory = await answer(context, problem, with_aim(use.memory, use.input), instructions)
         problem.asks = True
         return Stay(memory)
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from daemon.fixed_pipeline import say
 from daemon.ism.machine import Action, ActionUse
 from daemon.mental_process import ProcessContext, Stay
+from daemon.solving.aim import with_aim
 from daemon.solving.problem import Problem
 from daemon.steps.external_dialog import external_dialog
 from daemon.working_memory import WorkingMemory
@@ -19,8 +20,9 @@ def respond(context: ProcessContext, problem: Problem) -> Action:
     """Its input says what matters in the answer."""
 
     async def handle(use: ActionUse) -> Stay:
-        dwell = f" Dwell on this: {use.input}" if use.input else ""
-        return Stay(await answer(context, problem, use.memory, f"Answer the person with what you found.{dwell}"))
+        dwell = ' Dwell on what stands under "Aim".' if use.input else ""
+        memory = with_aim(use.memory, use.input)
+        return Stay(await answer(context, problem, memory, f"Answer the person with what you found.{dwell}"))
 
     return Action("Respond", "answer the person and end the work; input: what matters in the answer", handle)
 

@@ -3,6 +3,7 @@
 from daemon.fixed_pipeline import tempered
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.mental_process import ProcessContext
+from daemon.solving.aim import with_aim
 from daemon.steps.internal_monologue import internal_monologue
 
 
@@ -10,11 +11,11 @@ def think(context: ProcessContext) -> Action:
     """Its input says what to think about."""
 
     async def handle(use: ActionUse) -> Recurse:
-        about = f" Begin with this: {use.input}" if use.input else ""
+        about = ' Begin with what stands under "Aim".' if use.input else ""
         step = internal_monologue(
             context.soul.display_name, f"Think the problem through, as far as what is known leads.{about}"
         )
-        _, thought = await context.mind.run(use.memory, tempered(context.soul, step))
+        _, thought = await context.mind.run(with_aim(use.memory, use.input), tempered(context.soul, step))
         return use.recurse(observation=thought)
 
     return Action("Think", "reason about the problem in silence; input: what to think about", handle)

@@ -75,7 +75,6 @@ async def test_a_time_worded_as_an_order_never_stands_among_the_houses_own_words
 # -- what a model was talked into writing ------------------------------------------------------------------------------
 
 
-@pytest.mark.xfail(strict=False, reason="Think, Research and Respond put their input into the step's command")
 async def test_what_a_model_writes_into_an_action_never_stands_among_the_houses_own_words(empty_house: House) -> None:
     house = empty_house
     await solver(house, mcp_servers=shelf(house.settings.home))
@@ -90,7 +89,6 @@ async def test_what_a_model_writes_into_an_action_never_stands_among_the_houses_
     assert [prompt.step for prompt in house.prompts if ORDER in bare(prompt)] == []
 
 
-@pytest.mark.xfail(strict=False, reason="Ask puts its input into the step's command")
 async def test_what_a_model_writes_into_a_question_never_stands_among_the_houses_own_words(empty_house: House) -> None:
     house = empty_house
     await solver(house)

@@ -49,7 +49,9 @@ def test_the_family_is_whole_and_has_names_of_its_own() -> None:
 # -- Think, Respond, Ask -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("words", "told"), [("the glaze", "Begin with this: the glaze"), ("", "what is known leads.")])
+@pytest.mark.parametrize(
+    ("words", "told"), [("the glaze", 'Begin with what stands under "Aim".'), ("", "what is known leads.")]
+)
 async def test_a_thought_is_only_an_observation(words: str, told: str) -> None:
     one = scene("It cools too fast.")
     result = await one.act(think(one.context), words)
@@ -59,7 +61,9 @@ async def test_a_thought_is_only_an_observation(words: str, told: str) -> None:
     assert told in asked(one)
 
 
-@pytest.mark.parametrize(("words", "told"), [("the glaze", "Dwell on this: the glaze"), ("", "what you found.")])
+@pytest.mark.parametrize(
+    ("words", "told"), [("the glaze", 'Dwell on what stands under "Aim".'), ("", "what you found.")]
+)
 async def test_an_answer_ends_the_work_with_its_sources(words: str, told: str) -> None:
     one, solved = scene("Clay [1], not fire [9]."), problem()
     solved.add(FOUND)
@@ -86,7 +90,8 @@ async def test_a_question_parks_the_problem_and_may_cite(words: str) -> None:
     assert isinstance(await one.act(ask(one.context, parked), words), Stay)
     assert parked.asks
     assert one.context.motor.reply == "Is it the one in [1]?\n\n[1] `a.md:1`"
-    assert ("What you need to know: which kiln" in asked(one)) == bool(words)
+    assert ('What you need to know stands under "Aim".' in asked(one)) == bool(words)
+    assert ("## Aim\n\n<note-n0nce>\nwhich kiln\n</note-n0nce>" in asked(one)) == bool(words)
 
 
 # -- Research ----------------------------------------------------------------------------------------------------------

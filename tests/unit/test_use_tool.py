@@ -86,7 +86,8 @@ def test_every_tool_is_shown_with_its_schema_as_data_and_cut_to_its_cap() -> Non
     assert '"word"' in text
     assert "x" * 1_500 not in text
     assert "shelf/write_down: Write a line.\narguments: {" in text
-    assert text.count("<note-n0nce>") == 3
+    assert text.count("<note-n0nce>") == 4
+    assert "## Wanted\n\n<note-n0nce>\nclay\n</note-n0nce>" in text
 
 
 def test_of_too_many_tools_those_that_fit_the_words_are_shown_and_can_be_chosen() -> None:
@@ -95,6 +96,6 @@ def test_of_too_many_tools_those_that_fit_the_words_are_shown_and_can_be_chosen(
     step = use_tool("how hot the KILN is", tools)
     assert step.read('{"tool": "kiln/temperature"}') is not None
     assert "kiln/temperature" in prompt_of("how hot the kiln is", tools)
-    assert len(tools_material(WorkingMemory("Tess"), "kiln", tools)) == MOST == len(TOOLS)
+    assert len(tools_material(WorkingMemory("Tess"), "kiln", tools)) == MOST + 1 == len(TOOLS) + 1
     with pytest.raises(MalformedReply):
         step.read('{"tool": "s/tool59"}')
