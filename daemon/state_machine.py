@@ -124,8 +124,7 @@ class _Run:
                 return not outcome.execute_now
             self._note("refuse", outcome.to, "rule", refused, outcome.params)
             if outcome.execute_now and not self.context.motor.reply and state.process != FIRST:
-                if not self._visits:
-                    self._note("move", FIRST, "rule", "somebody has to answer")
+                self._note("visit" if self._visits else "move", FIRST, "rule", "somebody has to answer")
                 self.state = ProcessState(FIRST, state.process)
                 return False
         kept = outcome.keep if isinstance(outcome, Stay) and outcome.keep is not None else state.kept

@@ -12,6 +12,7 @@ from daemon.errors import ProcessFailed
 from daemon.memory.records import ProcessState
 from daemon.mental_process import MentalProcess, Outcome, ProcessContext, Stay, Transition
 from daemon.motor import Motor
+from daemon.perception import Modality
 from daemon.processes import PROCESSES
 from daemon.state_machine import FIRST, Course, run_processes
 from daemon.transitions import TABLE
@@ -97,7 +98,7 @@ async def test_a_visit_whose_way_on_is_refused_hands_back_what_was_kept() -> Non
     home = ProcessState("problem_solving", "engaged", 2, {"a": 1}, {"b": 2})
     play = Play({"engaged": stay, "academic": to("curious", now=True), "problem_solving": stay}, state=home)
     course = await play.perceive(due("academic"))
-    assert [one[0] for one in acts(course)] == ["visit", "refuse", "stay", "return"]
+    assert [one[0] for one in acts(course)] == ["visit", "refuse", "visit", "stay", "return"]
     assert play.names == ["academic", "engaged"]
     assert play.state == home
 
@@ -114,6 +115,35 @@ async def test_words_that_visit_a_process_are_no_beginning() -> None:
     visiting = replace(context, perception=replace(WORDS, process="academic"))
     course = await run_processes(visiting, ProcessState(), STAYING)
     assert [one.act for one in course.path] == ["visit", "stay", "return"]
+
+
+# -- decisions ---------------------------------------------------------------------------------------------------------
+
+DECISION = replace(WORDS, modality=Modality.DECISION, content="", params={"approved": True})
+
+
+async def test_a_decision_is_for_problem_solving_wherever_the_talk_has_gone() -> None:
+    home = ProcessState("academic", "engaged", 2, {"a": 1}, {"b": 2})
+    play = Play({"academic": stay, "problem_solving": stay}, state=home)
+    course = await play.perceive(DECISION)
+    assert [one[0] for one in acts(course)] == ["visit", "stay", "return"]
+    assert (play.names, dict(play.ran[0].params)) == (["problem_solving"], {"approved": True})
+    assert play.state == home
+
+
+async def test_a_decision_after_which_more_is_asked_parks_the_talk_where_the_answer_will_find_it() -> None:
+    play = Play({"academic": stay, "problem_solving": keep_count}, state=ProcessState("academic"))
+    course = await play.perceive(DECISION)
+    assert [one[0] for one in acts(course)] == ["visit", "stay"]
+    assert (play.state.process, play.state.kept) == ("problem_solving", {"runs": 1})
+
+
+async def test_a_decision_where_the_problem_waits_goes_on_with_it() -> None:
+    waiting = ProcessState("problem_solving", kept={"problem": 1})
+    play = Play({"problem_solving": stay}, state=waiting)
+    course = await play.perceive(DECISION)
+    assert acts(course) == [("stay", "problem_solving", "problem_solving")]
+    assert dict(play.ran[0].kept) == {"problem": 1}
 
 
 # -- refusals ----------------------------------------------------------------------------------------------------------
@@ -166,8 +196,7 @@ def test_every_path_is_without_gaps_and_ends_where_the_conversation_is(
     here = home if home in acts else FIRST
     came_from = here
     for one in course.path:
-        if not (one.act == "stay" and visited is not None):  # a visit's way out is no transition of the conversation
-            assert one.origin == here
+        assert one.origin == here
         if one.act in ("move", "visit", "return", "stay"):
             here = one.target
     assert course.state.process == here

@@ -12,7 +12,7 @@ from daemon.limits import Limits
 from daemon.mental_process import Means, ProcessContext
 from daemon.soul import Contact, Mode
 from daemon.transitions import SPOKEN, TABLE, Situation, against, beginning, situation_of
-from daemon.transitions.following import confirmed, follow
+from daemon.transitions.following import HANDED_OVER, confirmed, follow
 from daemon.transitions.leads import lead
 from daemon.visit import Visit
 from tests.replay.test_processes import WORDS, Play, stay
@@ -218,6 +218,12 @@ async def test_words_that_lead_nowhere_cost_nothing() -> None:
     context, thinking = await context_of("hello")
     assert await follow(context) is None
     assert thinking.llm.prompts == []
+
+
+async def test_words_that_were_handed_over_lead_nowhere_else_and_the_next_ones_do() -> None:
+    context, _ = await context_of("write me a poem")
+    assert await follow(replace(context, params={HANDED_OVER: context.perception.id})) is None
+    assert await follow(replace(context, params={HANDED_OVER: "another"})) is not None
 
 
 async def test_a_mind_that_can_not_be_asked_leads_nowhere() -> None:
