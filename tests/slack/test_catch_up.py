@@ -113,6 +113,16 @@ async def test_a_store_without_memory_does_not_answer_again_what_was_answered(
     assert [said.text for said in intake.said()] == ["not answered"]
 
 
+async def test_a_root_that_was_never_heard_is_read_although_somebody_was_answered_under_it(
+    catching: Catching, intake: FakeIntake, hands: Hands, open_channel: Open
+) -> None:
+    root = await hands.say("Ada", "dm", "never delivered")
+    await open_channel().deliver(post("D0ADA", "To another.", reply_to=root))
+    intake.threads = (ConversationKey("minoan", "T0LOCAL", "D0ADA", root),)
+    await catching.up().run()
+    assert [said.text for said in intake.said()] == ["never delivered"]
+
+
 async def test_only_the_configured_hours_and_conversations_are_read(
     catching: Catching, intake: FakeIntake, hands: Hands, events: Events
 ) -> None:

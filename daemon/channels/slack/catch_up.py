@@ -20,6 +20,7 @@ _PAUSE: Final = 5.0
 _STORE_PAUSE: Final = 30.0
 _OVERLAP: Final = 60.0  # seconds read twice, for clocks that disagree a little; the intake drops what it has
 _THREADS_ALIVE: Final = 3 * 86_400.0  # seconds a thread may have rested before the gap and still be read
+_THREADS_KNOWN: Final = 10_000  # of a store whose first pass never came to its end
 _RETRIES_SPENT: Final = 600.0  # after this long Slack delivers nothing again, so what is older was heard
 _CONFIRM_EVERY: Final = 60.0
 
@@ -120,8 +121,10 @@ class CatchUp:
     async def _timelines(self) -> list[str]:
         """Rooms that the soul is in: DMs first, since everything there is meant for it, then where it was spoken to."""
         reader, known = self._reader, await self._known(self._settings.backfill_conversations)
-        listed = {str(room.get("id")): place_of(room) for room in await self._rooms()}
+        rooms = await self._rooms()
+        listed = {str(room.get("id")): place_of(room) for room in rooms}
         reader.rooms.update(listed)
+        reader.shared.update(str(room.get("id")) for room in rooms if room.get("is_ext_shared"))
         direct = [channel for channel, place in listed.items() if place is Place.DM]
         return list(dict.fromkeys((*direct, *(channel for channel in known if channel in listed), *listed)))
 
@@ -147,7 +150,7 @@ class CatchUp:
         said = await self._messages(channel, thread, since)
         self._complete = self._complete and said is not None
         for message in said or ():
-            if not (fresh and self._answered(message)):
+            if not (fresh and self._answered(message) and await self._forgotten(channel, message)):
                 self._new += await self._hand_over(channel, message, since)
         return said or []
 
@@ -170,9 +173,16 @@ class CatchUp:
         return None
 
     def _answered(self, message: Mapping[str, Any]) -> bool:
-        """Whether we already replied under a message, in a life that this store does not remember."""
+        """Whether we already replied under a message."""
         repliers = message.get("reply_users")
         return isinstance(repliers, list) and bool(self._us.intersection(repliers))
+
+    async def _forgotten(self, channel: str, root: Mapping[str, Any]) -> bool:
+        """Whether the store knows nothing of a thread: then it was another life in which we wrote there.
+
+        Where it does know, our reply may have been to somebody else, and the root itself may never have been heard.
+        """
+        return (channel, str(root.get("ts"))) not in await self._open_threads(0.0, _THREADS_KNOWN)
 
     async def _hand_over(self, channel: str, message: Mapping[str, Any], since: float) -> int:
         """Offer one message, and its edit if it had one; 1 when it was new."""
