@@ -20,17 +20,19 @@ from daemon.workspace.deliveries import Retries
 from daemon.workspace.model import Message
 from daemon.workspace.people_acting import PeopleActing
 from daemon.workspace.server import WorkspaceServer, serve_workspace
+from tests.kill.mind import MOODS
 from tests.kill.verdict import Outcome, judge, until_settled
 
 PEOPLE = ("U0ADA", "U0BEN", "U0CHLOE")
 SOUL = "restless"
 _DORMANT_AFTER = 0.3
-_WISHES = ("please", "please find out, and remind me", "please find out, and ask me")
-_WEIGHTS = (0.8, 0.1, 0.1)
+_WISHES = ("please", "please remind me", "please find out, and remind me", "please find out, and ask me")
+_WEIGHTS = (0.75, 0.1, 0.05, 0.1)
 # One that learns from the first word on, and so little of whose talk fits a prompt that it summarizes all the time.
 _SOUL = f"""\
 name = "{SOUL}"
 display_name = "Soul"
+emotional_states = {json.dumps(MOODS)}
 
 [notes]
 min_interactions = 1
@@ -65,6 +67,7 @@ class Nursery:
                 "name": SOUL,
                 "ism_enabled": True,
                 "dormant_after": _DORMANT_AFTER,
+                "backfill_conversations": 500,  # threads begin faster here than daemons live to look them through
             },
             "log": str(self._home / "daemon.log"),
             "crash": crash,

@@ -1,6 +1,6 @@
 """The mind of the daemons that are killed: it answers at once in every form, and lets people's words steer its course.
 
-Whoever asks it to "find out" has the soul choose its own actions: "remind" makes a note for a second later, "ask"
+"remind" makes a note for a second later. Whoever asks it to "find out" has the soul choose its own actions: "ask"
 leaves the problem parked until the person answers; "slowly" and "ponder" take so long that somebody can speak
 meanwhile, while the soul chooses or after it has replied.
 """
@@ -15,7 +15,7 @@ from daemon.ports import Clock, Completion, ModelRole, Prompt
 
 _SLOW: Final = 3.0  # seconds for which a step is held up, unless somebody speaks
 _HELD_UP: Final = MappingProxyType({"choose_actions": "slowly", "internal_monologue": "ponder"})
-_MOODS: Final = ("neutral", "focused")
+MOODS: Final = ("neutral", "focused")
 
 
 class Mind:
@@ -43,25 +43,35 @@ class Mind:
         """Nothing is held."""
 
     def _answer(self, prompt: Prompt) -> str:
+        if prompt.json_schema is not None and (made := self._structured(prompt)):
+            return json.dumps(made)
+        if prompt.step == "respond":  # something is learned every time
+            return answer_to(prompt).replace("_check>false<", "_check>true<")
+        return answer_to(prompt)
+
+    def _structured(self, prompt: Prompt) -> dict[str, object]:
+        """An answer by schema; empty for a step that may answer as it likes."""
         match prompt.step:
             case "mental_query":
-                return json.dumps({"true": True})
+                return {"true": True}
             case "visitor_notes":
-                return json.dumps({"add": [f"They said: {_newest(prompt)}"[:120]], "correct": [], "retire": []})
+                return {"add": [f"They said: {_newest(prompt)}"[:120]], "correct": [], "retire": []}
+            case "intend":
+                return {"when": "in 1s", "what": _note(prompt), "drop": []}
             case "feel":
                 self._felt += 1
-                mood = _MOODS[self._felt % len(_MOODS)]
-                return json.dumps({"emotional_state": mood, "topic": _newest(prompt)[:40], "task": ""})
+                return {"emotional_state": MOODS[self._felt % len(MOODS)], "topic": _newest(prompt)[:40], "task": ""}
             case "choose_actions":
-                return json.dumps({"actions": _actions(prompt), "reasoning": ""})
-            case "respond":  # something is learned every time
-                return answer_to(prompt).replace("_check>false<", "_check>true<")
-            case _:
-                return answer_to(prompt)
+                return {"actions": _actions(prompt), "reasoning": ""}
+        return {}
 
 
 def _newest(prompt: Prompt) -> str:
     return (heard_in(prompt) or [""])[-1]
+
+
+def _note(prompt: Prompt) -> str:
+    return f"note on {_newest(prompt).split()[0]}"
 
 
 def _actions(prompt: Prompt) -> list[dict[str, str]]:
@@ -69,7 +79,7 @@ def _actions(prompt: Prompt) -> list[dict[str, str]]:
     words, shown = _newest(prompt), "\n".join(part.text for part in prompt.system)
     respond = {"name": "Respond", "input": ""}
     if "remind" in words:
-        return [{"name": "Remind", "input": f"in 1s: note on {words.split()[0]}"}, respond]
+        return [{"name": "Remind", "input": f"in 1s: {_note(prompt)}"}, respond]
     if "ask" in words and "chose: Ask" not in shown:
         return [{"name": "Ask", "input": "what it is about"}]
     return [respond]

@@ -54,7 +54,7 @@ SCENES: Final = (
     Scene("plain", (("please", _SETTLED),)),
     Scene("streamed", (("please", _SETTLED),), pace=0.01),
     Scene("silent", (("please", _DORMANT),), person="U0BEN"),
-    Scene("reminded", (("please find out, and remind me", _SETTLED),), person="U0BEN"),
+    Scene("reminded", (("please remind me", _SETTLED),), person="U0BEN"),
     Scene(
         "parked",
         (("please find out, and ask me", _PARKED), ("as you wanted to know", _SETTLED)),

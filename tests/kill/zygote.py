@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import daemon.app
+from daemon.channels.slack import catch_up
 from daemon.channels.slack.channel import SlackChannel
 from daemon.channels.slack.client import SlackClient
 from daemon.clock import SystemClock
@@ -131,7 +132,8 @@ def make_naive() -> None:
 
 
 async def live(settings: Settings, pace: float) -> None:
-    """A daemon as `soul run` makes it, with a mind at a pace of our choosing and a quiet voice."""
+    """A daemon as `soul run` makes it, with a mind at a pace of our choosing and a quiet voice, in a hurry."""
+    catch_up._CALLS_A_MINUTE = 100_000  # type: ignore[misc]  # nobody here waits for Slack's limits
     daemon.app.build_llm = lambda *_, **__: Mind(SystemClock(), pace)  # type: ignore[attr-defined,assignment]  # as above
     await daemon.app.run_daemon(settings, lambda _: None)
 
