@@ -107,10 +107,14 @@ class ConversationHandler:
         )
 
     async def _end_without_thought(self, claim: Claim, chosen: Sorted, trace: str) -> Delivery | None:
-        """Nobody may be answered, or everything was withdrawn: a refusal where one is due, an end for an open draft."""
+        """Nobody may be answered, or everything was withdrawn: a refusal where one is due, an end for an open draft.
+
+        What was allowed by somebody who may not be heard (any more), or too long ago, is told as not done.
+        """
         gone = "_(The message I was answering is gone.)_" if claim.draft is not None else ""
+        undone = "".join([await self._decided(one.perception()) for one in claim.heard]).strip()
         cycle = Cycle(self._house, claim, (), (), chosen.ignored, trace)
-        return await self._commit_words(cycle, chosen.refusal or gone, ())
+        return await self._commit_words(cycle, chosen.refusal or undone or gone, ())
 
     async def _apologise(self, cycle: Cycle, what: str, advice: str = _LATER) -> Delivery | None:
         """Say that it went wrong; what nobody waits for just ends, and a note that fell due is at least shown."""

@@ -323,6 +323,30 @@ async def test_where_the_loop_was_switched_off_meanwhile_nothing_is_done_and_tha
     assert not await parked(house)
 
 
+async def test_a_decision_that_grew_too_old_while_nobody_was_there_is_told_all_the_same(
+    empty_house: House, note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house, begun = empty_house, asyncio.Event()
+
+    async def never(*_: object) -> object:
+        begun.set()
+        return await asyncio.Event().wait()
+
+    ts = await _question(house, note)
+    with monkeypatch.context() as patch:
+        patch.setattr(McpToolbox, "use", never)
+        assert await press(house, "Ada", "D0ADA", ts) == "accepted"
+        async with asyncio.timeout(10):
+            await begun.wait()
+        assert house.daemon is not None
+        await house.daemon.cut()
+    house.clock.turn(4_000)
+    await house.start(name="tess", mcp_servers=shelf(note.parent))
+    answer = said(await house.reply("D0ADA", "begun as allowed"))
+    assert answer.startswith(f"_(`{SHELF}`: begun as allowed, but it can't be told whether it was done.")
+    assert lines(note) == 0
+
+
 async def test_nothing_hides_in_what_is_to_be_allowed(empty_house: House, note: Path) -> None:
     house = empty_house
     await solver(house, mcp_servers=shelf(note.parent))
