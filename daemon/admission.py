@@ -49,7 +49,7 @@ class Admission:
             admission = await self._gate.admit(one.perception(late=late))
             if admission.admitted:
                 answered.append(one)
-                perceived = one.perception(name=admission.name, late=late)
+                perceived = replace(one.perception(name=admission.name, late=late), outsider=admission.outsider)
                 perceptions.append(replace(perceived, received_ms=now) if late else perceived)
             else:
                 ignored[one.id] = admission.reason

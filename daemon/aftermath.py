@@ -1,8 +1,9 @@
 """What a cycle leaves behind, as the one value that its commit makes lasting: turns, states, intentions, jobs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from daemon.memory.amendments import HEARD
 from daemon.memory.effect import CycleEffect
 from daemon.memory.intentions import IDLE, NewIntention
 from daemon.memory.records import Claim, Heard, Speaks, Spell, Turn
@@ -72,7 +73,7 @@ def effect_of(
         answered=answered,
         ignored=ignored,
         path=aftermath.course.path,
-        intentions=(*motor.intentions, *_idle(aftermath, claim.spell, newest)),
+        intentions=(*_asked_for(motor, perceptions), *_idle(aftermath, claim.spell, newest)),
         cancelled=motor.cancelled,
         approval=motor.approval,
         errand=motor.errand,
@@ -101,6 +102,12 @@ def _spell(aftermath: Aftermath, before: Spell, newest: Perception) -> Spell:
         return before
     visit = before.visit + 1 if aftermath.visit.begins else before.visit
     return Spell(visit, aftermath.visit.exchanges + bool(aftermath.parts), aftermath.now_ms)
+
+
+def _asked_for(motor: Motor, perceptions: Sequence[Perception]) -> tuple[NewIntention, ...]:
+    """What is to be perceived later, each with the words that asked for it: it goes when they are taken back."""
+    heard = [one.ts for one in perceptions if one.modality is Modality.WORDS]
+    return tuple(replace(one, params={**one.params, HEARD: heard}) for one in motor.intentions)
 
 
 def _idle(aftermath: Aftermath, spell: Spell, newest: Perception) -> tuple[NewIntention, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import daemon
 from daemon.admission import Admission
@@ -18,6 +19,7 @@ from daemon.life import Daemon
 from daemon.limits import Limits
 from daemon.llm.prices import cost_usd
 from daemon.memory.library import LibraryIndex
+from daemon.memory.pruning import prune_periodically
 from daemon.memory.store import Store, open_store, store_of
 from daemon.mental_process import Means
 from daemon.ports import LLM, Channel, Clock, Emit, Library, Toolbox
@@ -103,7 +105,11 @@ async def assemble(
             channel,
             store,
             Dispatchers([one.dispatcher for one in hands]),
-            chores=(library.keep_indexed, *(one.scheduler.run for one in hands)),
+            chores=(
+                library.keep_indexed,
+                partial(prune_periodically, store.database, settings.trace_days, clock, emit),
+                *(one.scheduler.run for one in hands),
+            ),
         )
 
 
@@ -183,15 +189,15 @@ def _house(world: _World, store: Store, souls: Souls, name: str, llm: LLM) -> Ho
             library=world.library,
             toolbox=world.toolbox,
             approvals=store.approvals,
-            may_intend=lambda: store.intentions.has_room(settings.schedule_max),
+            may_intend=lambda planned: store.intentions.has_room(settings.schedule_max - planned),
             intended=store.intentions.waiting,
             room_of=world.channel.room_of,
             approvers=settings.approvers,
             approval_seconds=settings.approval_seconds,
         ),
         limits=lambda soul: limits_of(settings, soul),
-        recollect=lambda claim, query, limit: store.recollection.search(
-            claim.conversation, claim.audience, query, limit
+        recollect=lambda cycle, query, limit: store.recollection.search(
+            cycle.claim.conversation, cycle.claim.audience, query, limit, outsiders=cycle.outsiders
         ),
     )
 

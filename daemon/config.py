@@ -83,6 +83,9 @@ class Settings(PlatformSettings):
     dormant_after: float = Field(
         1_800.0, gt=0, description="Seconds of silence after which the soul grows dormant; it speaks only if it may."
     )
+    trace_days: int = Field(
+        90, ge=0, description="Days for which the path of states and settled timers are kept; 0 keeps them for ever."
+    )
     schedule_max: int = Field(100, ge=0, description="Things a soul may have scheduled at once.")
 
     # The autonomous loop (ISM)

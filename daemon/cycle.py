@@ -21,7 +21,7 @@ from daemon.memory.turns import Transcript, Turns
 from daemon.memory.user_models import UserModel, UserModels
 from daemon.mental_process import Means, MentalProcess, ProcessContext
 from daemon.motor import Motor
-from daemon.perception import ConversationKey, Modality, Perception
+from daemon.perception import AudienceKind, ConversationKey, Modality, Perception
 from daemon.ports import LLM, Channel, Clock, Completion, DraftLog, Emit, LLMCall, Overheard, Passage, Speech
 from daemon.recall import OVERHEARD_READ, TURNS_READ, Known, recall
 from daemon.soul import Soul
@@ -42,7 +42,7 @@ class House:
     """What a cycle works with; made once for each soul by the composition root.
 
     `means` lacks what only a cycle knows; `limits` says what a soul's autonomous loop may take, None where it may not.
-    `recollect` searches what may be remembered where a claim's conversation is heard.
+    `recollect` searches what may be remembered where a cycle's reply is heard.
     """
 
     llm: LLM
@@ -61,7 +61,7 @@ class House:
     habits: Habits
     means: Means
     limits: Callable[[Soul], Limits | None]
-    recollect: Callable[[Claim, str, int], Awaitable[tuple[Passage, ...]]]
+    recollect: Callable[["Cycle", str, int], Awaitable[tuple[Passage, ...]]]
 
     def mind(self, soul: Soul, record: Callable[[LLMCall], None], trace_id: str) -> Mind:
         """A mind for one piece of work: prompts within the soul's budgets, each call told and recorded."""
@@ -101,6 +101,11 @@ class Cycle:
     def newest(self) -> Perception:
         """The perception that the reply is addressed to."""
         return self.perceptions[-1]
+
+    @property
+    def outsiders(self) -> bool:
+        """Whether the reply is heard by somebody who may not know what the whole workspace may know."""
+        return any(perception.outsider for perception in self.perceptions)
 
     def usage(self) -> tuple[int, float]:
         """Tokens and US dollars spent so far; calls of unknown price cost nothing."""
@@ -207,7 +212,7 @@ async def _context(cycle: Cycle, soul: Soul, transcript: Transcript, motor: Moto
             limits=house.limits(soul),
             take_in=cycle.take_in,
             usage=cycle.usage,
-            recollect=partial(house.recollect, claim),
+            recollect=partial(house.recollect, cycle),
             emit=house.emit,
         ),
     )
@@ -219,12 +224,16 @@ async def _people(cycle: Cycle) -> dict[str, tuple[UserModel, ...]]:
     claim, models = cycle.claim, cycle.house.user_models
     soul, workspace = claim.conversation.soul, claim.conversation.workspace
     return {
-        person: await models.known(soul, workspace, person, claim.audience) for person in list(people)[:_KNOWN_PEOPLE]
+        person: await models.known(soul, workspace, person, claim.audience, outsiders=cycle.outsiders)
+        for person in list(people)[:_KNOWN_PEOPLE]
     }
 
 
 async def _own_state(cycle: Cycle, soul: Soul) -> SoulState | None:
+    """How the soul is here; what it is about before the whole workspace is not for outsiders."""
     claim = cycle.claim
+    if cycle.outsiders and claim.audience.kind is AudienceKind.WORKSPACE:
+        return None
     return await cycle.house.soul_states.known(soul.name, claim.conversation.workspace, claim.audience)
 
 

@@ -29,7 +29,7 @@ async def _none_intended(conversation: ConversationKey) -> tuple[Intention, ...]
     return ()
 
 
-async def _always() -> bool:
+async def _always(planned: int) -> bool:
     return True
 
 
@@ -53,8 +53,8 @@ class Means:
     reply answers that too. `usage` gives the tokens and the US dollars spent since the perception came in. `recollect`
     searches what the soul may remember here. Who may permit what a tool would change: `approvers`, or whoever is being
     answered where there are none; for `approval_seconds`. `room_of` is where one of the soul's contacts can be written
-    to, by their platform id. `may_intend` tells whether there is room for one more thing to be perceived later,
-    `intended` what is to be perceived in a conversation. `emit` tells the log what failed on the way.
+    to, by their platform id. `may_intend` tells whether there is room for one more thing to be perceived later beside
+    those planned already, `intended` what is to be perceived in a conversation. `emit` tells the log what failed.
     """
 
     limits: Limits | None = None
@@ -64,7 +64,7 @@ class Means:
     recollect: Callable[[str, int], Awaitable[tuple[Passage, ...]]] = _nothing
     take_in: Callable[[WorkingMemory], Awaitable[WorkingMemory]] = _unchanged
     usage: Callable[[], tuple[int, float]] = lambda: (0, 0.0)
-    may_intend: Callable[[], Awaitable[bool]] = _always
+    may_intend: Callable[[int], Awaitable[bool]] = _always
     intended: Callable[[ConversationKey], Awaitable[tuple[Intention, ...]]] = _none_intended
     room_of: Callable[[str], Awaitable[Room]] = _nowhere
     approvers: tuple[str, ...] = ()

@@ -80,7 +80,8 @@ class Perception:
     the platform's own timestamp and orders perceptions within a conversation. `source` is the platform id of whoever
     caused it and `name` what they call themselves (data, never a right). `late` marks what was found after a gap.
     `process` names the mental process that this is to visit with `params`, None for whatever the conversation is in.
-    Only WORDS have a message of the platform behind their `ts`.
+    Only WORDS have a message of the platform behind their `ts`. `outsider` marks what came from, or is answered before,
+    somebody who may not know what the whole workspace may know.
     """
 
     id: str
@@ -96,3 +97,4 @@ class Perception:
     late: bool = False
     process: str | None = None
     params: Mapping[str, object] = field(default_factory=dict)
+    outsider: bool = False

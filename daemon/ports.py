@@ -242,12 +242,14 @@ class Admission:
     """The authorizer's answer: may this person be heard here, what are they called, and if not, why.
 
     `reason` is a short code for the inbox row; `say` a courteous sentence for the person, empty where silence is right.
+    `outsider` says that they, or others who read along there, may not know what the workspace may know.
     """
 
     admitted: bool
     name: str = ""
     reason: str = ""
     say: str = ""
+    outsider: bool = False
 
 
 class Gate(Protocol):

@@ -56,7 +56,7 @@ async def _set(context: ProcessContext, wish: Wish, now_ms: int) -> str:
         due_ms = when(wish.when, now_ms)
     except ValueError:
         return f"You could not set the reminder: {_NO_TIME}. Say so and ask for the time."
-    if not await context.means.may_intend():
+    if not await context.means.may_intend(len(context.motor.intentions)):
         return f"You could not set the reminder: {_NO_ROOM}. Say so."
     context.motor.schedule(
         NewIntention(

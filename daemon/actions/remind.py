@@ -21,7 +21,7 @@ def remind(context: ProcessContext) -> Action:
             due_ms = when(due.strip(), context.mind.clock.now_ms())
         except ValueError as error:
             return use.recurse(observation=f"That time can't be read: {error}")
-        if not await context.means.may_intend():
+        if not await context.means.may_intend(len(context.motor.intentions)):
             return use.recurse(observation="There is no room for more reminders; tell them so.")
         context.motor.schedule(
             NewIntention(

@@ -4,15 +4,13 @@ Keyed by soul, workspace, channel and ts, because one mention makes two events w
 kept as well, so that a repeated edit or button is told from a new one (design, section 3).
 """
 
-import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
+from daemon.memory.amendments import revise, withdraw
 from daemon.memory.approvals import decide
 from daemon.memory.database import Database, Transaction
 from daemon.memory.records import ASIDE
-from daemon.memory.turns import forget_summary
-from daemon.memory.unlearning import unlearn
 from daemon.perception import ConversationKey
 from daemon.ports import Acceptance, Arrival, Clock, Decision, Emit, Feedback, Revision, Utterance, Withdrawal
 
@@ -121,7 +119,10 @@ async def _take(transaction: Transaction, arrival: Arrival, now: int) -> tuple[A
         case Revision():
             return await _revise(transaction, arrival, now)
         case Withdrawal():
-            return await _withdraw(transaction, arrival, now)
+            tombstone = replace(arrival, event_id=_tombstone(arrival.channel, arrival.ts))
+            if not await _first_delivery(transaction, tombstone, now):
+                return Acceptance.DUPLICATE, "withdrawn before"
+            return await withdraw(transaction, arrival, now)
         case Feedback():
             return await _take_feedback(transaction, arrival, now)
         case Decision():
@@ -252,62 +253,12 @@ def _tombstone(channel: str, ts: str) -> str:
 
 
 async def _revise(transaction: Transaction, edit: Revision, now: int) -> tuple[Acceptance, str]:
-    # Platforms also tell of an edit when only a link's preview was added: the same words are no news.
-    row = await transaction.one(
-        """
-        UPDATE inbox SET body = :text, revision = revision + 1
-        WHERE id = :id AND body <> :text AND state NOT IN ('withdrawn', 'dropped') RETURNING conversation, state
-        """,
-        text=edit.text,
-        id=_row_id(edit.soul, edit.workspace, edit.channel, edit.ts),
-    )
-    if edit.asks is not None and (row is None or row["state"] == "ignored"):
+    states = await revise(transaction, edit, now)
+    if edit.asks is not None and all(state == "ignored" for state in states):
         return await _hear(transaction, edit.asks, now)
-    if row is None:
+    if not states:
         return Acceptance.IGNORED, "message not known, or its words are the same"
-    turns = await transaction.rows(
-        """
-        UPDATE turns SET body = :text WHERE conversation = :conversation AND ts = :ts AND speaker = 'person'
-        RETURNING seq, actor
-        """,
-        text=edit.text,
-        conversation=row["conversation"],
-        ts=edit.ts,
-    )
-    await _unlearn(transaction, row["conversation"], turns, now)
-    return Acceptance.ACCEPTED, f"edited while {row['state']}"
-
-
-async def _withdraw(transaction: Transaction, gone: Withdrawal, now: int) -> tuple[Acceptance, str]:
-    if not await _first_delivery(transaction, replace(gone, event_id=_tombstone(gone.channel, gone.ts)), now):
-        return Acceptance.DUPLICATE, "withdrawn before"
-    row = await transaction.one(
-        """
-        UPDATE inbox SET body = '', envelope = '{}', revision = revision + 1, settled_ms = :now,
-               state = CASE WHEN state IN ('new', 'claimed', 'ignored') THEN 'withdrawn' ELSE state END,
-               reason = 'deleted by its author'
-        WHERE id = :id RETURNING conversation
-        """,
-        now=now,
-        id=_row_id(gone.soul, gone.workspace, gone.channel, gone.ts),
-    )
-    if row is None:
-        return Acceptance.IGNORED, "message not known"
-    turns = await transaction.rows(
-        "DELETE FROM turns WHERE conversation = :conversation AND ts = :ts AND speaker = 'person' RETURNING seq, actor",
-        conversation=row["conversation"],
-        ts=gone.ts,
-    )
-    await _unlearn(transaction, row["conversation"], turns, now)
-    return Acceptance.ACCEPTED, "withdrawn"
-
-
-async def _unlearn(transaction: Transaction, conversation: str, turns: Sequence[sqlite3.Row], now: int) -> None:
-    """Let go of what was made of words that are gone or were changed: the summary, notes on their person, the topic."""
-    if turns:
-        await forget_summary(transaction, conversation, min(turn["seq"] for turn in turns))
-    for turn in turns:
-        await unlearn(transaction, conversation, turn["actor"], turn["seq"], now)
+    return Acceptance.ACCEPTED, f"edited while {', '.join(states)}"
 
 
 async def _take_feedback(transaction: Transaction, given: Feedback, now: int) -> tuple[Acceptance, str]:

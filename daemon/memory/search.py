@@ -40,20 +40,20 @@ class Recollection:
         self._database = database
 
     async def search(
-        self, conversation: ConversationKey, audience: Audience, query: str, limit: int
+        self, conversation: ConversationKey, audience: Audience, query: str, limit: int, *, outsiders: bool = False
     ) -> tuple[Passage, ...]:
         """What was said that has most in common with a query, best first, of equals the newest.
 
         Found are turns of this soul in this workspace that `audience`, who hears the answer, may hear: its own and what
         the whole workspace may hear, never anything of another DM or private channel. `conversation` is where it is
-        asked, and called so in the sources. Raises StoreError.
+        asked, and called so in the sources. Before `outsiders` nothing of any other room is found. Raises StoreError.
         """
         if not (terms := search_terms(query)) or limit <= 0:
             return ()
-        said = await self._audible(conversation, audience)
+        said = await self._audible(conversation, audience, outsiders=outsiders)
         return await asyncio.to_thread(_rank, said, frozenset(terms), str(conversation), limit)
 
-    async def _audible(self, conversation: ConversationKey, audience: Audience) -> list[_Said]:
+    async def _audible(self, conversation: ConversationKey, audience: Audience, *, outsiders: bool) -> list[_Said]:
         """The newest turns that may be heard, newest first; the row and its conversation must both allow it."""
 
         async def unit(transaction: Transaction) -> list[_Said]:
@@ -63,12 +63,14 @@ class Recollection:
                 FROM turns t JOIN conversations c ON c.id = t.conversation
                 WHERE c.soul = :soul AND c.workspace = :workspace
                   AND t.audience IN (:own, :everybody) AND c.audience IN (:own, :everybody)
+                  AND (:room IS NULL OR c.channel = :room)
                 ORDER BY t.seq DESC LIMIT :newest
                 """,
                 soul=conversation.soul,
                 workspace=conversation.workspace,
                 own=str(audience),
                 everybody=str(Audience(AudienceKind.WORKSPACE, conversation.workspace)),
+                room=conversation.channel if outsiders else None,
                 newest=NEWEST,
             )
             return [_Said(row["conversation"], row["name"], row["body"], row["said_ms"]) for row in rows]

@@ -94,9 +94,14 @@ class UserModels:
         self._database = database
         self._clock = clock
 
-    async def known(self, soul: str, workspace: str, person: str, audience: Audience) -> tuple[UserModel, ...]:
-        """What may be recalled of a person where `audience` listens: what was learned there, then what all may know."""
-        everybody = Audience(AudienceKind.WORKSPACE, workspace)
+    async def known(
+        self, soul: str, workspace: str, person: str, audience: Audience, *, outsiders: bool = False
+    ) -> tuple[UserModel, ...]:
+        """What may be recalled of a person where `audience` listens: what was learned there, then what all may know.
+
+        Before `outsiders` nothing that only the workspace may know.
+        """
+        everybody = audience if outsiders else Audience(AudienceKind.WORKSPACE, workspace)
         rows = await self._database.read(
             lambda transaction: transaction.rows(
                 """

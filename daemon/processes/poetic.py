@@ -7,7 +7,8 @@ from dataclasses import replace
 from daemon.errors import ModelError
 from daemon.fixed_pipeline import say, tempered
 from daemon.mental_process import Outcome, ProcessContext, Transition
-from daemon.soul_engine import with_mode
+from daemon.reminders import heed_reminders
+from daemon.soul_engine import with_mode, with_stance
 from daemon.steps.decision import decision
 from daemon.steps.poetic_composition import poetic_composition
 
@@ -18,6 +19,7 @@ async def poetic(context: ProcessContext) -> Outcome:
     if mode is None:  # its folder was taken away while the conversation was here
         return Transition(context.memory, "engaged", "the soul has no poetic mode any more", execute_now=True)
     context = replace(context, memory=with_mode(context.memory, mode.personality))
+    context = replace(context, memory=with_stance(context.memory, await heed_reminders(context)))
     register = await _choose(context, "Which register does this poem call for?", mode.registers)
     images = await _choose(context, "From which world should its images come?", mode.image_domains)
     composition = poetic_composition(

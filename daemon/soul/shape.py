@@ -142,8 +142,11 @@ class Mode(_Section):
     description: Annotated[str, Field(max_length=500)] = Field("", description="What this mode is, for people.")
     registers: MaybeWords = Field((), description="The forms it composes in, one of which is chosen for a piece.")
     image_domains: MaybeWords = Field((), description="The worlds its images come from.")
+    hints: Annotated[tuple[Line, ...], Field(max_length=48, strict=False)] = Field(
+        (), description="Words in a message that make the soul ask itself whether this mode is called for."
+    )
     triggers: Annotated[tuple[Line, ...], Field(max_length=24, strict=False)] = Field(
-        (), description="What calls it: each a statement about what the person said or wants."
+        (), description="What calls it: statements about what the person said or wants, one of which has to be true."
     )
 
 

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 
+from daemon.soul import Mode
 from daemon.transitions import Situation, against
 
 
@@ -59,10 +60,6 @@ _CUES = (
             r"\betymolog\w*\b",
             r"\bphilolog\w*\b",
             r"\bepigraph\w*\b",
-            r"\blinear [ab]\b",
-            r"\bugarit\w*\b",
-            r"\bminoan\w*\b",
-            r"\bbronze age\b",
             r"\bcitations?\b",
             r"\bpeer.reviewed\b",
         ),
@@ -90,6 +87,20 @@ def lead(origin: str, situation: Situation) -> Lead | None:
             continue
         if cue.certain and cue.certain.search(situation.words):
             return Lead(cue.target, cue.plainly)
-        if cue.hint and cue.hint.search(situation.words):
-            return Lead(cue.target, cue.question, cue.question)
+        mode = situation.soul.mode(cue.target)
+        if (cue.hint and cue.hint.search(situation.words)) or (mode and _hinted(mode, situation.words)):
+            return Lead(cue.target, cue.question, _question(cue, mode))
     return None
+
+
+def _hinted(mode: Mode, words: str) -> bool:
+    """Whether one of the mode's own hints stands in the words, as whole words in any case."""
+    return any(re.search(rf"(?<!\w){re.escape(hint)}(?!\w)", words, re.IGNORECASE) for hint in mode.hints)
+
+
+def _question(cue: _Cue, mode: Mode | None) -> str:
+    """What the mind is asked: the soul's own triggers for its mode, where it has any."""
+    if mode is None or not mode.triggers:
+        return cue.question
+    listed = "\n".join(f"- {trigger}" for trigger in mode.triggers)
+    return f"At least one of these is true of the person's last message:\n{listed}"

@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from tests.journeys.attacker import bare
 from tests.journeys.house import House
 from tests.journeys.model import shown, tagged
@@ -136,7 +134,6 @@ async def test_nobodys_words_stand_in_the_path_of_states_where_they_could_not_be
 # -- who belongs to the workspace --------------------------------------------------------------------------------------
 
 
-@pytest.mark.xfail(strict=False, reason="whoever is let in may recall what the whole workspace may hear")
 async def test_a_guest_is_not_told_what_was_said_in_channels_that_guests_cannot_read(empty_house: House) -> None:
     house = empty_house
     await solver(house, allow_guests=True)
@@ -149,7 +146,6 @@ async def test_a_guest_is_not_told_what_was_said_in_channels_that_guests_cannot_
     assert not [prompt.step for prompt in house.prompts[-2:] if "because of the cobalt" in shown(prompt)]
 
 
-@pytest.mark.xfail(strict=False, reason="a channel shared with others may recall what the whole workspace may hear")
 async def test_another_organisation_is_not_told_what_was_said_in_channels_of_ours(empty_house: House) -> None:
     house = empty_house
     await solver(house, allow_shared_channels=True)
@@ -166,7 +162,6 @@ async def test_another_organisation_is_not_told_what_was_said_in_channels_of_our
 # -- honesty -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.xfail(strict=False, reason="only plain talk heeds reminders; poems are composed past them")
 async def test_a_reminder_asked_for_beside_a_poem_is_set(empty_house: House) -> None:
     house = empty_house
     write_soul(house.settings.home, more="subprocesses = []", modes={"poetic": ""})
@@ -178,7 +173,6 @@ async def test_a_reminder_asked_for_beside_a_poem_is_set(empty_house: House) -> 
     assert [row["content"] for row in waiting] == ["the build"]
 
 
-@pytest.mark.xfail(strict=False, reason="what is kept of a reminder outlives the message that asked for it")
 async def test_a_reminder_goes_with_the_words_that_asked_for_it(house: House) -> None:
     house.model.replies += [_wish("in 20m", "my secret divorce"), tagged("Noted.")]
     said = await house.say("Ada", "dm", "Remind me of my secret divorce in 20 minutes")

@@ -146,7 +146,6 @@ async def test_a_disk_that_fails_while_it_is_indexed_does_not_take_the_daemon_do
                 await told.wait()
 
 
-@pytest.mark.xfail(strict=False, reason="what is taken back is looked for under the soul that the channel has now")
 async def test_words_are_taken_back_though_their_channel_has_another_soul_by_now(tmp_path: Path) -> None:
     clock = FakeClock(auto=True)
     async with open_database(tmp_path / "memory.db", clock) as database:

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from daemon.channels.slack.identity import Identity
@@ -54,7 +55,7 @@ class SlackGate:
         # A bot without a user is only an id: there is nobody to look up.
         person = None if source.startswith("B") else await self._directory.person(source)
         admission = self._of_person(person, identity) if person else self._of_id(source)
-        if admission.admitted and place is not Place.DM and not self._settings.allow_shared_channels:
+        if admission.admitted and place is not Place.DM:
             admission = await self._of_room(admission, channel)
         return admission, person
 
@@ -71,7 +72,8 @@ class SlackGate:
             return _no("guest", person.name, _TO_GUESTS)
         if settings.members and person.id not in settings.members:
             return _no("not_listed", person.name, _TO_UNLISTED)
-        return Admission(admitted=True, name=person.name)
+        foreign = person.stranger or identity.team not in person.teams
+        return Admission(admitted=True, name=person.name, outsider=person.guest or foreign)
 
     def _of_id(self, source: str) -> Admission:
         if not source.startswith("B"):
@@ -79,7 +81,10 @@ class SlackGate:
         return Admission(admitted=True, name=source) if source in self._settings.allow_bots else _no("bot")
 
     async def _of_room(self, admission: Admission, channel: str) -> Admission:
+        """Where people of other organisations read along, everybody counts as an outsider; so it does in doubt."""
         shared = await self._directory.shared(channel)
+        if self._settings.allow_shared_channels:
+            return replace(admission, outsider=admission.outsider or shared is not False)
         if shared is None:
             return _no("unknown_channel", admission.name)
         return _no("shared_channel", admission.name, _IN_SHARED) if shared else admission

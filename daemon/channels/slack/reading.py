@@ -47,6 +47,7 @@ class Reader:
     bots: frozenset[str] = frozenset()
     members: frozenset[str] = frozenset()
     rooms: dict[str, Place] = field(default_factory=dict)
+    shared: set[str] = field(default_factory=set)
     soul_of: Callable[[str], str] | None = None
     others: tuple[str, ...] = ()
 
@@ -68,6 +69,8 @@ class Reader:
             return None
         if place := _PLACES.get(_text(event, "channel_type")):
             self.rooms[_text(event, "channel")] = place
+        if body.get("is_ext_shared_channel"):
+            self.shared.add(_text(event, "channel"))
         match _text(event, "subtype"):
             case "message_changed":
                 return self._revision(body, event)
@@ -105,7 +108,7 @@ class Reader:
         match place:
             case Place.DM:
                 return Audience(AudienceKind.DM, channel)
-            case Place.PUBLIC_CHANNEL:
+            case Place.PUBLIC_CHANNEL if channel not in self.shared:
                 return Audience(AudienceKind.WORKSPACE, self.identity.team)
             case _:
                 return Audience(AudienceKind.CHANNEL, channel)

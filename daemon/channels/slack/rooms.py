@@ -36,7 +36,10 @@ class Rooms:
         if _PERSON.fullmatch(contact):
             channel, place = await self._dm_with(contact), Place.DM
         elif _CHANNEL.fullmatch(contact):
-            channel, place = contact, await self._kind_of(contact)
+            room = await self._look_at(contact)
+            channel, place = contact, place_of(room)
+            if room.get("is_ext_shared"):
+                reader.shared.add(contact)
         else:
             hint = "Slack shows it at the end of a profile's menu or of a channel's details"
             raise ChannelRefused(f"{contact!r} is no id of a person or a channel", code="invalid_id", hint=hint)
@@ -56,11 +59,11 @@ class Rooms:
             raise NotDelivered("Slack's answer to conversations.open names no conversation")
         return channel
 
-    async def _kind_of(self, channel: str) -> Place:
+    async def _look_at(self, channel: str) -> Mapping[str, Any]:
         answer = (await self._client.call("conversations.info", channel=channel)).get("channel")
         room: Mapping[str, Any] = answer if isinstance(answer, dict) else {}
         if room.get("is_ext_shared") and not self._settings.allow_shared_channels:
             raise ChannelRefused(f"{channel} may not be written to", code="shared_channel", hint=_SHARED_HINT)
         if not room.get("is_member") and not room.get("is_mpim"):
             raise ChannelRefused(f"the soul is not in {channel}", code="not_in_channel", hint="invite it there")
-        return place_of(room)
+        return room

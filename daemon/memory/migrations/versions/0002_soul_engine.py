@@ -21,6 +21,7 @@ CHANGES = (
     """,
     "ALTER TABLE inbox ADD COLUMN process TEXT",
     "ALTER TABLE inbox ADD COLUMN params TEXT NOT NULL DEFAULT '{}'",
+    "CREATE INDEX inbox_by_message ON inbox (workspace, channel, ts)",
     "CREATE INDEX inbox_over_http ON inbox (conversation, envelope) WHERE channel = 'http'",
     # A question for permission under a post, and posts that replace an earlier one.
     "ALTER TABLE outbox ADD COLUMN approval TEXT",
@@ -113,6 +114,7 @@ CHANGES = (
     ) STRICT
     """,
     "CREATE UNIQUE INDEX intentions_slots ON intentions (conversation, slot) WHERE state = 'waiting'",
+    "CREATE INDEX intentions_by_conversation ON intentions (conversation)",
     "CREATE INDEX intentions_due ON intentions (soul, workspace, due_ms) WHERE state = 'waiting'",
     """
     CREATE TABLE approvals (
