@@ -146,6 +146,7 @@ def _hands(world: _World, store: Store, souls: Souls, name: str, llm: LLM, bell:
         stale_after=settings.stale_after,
         lease=settings.lease,
     )
+    alarm = Bell()
     patience = Patience(deadline=settings.deadline, lease=settings.lease)
     dispatcher = Dispatcher(
         store,
@@ -156,8 +157,8 @@ def _hands(world: _World, store: Store, souls: Souls, name: str, llm: LLM, bell:
         emit=emit,
         max_cycles=settings.max_cycles,
         bell=bell,
+        on_committed=alarm.ring,
     )
-    alarm = Bell()
     scheduler = Scheduler(
         store.intentions, store.approvals, clock=clock, emit=emit, alarm=alarm, on_due=dispatcher.look_again
     )

@@ -45,7 +45,10 @@ class Bell:
 
 
 class Dispatcher:
-    """Runs conversations (at most `max_cycles` at once), sends what is on its way, does the jobs."""
+    """Runs conversations (at most `max_cycles` at once), sends what is on its way, does the jobs.
+
+    `on_committed` is called when a conversation has been seen to: something may have been scheduled.
+    """
 
     def __init__(
         self,
@@ -58,6 +61,7 @@ class Dispatcher:
         emit: Emit,
         max_cycles: int,
         bell: Bell,
+        on_committed: Callable[[], None] = lambda: None,
     ) -> None:
         self._store = store
         self._handler = handler
@@ -69,6 +73,7 @@ class Dispatcher:
         self._senders = asyncio.Semaphore(_SENDERS)
         self._reflections = asyncio.Semaphore(_REFLECTIONS)
         self._bell = bell
+        self._on_committed = on_committed
         self._post_bell, self._job_bell = Bell(), Bell()
         self._active = 0
         self._idle = asyncio.Event()
@@ -142,6 +147,7 @@ class Dispatcher:
         finally:
             self._cycles.release()
             self._bell.ring()  # more may have been said meanwhile
+            self._on_committed()
         await self._send(delivery)
 
     async def _send(self, delivery: Delivery | None) -> None:

@@ -19,6 +19,8 @@ from daemon.working_memory import WorkingMemory
 T = TypeVar("T")
 
 _LEARNED = "In their last message the person told something lasting about themselves."
+_MOVED = "The soul's own mood, topic or task changed with the last few turns."
+_MOODS_EVERY = 3  # replies; a mood seldom changes with each
 
 
 async def converse(context: ProcessContext, stance: str = "") -> WorkingMemory:
@@ -55,12 +57,21 @@ async def _split(context: ProcessContext) -> WorkingMemory:
     memory, monologue = await mind.run(context.memory, tempered(soul, think))
     memory = await say(replace(context, memory=memory), external_dialog(soul, "Reply to what was said last."))
     context.motor.reflect(monologue=monologue)
-    try:
-        memory, learned = await mind.run(memory, tempered(soul, mental_query(_LEARNED)))
-    except ModelError:  # what was said stands, whatever becomes of the afterthought
-        return memory
-    context.motor.reflect(user_model_check=learned)
+    await _reflect(replace(context, memory=memory))
     return memory
+
+
+async def _reflect(context: ProcessContext) -> None:
+    """Ask the checks that a unified answer brings along; what was said stands, whatever becomes of the afterthought."""
+    checks = {"user_model_check": _LEARNED}
+    if context.visit.exchanges % _MOODS_EVERY == _MOODS_EVERY - 1:
+        checks["soul_state_check"] = _MOVED
+    for check, statement in checks.items():
+        try:
+            _, holds = await context.mind.run(context.memory, tempered(context.soul, mental_query(statement)))
+        except ModelError:
+            return
+        context.motor.reflect(**{check: holds})
 
 
 async def say(context: ProcessContext, step: Step[str]) -> WorkingMemory:

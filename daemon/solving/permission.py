@@ -9,7 +9,7 @@ from daemon.errors import ChannelError, ToolFailed
 from daemon.memory.approvals import Approval, Approvals, NewApproval
 from daemon.memory.errands import Errand
 from daemon.mental_process import ProcessContext, Stay
-from daemon.perception import ConversationKey
+from daemon.perception import ConversationKey, Place
 from daemon.ports import Passage
 from daemon.solving.problem import Problem
 from daemon.working_memory import WorkingMemory
@@ -56,9 +56,11 @@ class Done:
 async def ask_permission(context: ProcessContext, problem: Problem, memory: WorkingMemory, act: Asked) -> Stay:
     """Ask, show exactly what will be done, and park the problem until somebody has decided.
 
-    Raises ToolFailed when it is too much to be shown, since nobody can allow what they can't see, and when just this
-    was asked already and nobody has decided yet.
+    Raises ToolFailed when it is too much to be shown, since nobody can allow what they can't see, where nobody can
+    click, and when just this was asked already and nobody has decided yet.
     """
+    if context.perception.place is Place.TERMINAL:
+        raise ToolFailed(f"{act.tool} needs a click, which can only be given in Slack")
     if len(act.shown) > _SHOWN_CAP:
         raise ToolFailed(f"{act.tool} can't be asked for: what it would do is too long to be shown")
     before = await still_open(context, problem)

@@ -74,3 +74,12 @@ async def test_its_speech_is_streamed_and_a_thought_in_its_place_is_not(twin: Ho
     await twin.idle()
     assert [said(post) for post in await twin.people.posts_by_bot("D0ADA")] == ["Only this."]
     assert "canary" not in str(await twin.people.calls())
+
+
+async def test_every_third_reply_it_asks_itself_whether_its_mood_has_changed(twin: House) -> None:
+    for _ in range(2):
+        await twin.answered("Ada", "dm", "hello")
+    assert [prompt.step for prompt in twin.prompts].count("feel") == 0
+    twin.model.replies.extend(["hm", "Aloud.", '{"true": false}', '{"true": true}'])
+    await twin.answered("Ada", "dm", "we are done!")
+    assert "feel" in [prompt.step for prompt in twin.prompts]

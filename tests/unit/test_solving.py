@@ -203,6 +203,13 @@ async def test_nothing_shown_ends_its_block(clock: FakeClock, shown: str, fence:
     assert one.context.motor.reply.endswith(f"\n\n{fence}\n{shown}\n{fence}")
 
 
+async def test_where_nobody_can_click_nothing_is_asked_for(clock: FakeClock) -> None:
+    one = stage(None, clock)
+    there = replace(one.context, perception=replace(one.context.perception, place=Place.TERMINAL))
+    with pytest.raises(ToolFailed, match="only be given in Slack"):
+        await ask_permission(there, problem(), there.memory, ACT)
+
+
 async def test_what_can_not_be_shown_can_not_be_asked_for(clock: FakeClock) -> None:
     one = stage(None, clock)
     with pytest.raises(ToolFailed, match="too long"):

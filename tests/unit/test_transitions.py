@@ -236,3 +236,26 @@ async def test_only_a_soul_with_limits_is_autonomous() -> None:
     assert not situation_of(context).autonomous
     limits = Limits(loops=1, tokens=1, usd=1.0, seconds=1.0)
     assert situation_of(replace(context, means=Means(limits=limits))).autonomous
+
+
+# -- modes of one's own ------------------------------------------------------------------------------------------------
+
+
+def _with_hints(*hints: str, triggers: tuple[str, ...] = ()) -> Situation:
+    """A talk with a soul whose academic mode has these."""
+    mode = Mode(name="academic", personality="Scholarly.", hints=hints, triggers=triggers)
+    return replace(situation(), soul=SOUL.model_copy(update={"modes": (mode,)}))
+
+
+@pytest.mark.parametrize(
+    ("words", "led"), [("the kilns of Ugarit", True), ("UGARIT?", True), ("ugarits", False), ("C++ or not", True)]
+)
+def test_a_mode_has_hints_of_its_own_as_whole_words(words: str, led: bool) -> None:
+    found = lead("engaged", replace(_with_hints("Ugarit", "c++"), words=words))
+    assert (found is not None and found.target == "academic") is led
+
+
+def test_the_mind_is_asked_what_the_mode_says_calls_it() -> None:
+    found = lead("engaged", replace(_with_hints("Ugarit", triggers=("They ask of kilns.",)), words="Ugarit"))
+    assert found is not None
+    assert "They ask of kilns." in found.question
