@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import get_args
 
@@ -109,6 +110,13 @@ def test_every_cognitive_step_is_tested() -> None:
 
 def test_every_mental_process_is_in_the_table_of_its_family() -> None:
     assert set(PROCESSES) == {path.stem for path in (ROOT / "daemon/processes").glob("[a-z]*.py")}
+
+
+def test_the_floors_in_the_architecture_are_those_that_are_held() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    told = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").partition("## Floors")[2]
+    drawn = re.findall(r"^(\S+(?: \| \S+)*)", told.partition("```text\n")[2].partition("```")[0], re.MULTILINE)
+    assert drawn == contracts[0]["layers"]
 
 
 def test_heavy_libraries_are_not_imported_at_start() -> None:
