@@ -2,16 +2,23 @@
 
 import json
 
-from daemon.errors import ToolFailed
+from daemon.errors import ModelError, ToolFailed
 from daemon.fixed_pipeline import tempered
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.mental_process import ProcessContext, Stay
 from daemon.ports import Passage
+from daemon.solving.aim import with_aim
 from daemon.solving.permission import Asked, ask_permission, plain_sight
 from daemon.solving.problem import Problem
+from daemon.steps.brainstorm import brainstorm
 from daemon.steps.use_tool import ToolUse, tools_material, use_tool
 
 _OF_EACH = 4  # passages from each place
+_PHRASES = 3
+_OTHERWISE = (
+    'Nothing was found for what stands under "Aim". Under which other words may it have been written down? Give search '
+    "phrases of one to four words."
+)
 
 
 def research(context: ProcessContext, problem: Problem) -> Action:
@@ -27,6 +34,8 @@ def research(context: ProcessContext, problem: Problem) -> Action:
                 passages.append(await context.means.toolbox.use(chosen.tool.name, chosen.arguments))
             except ToolFailed as error:
                 failed = f"{chosen.tool.name} failed: {error.message}"
+        if not passages:
+            passages = await _read_up_otherwise(context, use)
         found = problem.add(passages)
         return use.recurse(observation="\n\n".join(part for part in (found, failed) if part) or "Nothing was found.")
 
@@ -44,6 +53,20 @@ async def _read_up(context: ProcessContext, query: str) -> list[Passage]:
     if means.library is not None:
         passages += await means.library.search(query, _OF_EACH)
     return passages
+
+
+async def _read_up_otherwise(context: ProcessContext, use: ActionUse) -> list[Passage]:
+    """Look again under other words, since whoever wrote it down may have called it something else (Open Souls' RAG)."""
+    if not use.input or context.means.library is None:
+        return []
+    try:
+        _, phrases = await context.mind.run(
+            with_aim(use.memory, use.input), tempered(context.soul, brainstorm(_OTHERWISE, count=_PHRASES))
+        )
+    except ModelError:
+        return []
+    found = [passage for phrase in phrases for passage in await _read_up(context, phrase)]
+    return list(dict.fromkeys(found))[: 2 * _OF_EACH]
 
 
 async def _choose_tool(context: ProcessContext, use: ActionUse) -> ToolUse | None:

@@ -48,13 +48,14 @@ class Shelf:
 
 @dataclass
 class Books:
-    """A library that has the same passages for every query."""
+    """A library that has the same passages for every query, or only for one that holds `under`."""
 
     passages: tuple[Passage, ...] = ()
+    under: str = ""
 
     async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
         """The first of them."""
-        return self.passages[:limit]
+        return self.passages[:limit] if self.under in query else ()
 
 
 class Shown(Speech):

@@ -129,6 +129,20 @@ async def test_without_tools_no_model_is_asked(toolbox: Shelf | None) -> None:
     assert one.llm.prompts == []
 
 
+async def test_what_is_not_found_is_looked_for_under_other_words() -> None:
+    books = Books((Passage("a.md:1", "the oven"),), under="oven")
+    one = scene('{"ideas": ["oven", "old oven"]}').with_means(library=books)
+    assert observation(await one.act(research(one.context, problem()), "kiln")) == "[1] a.md:1\nthe oven"
+    assert [prompt.step for prompt in one.llm.prompts] == ["brainstorm"]
+    assert "kiln" not in one.llm.prompts[0].messages[-1].text.splitlines()[-1]
+
+
+@pytest.mark.parametrize(("words", "answers"), [("kiln", ("no JSON", "none again")), ("", ())])
+async def test_without_other_words_nothing_is_found(words: str, answers: tuple[str, ...]) -> None:
+    one = scene(*answers).with_means(library=Books())
+    assert observation(await one.act(research(one.context, problem()), words)) == "Nothing was found."
+
+
 async def test_a_tool_that_fails_is_told_beside_what_was_found() -> None:
     shelf = Shelf(failing=ToolFailed("it fell"))
     one = scene(LOOK_UP).with_means(toolbox=shelf, library=Books((Passage("a.md:1", "clay"),)))
@@ -199,7 +213,7 @@ async def test_what_can_not_be_scheduled_is_told(words: str, told: str) -> None:
 
 
 async def test_where_there_is_no_room_for_more_that_is_told() -> None:
-    async def full() -> bool:
+    async def full(_: int) -> bool:
         return False
 
     one = scene().with_means(may_intend=full)
