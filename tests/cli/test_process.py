@@ -95,6 +95,11 @@ def test_words_that_no_terminal_can_show_do_not_stop_it(home: Path) -> None:
     assert "\x1b" not in told.stdout
 
 
+def _heed_ctrl_c() -> None:
+    """Whoever is started in the background ignores Ctrl-C, and so would the programs that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_ctrl_c_ends_a_chat_without_a_word(home: Path) -> None:
     running = subprocess.Popen(
         [sys.executable, "-m", "daemon", "chat", "--as", "Ada"],
@@ -104,6 +109,7 @@ def test_ctrl_c_ends_a_chat_without_a_word(home: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=_heed_ctrl_c,
     )
     assert running.stdin is not None
     assert running.stdout is not None

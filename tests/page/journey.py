@@ -81,7 +81,7 @@ def _reply(asked: Asked) -> str:
 
 
 def _verdict(asked: Asked) -> str:
-    return json.dumps({"true": "scholarly treatment" in asked.shown or "several steps" in asked.shown})
+    return json.dumps({"true": "state of research on a question" in asked.shown or "several steps" in asked.shown})
 
 
 def _preference(asked: Asked) -> str:
