@@ -109,7 +109,7 @@ def test_ctrl_c_ends_a_chat_without_a_word(home: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=_heed_ctrl_c,
+        preexec_fn=_heed_ctrl_c,  # noqa: PLW1509  # no other thread runs here
     )
     assert running.stdin is not None
     assert running.stdout is not None
