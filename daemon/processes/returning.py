@@ -5,14 +5,24 @@ from daemon.mental_process import Outcome, ProcessContext, Transition
 from daemon.transitions.following import follow
 
 _STANCE = (
-    "This person comes back after a while: it is visit {number} here. Welcome them in half a sentence; if you know "
+    "This person comes back after {pause}: it is visit {number} here. Welcome them in half a sentence; if you know "
     "what they were at, touch on it, lightly and only from what you were told here. Then answer what they said."
 )
+
+_DAY = 24
 
 
 async def returning(context: ProcessContext) -> Outcome:
     """Welcome them back, then go on as ever."""
     if leading := await follow(context):
         return leading
-    memory = await converse(context, _STANCE.format(number=context.visit.number))
+    memory = await converse(context, _STANCE.format(number=context.visit.number, pause=_pause(context.visit.silence)))
     return Transition(memory, "engaged", "they have been welcomed back")
+
+
+def _pause(seconds: float) -> str:
+    """How long nobody spoke here, as one would say it; in a new thread nobody ever did."""
+    hours = round(seconds / 3600)
+    if hours < 1:
+        return "a while"
+    return f"{hours} hours" if hours < 2 * _DAY else f"{round(hours / _DAY)} days"

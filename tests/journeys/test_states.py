@@ -401,3 +401,14 @@ async def test_the_same_perceptions_with_the_same_answers_take_the_same_path(tmp
     assert first == again
     assert len({row[3] for row in first[0]}) > 3, "it leads through several processes"
     assert len(first[1]) == 8
+
+
+@pytest.mark.parametrize(("hours", "told"), [(5, "after 5 hours"), (30, "after 30 hours"), (72, "after 3 days")])
+async def test_a_returning_person_is_told_to_have_been_away_as_long_as_they_were(
+    house: House, hours: int, told: str
+) -> None:
+    await house.answered("Ada", "dm", "hello")
+    house.clock.turn(hours * 3600)
+    await house.idle()
+    await house.answered("Ada", "dm", "hello again")
+    assert told in house.last_prompt()
