@@ -5,24 +5,18 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from daemon.cli.people import command
 from daemon.errors import StoreError
 from daemon.memory.database import Database, open_database
 from daemon.memory.unlearning import unlearn
 from daemon.memory.user_models import Change, Material, UserModels, meet
 from daemon.perception import Audience, AudienceKind
+from tests.cli.conftest import call
 from tests.cli.stocked import CONVERSATION, NOW, stock
 from tests.fakes import FakeClock
 
 DM, OPEN = Audience(AudienceKind.DM, "D1"), Audience(AudienceKind.WORKSPACE, "T1")
 SECRETIVE = "keeps bees \x1b]0;owned\x07 on the roof"
-
-
-def call(*arguments: str) -> Result:
-    """Run a command of the group."""
-    return CliRunner().invoke(command, arguments)
 
 
 @pytest.fixture
@@ -74,35 +68,35 @@ async def _revise(models: UserModels, expected: int, notes: tuple[str, ...], cha
 
 
 def test_people_are_listed_without_what_is_known_of_them(path: Path) -> None:
-    told = call("list").output
+    told = call("people", "list").output
     assert told.splitlines()[1].split()[:3] == ["U1", "Ben", "dm:D1"]
     assert "workspace:T1" in told
-    as_json = call("list", "--json").output
+    as_json = call("people", "list", "--json").output
     assert [one["audience"] for one in json.loads(as_json)] == ["dm:D1", "workspace:T1"]
     assert "bees" not in told + as_json
     assert "tired" not in told + as_json
 
 
 def test_one_person_is_shown_for_each_audience_apart(path: Path) -> None:
-    told = call("show", "U1").output
+    told = call("people", "show", "U1").output
     assert "- keeps bees" in told
     assert "~ may be tired" in told
     assert "\x1b" not in told
     private, open_ = told.split("\n\n")
     assert "workspace:T1" in open_
     assert "bees" not in open_
-    first = json.loads(call("show", "U1", "--json").output)[0]
+    first = json.loads(call("people", "show", "U1", "--json").output)[0]
     assert (first["notes"], first["version"], first["interactions"]) == ([SECRETIVE], 3, 1)
     assert "dm:D1" in private
 
 
 def test_the_history_tells_each_change(path: Path) -> None:
-    told = call("history", "U1").output.splitlines()
+    told = call("people", "history", "U1").output.splitlines()
     assert told[0].startswith("dm:D1 version 3, ")
     assert told[1] == "  - likes coffee"
     assert "  * likes tea -> likes coffee" in told
     assert "  + likes tea" in told
-    newest, *_ = json.loads(call("history", "U1", "--limit", "1", "--json").output)
+    newest, *_ = json.loads(call("people", "history", "U1", "--limit", "1", "--json").output)
     assert (newest["version"], newest["change"]["first"]) == (3, 1)
 
 
@@ -112,7 +106,7 @@ def test_the_history_says_that_words_were_taken_back(path: Path) -> None:
             await database.write(lambda transaction: unlearn(transaction, CONVERSATION, "U1", 2, NOW))
 
     asyncio.run(take_back())
-    told = call("history", "U1").output
+    told = call("people", "history", "U1").output
     assert "(let go of what was learned from words taken back: 3 lines)" in told
     assert "(its words were taken back)" in told
     assert "tea" not in told
@@ -126,4 +120,4 @@ def test_somebody_unknown_is_told_plainly(path: Path, arguments: tuple[str, ...]
 
 
 def test_nobody_known_has_no_history(path: Path) -> None:
-    assert call("history", "U404").output == ""
+    assert call("people", "history", "U404").output == ""
