@@ -20,9 +20,9 @@ def command() -> None:
     """List or show what the soul knows of people, and how it changed.
 
     \b
-    JSON keys: person, audience, version, name, notes, whispers, visits, interactions, seen_ms, modelled_to, updated_ms;
-    in `history`: audience, version, notes, whispers, change, trace_id, made_ms. `list` leaves notes and whispers empty:
-    what is known is shown by `show` alone.
+    JSON keys: soul, person, audience, version, name, notes, whispers, visits, interactions, seen_ms, modelled_to,
+    updated_ms; in `history`: soul, audience, version, notes, whispers, change, trace_id, made_ms. `list` leaves notes
+    and whispers empty: what is known is shown by `show` alone.
     """
 
 
@@ -47,10 +47,11 @@ def list_(limit: int, as_json: bool) -> None:
             str(one.visits),
             str(one.interactions),
             str(len(one.notes)),
+            one.soul,
         )
         for one in found
     ]
-    table(("PERSON", "NAME", "AUDIENCE", "SEEN", "VISITS", "MESSAGES", "NOTES"), rows)
+    table(("PERSON", "NAME", "AUDIENCE", "SEEN", "VISITS", "MESSAGES", "NOTES", "SOUL"), rows)
 
 
 @command.command("show")
@@ -87,7 +88,7 @@ def history(person: str, limit: int, as_json: bool) -> None:
         return
     now = SystemClock().now_ms()
     for one in found:
-        say(f"{one.audience} version {one.version}, {age(now, one.made_ms)} ago")
+        say(f"{one.soul}: {one.audience} version {one.version}, {age(now, one.made_ms)} ago")
         for line in _told(one):
             say(f"  {line}")
 
@@ -108,7 +109,7 @@ def _say_known(notes: tuple[str, ...], whispers: str) -> None:
 
 
 def _told(one: FormerModel) -> list[str]:
-    """A change in lines: added, corrected and retired ones; or that it was let go."""
+    """A change in lines: added, corrected and retired ones; or that it was let go, or that no line was changed."""
     lines = [f"+ {line}" for line in _items(one.change.get("added"))]
     lines += [f"- {line}" for line in _items(one.change.get("retired"))]
     lines += [f"* {' -> '.join(map(str, _items(pair)))}" for pair in _items(one.change.get("corrected"))]
@@ -116,7 +117,7 @@ def _told(one: FormerModel) -> list[str]:
         lines.append("(its words were taken back)")
     if "unlearned" in one.change:
         lines.append(f"(let go of what was learned from words taken back: {one.change['unlearned']} lines)")
-    return lines
+    return lines or ["(the whispers alone)"]
 
 
 def _items(value: object) -> list[object]:

@@ -71,6 +71,8 @@ def add(
 
     It is heard as if USER had caused it: who may not be heard then, is not.
     """
+    if not text.strip():
+        raise click.BadParameter("say what is to be noticed", param_hint="TEXT")
     clock = SystemClock()
     due = _due(span, time, every, clock.now_ms())
     if process:

@@ -140,12 +140,17 @@ class Agenda:
 
 
 async def find_conversation(transaction: Transaction, name: str) -> ConversationKey:
-    """The conversation whose id is `name` or alone contains it. Raises StoreError that names the candidates."""
+    """The conversation whose id is `name`, alone ends in it as a whole part, or alone contains it.
+
+    So a direct message is found by its room, whatever threads it has. Raises StoreError that names the candidates.
+    """
     pattern = "".join(f"\\{letter}" if letter in "\\%_" else letter for letter in name)
     rows = await transaction.rows(
         """
-        SELECT id FROM conversations WHERE id = :name OR id LIKE '%' || :pattern || '%' ESCAPE '\\'
-        ORDER BY id <> :name, last_ms DESC LIMIT :most
+        SELECT id, id = :name AS same, '/' || rtrim(id, '/') LIKE '%/' || trim(:pattern, '/') ESCAPE '\\' AS whole
+        FROM conversations
+        WHERE id = :name OR id LIKE '%' || :pattern || '%' ESCAPE '\\'
+        ORDER BY same DESC, whole DESC, last_ms DESC LIMIT :most
         """,
         name=name,
         pattern=pattern,
@@ -153,7 +158,8 @@ async def find_conversation(transaction: Transaction, name: str) -> Conversation
     )
     if not rows:
         raise StoreError(f"there is no conversation {name}", hint="see `soul inbox list --json` for their ids")
-    if rows[0]["id"] != name and len(rows) > 1:
+    clear = rows[0]["same"] or len(rows) == 1 or (rows[0]["whole"] and not rows[1]["whole"])
+    if not clear:
         ids = ", ".join(row["id"] for row in rows[:_CANDIDATES])
         more = ", …" if len(rows) > _CANDIDATES else ""
         raise StoreError(f"{name} may mean several conversations: {ids}{more}", hint="give more of the id")

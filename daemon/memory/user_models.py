@@ -19,13 +19,14 @@ class LossRefused(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class UserModel:
-    """What the soul knows of a person from talk that `audience` may hear; `person` is their platform id.
+    """What `soul` knows of a person from talk that `audience` may hear; `person` is their platform id.
 
     `notes` are lines and `whispers` the soul's guess at what goes unsaid; `version` counts changes of these two alone.
     `visits` and `interactions` count spells of talk and answered messages, `seen_ms` is when they last spoke here and
     `modelled_to` the seq of the newest turn that the notes know of. All of it is data.
     """
 
+    soul: str
     person: str
     audience: Audience
     version: int
@@ -42,6 +43,7 @@ class UserModel:
     def from_row(cls, row: sqlite3.Row) -> "UserModel":
         """Read a `user_models` row."""
         return cls(
+            soul=row["soul"],
             person=row["person"],
             audience=Audience.parse(row["audience"]),
             version=row["version"],
@@ -60,6 +62,7 @@ class UserModel:
 class FormerModel:
     """A version of somebody's model as it was written at `made_ms`; `change` tells what was new in it."""
 
+    soul: str
     audience: Audience
     version: int
     notes: tuple[str, ...]
@@ -163,14 +166,13 @@ class UserModels:
                 now=now,
                 **key,
             )
-            told = {**asdict(change), **asdict(material)}
             await keep_version(
                 transaction,
                 key,
                 version=expected_version + 1,
                 notes=notes,
                 whispers=whispers,
-                change=told,
+                change={**asdict(change), **asdict(material)},
                 trace_id=trace_id,
                 now=now,
             )
@@ -225,6 +227,7 @@ class UserModels:
         )
         return tuple(
             FormerModel(
+                soul=row["soul"],
                 audience=Audience.parse(row["audience"]),
                 version=row["version"],
                 notes=tuple(json.loads(row["notes"])),
@@ -260,8 +263,7 @@ async def meet(
         ON CONFLICT (soul, workspace, person, audience) DO UPDATE SET
           name = CASE WHEN excluded.name = '' THEN user_models.name ELSE excluded.name END,
           interactions = user_models.interactions + 1,
-          visits = user_models.visits + CASE WHEN user_models.seen_ms = 0 OR :now - user_models.seen_ms > :silence
-                                             THEN 1 ELSE 0 END,
+          visits = user_models.visits + (user_models.seen_ms = 0 OR :now - user_models.seen_ms > :silence),
           seen_ms = max(user_models.seen_ms, excluded.seen_ms),
           updated_ms = max(user_models.updated_ms, excluded.updated_ms)
         """,
@@ -325,6 +327,4 @@ def _refuse_loss(
     replaced = {old for old, new in corrected if new in after}
     lost = len(set(before) - set(after) - replaced)
     if lost > 1 and lost > most_lost * len(before):
-        raise LossRefused(
-            f"{lost} of {len(before)} notes would be lost at once", hint="nothing to do: the notes stay as they are"
-        )
+        raise LossRefused(f"{lost} of {len(before)} notes would be lost at once", hint="nothing to do: the notes stay")

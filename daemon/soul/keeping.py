@@ -102,7 +102,8 @@ def find_souls_directory(explicit: Path | None, home: Path, name: str) -> Path:
         if (candidate / name / MANIFEST).is_file():
             return candidate
     looked = ", ".join(str(candidate) for candidate in candidates)
-    raise SoulError(f"there is no soul {name!r} in {looked}", hint="set SOUL_NAME, or SOUL_SOULS_DIR to where it lives")
+    hint = "correct SOUL_NAME or SOUL_SOULS, or set SOUL_SOULS_DIR to where it lives"
+    raise SoulError(f"there is no soul {name!r} in {looked}", hint=hint)
 
 
 def _shipped() -> list[Path]:

@@ -345,7 +345,9 @@ def test_what_research_may_look_into_is_looked_at(monkeypatch: pytest.MonkeyPatc
     servers.write_text(json.dumps({"mcpServers": {"clock": {"command": "clock-server"}}}))
     monkeypatch.setenv("SOUL_LIBRARY", f"{tmp_path / 'docs'},{tmp_path / 'gone'}")
     monkeypatch.setenv("SOUL_MCP_SERVERS", str(servers))
-    assert str(tmp_path / "gone") in only("library").found
+    there, gone = found("library")
+    assert (there.verdict, gone.verdict) == (Verdict.OK, Verdict.WARN)
+    assert (there.found, gone.found) == (str(tmp_path / "docs"), f"{tmp_path / 'gone'} is no folder")
     assert "clock" in only("tools").found
     servers.write_text("{")
     assert only("tools").verdict is Verdict.FAIL

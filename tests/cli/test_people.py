@@ -69,6 +69,7 @@ async def _revise(models: UserModels, expected: int, notes: tuple[str, ...], cha
 def test_people_are_listed_without_what_is_known_of_them(path: Path) -> None:
     told = call("people", "list").output
     assert told.splitlines()[1].split()[:3] == ["U1", "Ben", "dm:D1"]
+    assert told.splitlines()[1].split()[-1] == "minoan", "of several souls, the one that knows them"
     assert "workspace:T1" in told
     as_json = call("people", "list", "--json").output
     assert [one["audience"] for one in json.loads(as_json)] == ["dm:D1", "workspace:T1"]
@@ -85,13 +86,13 @@ def test_one_person_is_shown_for_each_audience_apart(path: Path) -> None:
     assert "workspace:T1" in open_
     assert "bees" not in open_
     first = json.loads(call("people", "show", "U1", "--json").output)[0]
-    assert (first["notes"], first["version"], first["interactions"]) == ([SECRETIVE], 3, 1)
+    assert (first["soul"], first["notes"], first["version"], first["interactions"]) == ("minoan", [SECRETIVE], 3, 1)
     assert "dm:D1" in private
 
 
 def test_the_history_tells_each_change(path: Path) -> None:
     told = call("people", "history", "U1").output.splitlines()
-    assert told[0].startswith("dm:D1 version 3, ")
+    assert told[0].startswith("minoan: dm:D1 version 3, ")
     assert told[1] == "  - likes coffee"
     assert "  * likes tea -> likes coffee" in told
     assert "  + likes tea" in told
@@ -117,6 +118,16 @@ def test_somebody_unknown_is_told_plainly(path: Path, arguments: tuple[str, ...]
     assert told.exit_code == 70
     assert "nobody called U404 is known" in told.stderr
     assert "see `soul people list`" in told.stderr
+
+
+def test_the_history_tells_a_change_of_the_whispers_alone(path: Path) -> None:
+    async def whisper() -> None:
+        async with open_database(path, FakeClock(auto=True), create=False) as database:
+            await _revise(UserModels(database, FakeClock()), 3, (SECRETIVE,), Change())
+
+    asyncio.run(whisper())
+    told = call("people", "history", "U1").output.splitlines()
+    assert told[1] == "  (the whispers alone)"
 
 
 def test_nobody_known_has_no_history(path: Path) -> None:

@@ -95,6 +95,13 @@ def test_what_can_not_be_understood_is_a_usage_error(path: Path, arguments: list
     assert one(path, "SELECT count(*) FROM intentions") == 0
 
 
+def test_nothing_to_be_noticed_is_a_usage_error(path: Path) -> None:
+    result = call("schedule", "add", "D1", " ", "--in", "1h")
+    assert result.exit_code == 2
+    assert "say what is to be noticed" in result.stderr
+    assert one(path, "SELECT count(*) FROM intentions") == 0
+
+
 def test_what_may_not_be_is_refused_in_two_lines(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOUL_SCHEDULE_MAX", "1")
     add("D1", "look", "--in", "1h")

@@ -61,6 +61,11 @@ def test_a_part_that_several_have_lists_them() -> None:
     assert call("trace", "C_1/7.2").exit_code == 0
 
 
+@pytest.mark.parametrize("name", ["C_1", "C_1/", "T1/c_1"])
+def test_a_room_without_its_threads_goes_by_its_name_alone(name: str) -> None:
+    assert call("trace", name).stdout == "minoan/T1/C_1/ has not taken a step yet.\n"
+
+
 @pytest.mark.parametrize("name", ["D9", "D%", "D_", "\\"])
 def test_a_part_that_nobody_has_says_where_to_look(name: str) -> None:
     told = call("trace", name)

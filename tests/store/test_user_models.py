@@ -83,7 +83,7 @@ async def here(models: UserModels, audience: Audience = HERE, person: str = "U1"
 
 
 async def test_somebody_met_for_the_first_time_is_known_by_name_alone(models: UserModels) -> None:
-    assert await here(models) == UserModel("U1", HERE, 0, "Ben", (), "", 1, 1, 1_000, 0, 1_000)
+    assert await here(models) == UserModel("ada", "U1", HERE, 0, "Ben", (), "", 1, 1, 1_000, 0, 1_000)
     assert await models.learned(SOUL, TEAM, "U2", HERE) is None
 
 

@@ -16,7 +16,7 @@ HERE, OPEN = Audience(AudienceKind.DM, "D1"), Audience(AudienceKind.WORKSPACE, "
 
 
 def model(*notes: str, whispers: str = "", audience: Audience = HERE, name: str = "Ben") -> UserModel:
-    return UserModel("U1", audience, 1, name, notes, whispers, 1, 1, 1, 1, 1)
+    return UserModel("minoan", "U1", audience, 1, name, notes, whispers, 1, 1, 1, 1, 1)
 
 
 def test_notes_come_newest_first_before_those_of_everybody_and_whispers_last() -> None:

@@ -21,7 +21,7 @@ TALKED = Transcript("", 0, (Turn(Speaks.PERSON, "U1", "Ada", "1.0", "hello"),))
 
 def model(*, seen_ms: int, visits: int = 1, interactions: int = 1, kind: AudienceKind = AudienceKind.DM) -> UserModel:
     audience = Audience(kind, "D1")
-    return UserModel("U1", audience, 0, "Ada", (), "", visits, interactions, seen_ms, 0, 0)
+    return UserModel("minoan", "U1", audience, 0, "Ada", (), "", visits, interactions, seen_ms, 0, 0)
 
 
 def visit(spell: Spell, *models: UserModel, transcript: Transcript = NOBODY) -> Visit:

@@ -40,7 +40,8 @@ def souls(settings: Settings) -> list[Finding]:
     findings = [ok("soul", f"{main.display_name}, from {find(main.name) / main.name}")]
     for soul in others:
         if soul.channels:
-            findings.append(ok("soul", f"{soul.display_name} answers in {len(soul.channels)} channels of its own"))
+            where = ", ".join(soul.channels)
+            findings.append(ok("soul", f"{soul.display_name} answers in channels of its own: {where}"))
         else:
             told = f"{soul.display_name} answers nowhere"
             findings.append(warn("soul", told, f"name channels in {find(soul.name) / soul.name}/soul.toml"))
@@ -49,11 +50,7 @@ def souls(settings: Settings) -> list[Finding]:
 
 def research(settings: Settings) -> list[Finding]:
     """What the autonomous loop may look into is there, and its time fits into the deadline; no server is started."""
-    findings = [
-        warn("library", f"{folder} is no folder", "correct SOUL_LIBRARY")
-        for folder in settings.library
-        if not folder.is_dir()
-    ]
+    findings = [_library(folder) for folder in settings.library]
     try:
         servers = read_servers(settings.mcp_servers) if settings.mcp_servers is not None else {}
     except ConfigError as error:
@@ -66,6 +63,12 @@ def research(settings: Settings) -> list[Finding]:
         )
         findings.append(warn("ism", told, "lower SOUL_ISM_MAX_SECONDS or raise SOUL_DEADLINE"))
     return findings
+
+
+def _library(folder: Path) -> Finding:
+    if folder.is_dir():
+        return ok("library", str(folder))
+    return warn("library", f"{folder} is no folder", "correct SOUL_LIBRARY")
 
 
 def models(settings: Settings) -> Finding:
