@@ -9,7 +9,7 @@ from daemon.errors import ChannelError, ToolFailed
 from daemon.memory.approvals import Approval, Approvals, NewApproval
 from daemon.memory.errands import Errand
 from daemon.mental_process import ProcessContext, Stay
-from daemon.perception import ConversationKey, Place
+from daemon.perception import ConversationKey, Modality, Place
 from daemon.ports import Passage
 from daemon.solving.problem import Problem
 from daemon.working_memory import WorkingMemory
@@ -57,21 +57,44 @@ async def ask_permission(context: ProcessContext, problem: Problem, memory: Work
     """Ask, show exactly what will be done, and park the problem until somebody has decided.
 
     Raises ToolFailed when it is too much to be shown, since nobody can allow what they can't see, where nobody can
-    click, and when just this was asked already and nobody has decided yet.
+    click, when just this was asked already and nobody has decided yet, and when a decision has only now come of it.
     """
     if context.perception.place is Place.TERMINAL:
         raise ToolFailed(f"{act.tool} needs a click, which can only be given in Slack")
     if len(act.shown) > _SHOWN_CAP:
         raise ToolFailed(f"{act.tool} can't be asked for: what it would do is too long to be shown")
     before = await still_open(context, problem)
-    if before is not None and (before.tool, dict(before.arguments)) == (act.tool, dict(act.arguments)):
+    if before is not None and _same(before, act):
         raise ToolFailed(f"{act.tool} with just this was asked for already, and nobody has decided yet")
+    await _refuse_insisting(context, act)
     approval = secrets.token_hex(8)
     due = context.mind.clock.now_ms() + int(context.means.approval_seconds * 1000)
     context.motor.ask_permission(NewApproval(approval, act.tool, act.arguments, act.asked, due))
     context.motor.settle(f"{act.words}\n\n{_block(act.shown)}")
     problem.approval = approval
     return Stay(memory)
+
+
+async def _refuse_insisting(context: ProcessContext, act: Asked) -> None:
+    """Raises ToolFailed in a turn that a decision began, in which nobody has spoken, for what was decided on just then.
+
+    Where nobody decided in time nothing at all is asked: a question into an empty room would come round for ever.
+    """
+    approvals, perception = context.means.approvals, context.perception
+    if approvals is None or perception.modality is not Modality.DECISION:
+        return
+    if perception.params.get("expired"):
+        raise ToolFailed("nobody decided in time; ask for nothing more before somebody has spoken again")
+    decided = await approvals.status(str(perception.params.get("approval", "")))
+    if decided is not None and _same(decided, act):
+        raise ToolFailed(f"that was decided on just now and isn't asked again: {standing(decided)}")
+
+
+def _same(asked: Approval, act: Asked) -> bool:
+    """Whether an act is the one that was asked for; of words to somebody the addressee counts, not their form."""
+    if asked.tool == act.tool == CARRY:
+        return asked.arguments.get("to") == act.arguments.get("to")
+    return (asked.tool, dict(asked.arguments)) == (act.tool, dict(act.arguments))
 
 
 async def still_open(context: ProcessContext, problem: Problem) -> Approval | None:

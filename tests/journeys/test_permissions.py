@@ -131,6 +131,33 @@ async def test_too_late_nothing_is_done_and_the_work_ends_honestly(empty_house: 
     assert not await parked(house)
 
 
+async def test_what_nobody_allowed_in_time_is_not_asked_for_again_before_somebody_speaks(
+    empty_house: House, note: Path
+) -> None:
+    house = empty_house
+    await _question(house, note, approval_seconds=60.0)
+    script(house, WRITE, RESPOND, enters=False, use_tool=using(SHELF, path=str(note), text="another way"))
+    house.model.steps["external_dialog"].append("Nobody was there.")
+    house.clock.turn(61)
+    await house.reply("D0ADA", "Nobody was there.")
+    await house.idle()
+    assert len(await house.rows("SELECT id FROM approvals")) == 1
+    assert "ask for nothing more before somebody has spoken again" in house.last_prompt()
+
+
+@pytest.mark.parametrize("action", [YES, NO])
+async def test_what_was_decided_on_is_not_asked_for_again_at_once(empty_house: House, note: Path, action: str) -> None:
+    house = empty_house
+    ts = await _question(house, note)
+    script(house, WRITE, RESPOND, enters=False, use_tool=using(SHELF, path=str(note), text="the kiln cracks"))
+    house.model.steps["external_dialog"].append("So be it.")
+    assert await press(house, "Ada", "D0ADA", ts, action) == "accepted"
+    await house.reply("D0ADA", "So be it.")
+    await house.idle()
+    assert len(await house.rows("SELECT id FROM approvals")) == 1
+    assert lines(note) == (action == YES)
+
+
 async def test_after_a_restart_a_click_counts_once(empty_house: House, note: Path) -> None:
     house = empty_house
     ts = await _question(house, note)
