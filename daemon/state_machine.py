@@ -129,7 +129,7 @@ class _Run:
                 return False
         kept = outcome.keep if isinstance(outcome, Stay) and outcome.keep is not None else state.kept
         self.state = replace(state, invocations=state.invocations + 1, kept=kept)
-        self._note("stay", state.process, "rule", "")
+        self._note("stay", state.process, "rule", "nothing leads elsewhere")
         return True
 
     def _move(self, act: str, transition: Transition) -> None:

@@ -44,9 +44,10 @@ class Recollection:
     ) -> tuple[Passage, ...]:
         """What was said that has most in common with a query, best first, of equals the newest.
 
-        Found are turns of this soul in this workspace that `audience`, who hears the answer, may hear: its own and what
-        the whole workspace may hear, never anything of another DM or private channel. `conversation` is where it is
-        asked, and called so in the sources. Before `outsiders` nothing of any other room is found. Raises StoreError.
+        Found are people's words to this soul in this workspace (its own prove nothing) that `audience`, who hears the
+        answer, may hear: what was said to it and what the whole workspace may hear, never anything of another DM or
+        private channel. `conversation` is where it is asked, and called so in the sources. Before `outsiders` nothing
+        of any other room is found. Raises StoreError.
         """
         if not (terms := search_terms(query)) or limit <= 0:
             return ()
@@ -61,7 +62,7 @@ class Recollection:
                 """
                 SELECT t.conversation, t.name, t.body, t.said_ms
                 FROM turns t JOIN conversations c ON c.id = t.conversation
-                WHERE c.soul = :soul AND c.workspace = :workspace
+                WHERE c.soul = :soul AND c.workspace = :workspace AND t.speaker = 'person'
                   AND t.audience IN (:own, :everybody) AND c.audience IN (:own, :everybody)
                   AND (:room IS NULL OR c.channel = :room)
                 ORDER BY t.seq DESC LIMIT :newest

@@ -56,7 +56,7 @@ def research(settings: Settings) -> list[Finding]:
     except ConfigError as error:
         findings.append(fail("tools", error.message, error.hint))
     else:
-        findings += [ok("tools", f"MCP servers: {', '.join(servers)}")] if servers else []
+        findings += [ok("tools", f"MCP servers, none of them tried: {', '.join(servers)}")] if servers else []
     if settings.ism_enabled and settings.ism_max_seconds >= settings.deadline:
         told = (
             f"a problem may take {settings.ism_max_seconds:g} s, but every message ends after {settings.deadline:g} s"
