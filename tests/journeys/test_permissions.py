@@ -113,6 +113,24 @@ async def test_nobody_else_nothing_forged_and_nothing_twice_counts(empty_house: 
     assert len(await house.replies("general")) == 2
 
 
+async def test_whoever_presses_in_vain_is_told_and_nobody_else(empty_house: House, note: Path) -> None:
+    house = empty_house
+    ts = await _question(house, note, "general")
+    assert await press(house, "Ben", "general", ts) != "accepted"
+    (told,) = await house.people.ephemerals("Ben", "C0GENERAL")
+    assert "changed nothing" in told["text"]
+    assert await house.people.ephemerals("Ada", "C0GENERAL") == []
+
+
+async def test_who_can_not_be_told_that_a_press_was_in_vain_loses_nothing(empty_house: House, note: Path) -> None:
+    house = empty_house
+    ts = await _question(house, note, "general")
+    await house.people.fault("chat.postEphemeral", body={"ok": False, "error": "user_not_in_channel"})
+    assert await press(house, "Ben", "general", ts) != "accepted"
+    await house.told.until("slack.void_untold")
+    await house.acknowledged()
+
+
 async def test_too_late_nothing_is_done_and_the_work_ends_honestly(empty_house: House, note: Path) -> None:
     house = empty_house
     ts = await _question(house, note, approval_seconds=60.0)

@@ -18,11 +18,13 @@ from slack_bolt.response import BoltResponse
 
 from daemon.channels.slack.client import SlackClient
 from daemon.channels.slack.reading import Reader
-from daemon.errors import StoreError
-from daemon.ports import Acceptance, Arrival, Emit, Intake
+from daemon.errors import ChannelError, StoreError
+from daemon.ports import Acceptance, Arrival, Decision, Emit, Intake
 
 _ADDRESS_QUERY: Final = re.compile(r"\?\S+")
 _NOTE_LENGTH: Final = 300
+_TELLING: Final = 1.0  # seconds
+_VOID: Final = "That changed nothing: you weren't the one who was asked, or it has been decided or has expired already."
 
 
 class Listener:
@@ -40,11 +42,14 @@ class Listener:
         self._idle = asyncio.Event()
         self._idle.set()
 
-    async def hear(self, body: Mapping[str, Any]) -> None:
-        """Store what an envelope's payload brings, if it is for us. Raises StoreError when it could not be stored."""
+    async def hear(self, body: Mapping[str, Any]) -> Decision | None:
+        """Store what an envelope's payload brings, if it is for us; gives a decision that counts for nothing.
+
+        Raises StoreError when it could not be stored.
+        """
         arrival = self._read(body)
         if arrival is None:
-            return
+            return None
         self._under_way += 1
         self._idle.clear()
         try:
@@ -60,6 +65,7 @@ class Listener:
         self._emit("slack.heard", kind=type(arrival).__name__, event_id=arrival.event_id, became=acceptance.value)
         if acceptance is Acceptance.DUPLICATE:
             self._emit("slack.duplicate", event_id=arrival.event_id)
+        return arrival if isinstance(arrival, Decision) and acceptance is Acceptance.IGNORED else None
 
     async def idle(self) -> None:
         """Wait until nothing is on its way to the intake."""
@@ -85,7 +91,9 @@ def bolt_app(listener: Listener, reader: Reader, client: SlackClient, emit: Emit
         )
 
     async def store_then_acknowledge(body: Mapping[str, Any]) -> BoltResponse:
-        await listener.hear(body)
+        void = await listener.hear(body)
+        if void is not None:
+            await _tell_it_is_void(client, void, emit)
         return BoltResponse(status=200, body="")
 
     logger = library_logger(emit)
@@ -100,6 +108,15 @@ def bolt_app(listener: Listener, reader: Reader, client: SlackClient, emit: Emit
     logger.setLevel(logging.WARNING)
     app.use(store_then_acknowledge)
     return app
+
+
+async def _tell_it_is_void(client: SlackClient, void: Decision, emit: Emit) -> None:
+    """Tell whoever pressed, and nobody else, that it counts for nothing; briefly, for Slack waits for us."""
+    try:
+        async with asyncio.timeout(_TELLING):
+            await client.call("chat.postEphemeral", channel=void.channel, user=void.actor, text=_VOID)
+    except (ChannelError, TimeoutError) as error:
+        emit("slack.void_untold", channel=void.channel, reason=str(error) or "it took too long")
 
 
 def library_logger(emit: Emit) -> logging.Logger:
