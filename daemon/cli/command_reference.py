@@ -14,7 +14,8 @@ _HEADER = """\
 Made from the program's own help by `python -m daemon.cli.command_reference FILE`; a test keeps it true. Readers take
 `--json`.
 Errors say what happened and what to do; the exit code is 0, 1 for a finding or a refusal, 2 for wrong usage, 70 for a
-fault, 75 for something that may heal by itself and 78 for a configuration that a person has to mend.
+fault or for what isn't there, 75 for something that may heal by itself and 78 for a configuration that a person has to
+mend.
 """
 
 
