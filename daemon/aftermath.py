@@ -15,9 +15,8 @@ from daemon.recall import as_memory
 from daemon.soul import Soul
 from daemon.soul_engine import transcript_window
 from daemon.state_machine import Course
+from daemon.timetable import CLOCKS_DIFFER_S
 from daemon.visit import Visit
-
-_CLOCKS_DIFFER_S = 600.0  # how far our clock may be ahead of the platform's
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ def posted_after(perception: Perception) -> str:
     """A ts of the platform's that the answer is surely younger than; what has no message goes by our own clock."""
     if perception.modality is Modality.WORDS:
         return perception.ts
-    return f"{max(0.0, float(perception.ts) - _CLOCKS_DIFFER_S):.6f}"
+    return f"{max(0.0, float(perception.ts) - CLOCKS_DIFFER_S):.6f}"
 
 
 def _spell(aftermath: Aftermath, before: Spell, newest: Perception) -> Spell:

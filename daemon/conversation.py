@@ -154,6 +154,7 @@ class ConversationHandler:
             answered=tuple(one for one in cycle.answered if one.id not in cycle.ignored),
             ignored=cycle.ignored,
             calls=tuple(cycle.calls),
+            silence_ms=self._house.habits.silence_ms,
         )
         try:
             return await self._house.commits.commit(effect)

@@ -76,6 +76,10 @@ def require_seldom(every: str, now_ms: int) -> None:
         slot = following
 
 
+CLOCKS_DIFFER_S = 600.0
+"""How far our clock may be ahead of the platform's."""
+
+
 def platform_time(ms: int) -> str:
     """A time as Slack writes the ts of a message: seconds with six decimals."""
     return f"{ms // 1000}.{ms % 1000:03d}000"

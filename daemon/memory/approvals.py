@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from daemon.memory.database import Database, Transaction
-from daemon.memory.occurrences import as_json, record, store_occurrence
-from daemon.memory.records import Worker
+from daemon.memory.occurrences import record, store_occurrence
+from daemon.memory.records import Worker, as_json
 from daemon.perception import Audience, ConversationKey, Modality
 from daemon.ports import Acceptance, Clock, Decision
 

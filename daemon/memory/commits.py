@@ -1,7 +1,6 @@
 """The one transaction that ends a cycle: state, turns, posts, jobs and spending stand or fall together."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from daemon.errors import LostLease
 from daemon.memory.approvals import store_approvals
@@ -11,7 +10,7 @@ from daemon.memory.database import Database, Transaction
 from daemon.memory.effect import CycleEffect
 from daemon.memory.errands import send_errand
 from daemon.memory.intentions import cancel_intentions, store_intentions
-from daemon.memory.records import Delivery, Speaks, Worker
+from daemon.memory.records import Delivery, Speaks, Worker, as_json
 from daemon.memory.transitions import store_path
 from daemon.memory.user_models import meet
 from daemon.ports import Clock, LLMCall
@@ -225,8 +224,8 @@ async def _end_claim(transaction: Transaction, effect: CycleEffect, now: int) ->
         process=state.process,
         previous=state.previous,
         invocations=state.invocations,
-        params=_as_json(state.params),
-        kept=_as_json(state.kept),
+        params=as_json(state.params),
+        kept=as_json(state.kept),
         visit=spell.visit,
         exchanges=spell.exchanges,
         spoken_ms=spell.spoken_ms,
@@ -234,10 +233,6 @@ async def _end_claim(transaction: Transaction, effect: CycleEffect, now: int) ->
         spoke=any(turn.speaker is Speaks.SOUL for turn in effect.turns),  # a refusal takes no part in anything
         id=str(effect.claim.conversation),
     )
-
-
-def _as_json(values: Mapping[str, object]) -> str:
-    return json.dumps(values, ensure_ascii=False, sort_keys=True)
 
 
 async def _store_turns(transaction: Transaction, effect: CycleEffect, now: int) -> None:
@@ -253,7 +248,7 @@ async def _store_turns(transaction: Transaction, effect: CycleEffect, now: int) 
             name=turn.name,
             ts=turn.ts,
             body=turn.body,
-            thought=_as_json(turn.thought),
+            thought=as_json(turn.thought),
             audience=str(effect.claim.audience),
             trace_id=effect.trace_id,
             now=now,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from daemon.memory.database import Transaction
 from daemon.perception import Audience, ConversationKey, Place
+from daemon.timetable import CLOCKS_DIFFER_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +17,6 @@ class Errand:
     audience: Audience
     body: str
 
-
-_CLOCKS_DIFFER_S = 600  # how far our clock may be ahead of the platform's
 
 _STATEMENTS = (
     """
@@ -65,7 +64,7 @@ async def send_errand(transaction: Transaction, errand: Errand, *, name: str, tr
         "id": f"{key}!errand:{errand.approval}",
         "name": name,
         "trace_id": trace_id,
-        "posted_after": f"{now / 1000 - _CLOCKS_DIFFER_S:.6f}",
+        "posted_after": f"{now / 1000 - CLOCKS_DIFFER_S:.6f}",
         "ts": f"{now / 1000:.6f}",
         "now": now,
     }

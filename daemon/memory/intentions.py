@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from daemon.memory.database import Database, Transaction
-from daemon.memory.occurrences import as_json, store_occurrence
-from daemon.memory.records import Worker
+from daemon.memory.occurrences import store_occurrence
+from daemon.memory.records import Worker, as_json
 from daemon.perception import Audience, ConversationKey, Modality, Place
 from daemon.ports import Clock
 from daemon.timetable import FARTHEST_MS, next_slot, require_seldom

@@ -1,9 +1,9 @@
 """What reaches the soul otherwise than as words: things fallen due and decisions, put into the inbox by the house."""
 
-import json
 from collections.abc import Mapping
 
 from daemon.memory.database import Transaction
+from daemon.memory.records import as_json
 from daemon.perception import ConversationKey, Modality
 from daemon.timetable import platform_time
 
@@ -63,8 +63,3 @@ async def record(transaction: Transaction, *, actor: str, act: str, subject: str
         detail=detail,
         now=now,
     )
-
-
-def as_json(value: object) -> str:
-    """JSON text, the same for equal values."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)

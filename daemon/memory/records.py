@@ -13,6 +13,11 @@ JSONObject = Mapping[str, object]
 """What JSON can hold, by name."""
 
 
+def as_json(value: object) -> str:
+    """JSON text, the same for equal values."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Worker:
     """One daemon at work for one soul in one workspace; its claims hold `lease_ms` without a sign of life."""

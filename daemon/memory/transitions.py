@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from daemon.memory.database import Database, Transaction
-from daemon.memory.occurrences import as_json
+from daemon.memory.records import as_json
 from daemon.perception import ConversationKey
 
 

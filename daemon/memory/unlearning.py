@@ -5,7 +5,8 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 
 from daemon.memory.database import Transaction
-from daemon.memory.user_models import MODEL_KEY, as_json, keep_version
+from daemon.memory.records import as_json
+from daemon.memory.user_models import MODEL_KEY, keep_version
 
 
 async def unlearn(transaction: Transaction, conversation: str, person: str, seq: int, now: int) -> None:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 
 from daemon.errors import StoreError
 from daemon.memory.database import Database, Transaction
+from daemon.memory.records import as_json
 from daemon.perception import Audience, AudienceKind
 from daemon.ports import Clock
 
@@ -314,11 +315,6 @@ async def keep_version(
         now=now,
         **key,
     )
-
-
-def as_json(value: object) -> str:
-    """A value as the columns of models hold it."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def _refuse_loss(

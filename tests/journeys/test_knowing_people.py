@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from daemon.errors import ModelUnavailable
 from daemon.ports import Prompt
 from tests.journeys.house import House
 from tests.journeys.model import Actor, after, shown, tagged
@@ -309,3 +310,10 @@ async def test_what_no_longer_fits_lives_on_as_a_summary(empty_house: House, int
     assert "the loom has a squeak" not in house.last_prompt()
     rows = await house.rows("SELECT body FROM turns WHERE body = 'the loom has a squeak'")
     assert len(rows) == 1, "the turns themselves stay"
+
+
+async def test_an_apology_begins_no_visit(house: House) -> None:
+    await house.answered("Ada", "dm", "hello")
+    house.model.replies.extend([ModelUnavailable("gone"), ModelUnavailable("gone")])
+    assert "I'm sorry" in await house.answered("Ada", "dm", "are you there?")
+    assert (await house.one("SELECT visits, interactions FROM user_models"))["visits"] == 1
