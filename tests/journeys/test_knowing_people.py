@@ -175,9 +175,10 @@ async def test_an_afterthought_during_which_the_daemon_died_is_had_by_the_next(e
     await house.reply("D0ADA", "I see.", count=2)
 
     async def thinking() -> bool:
-        return bool(await house.rows("SELECT * FROM jobs WHERE state = 'running'"))
+        return any(prompt.step == "internal_monologue" for prompt in house.prompts)
 
     await house.when(thinking)
+    assert await house.rows("SELECT * FROM jobs WHERE state = 'running'")
     assert house.daemon is not None
     await house.daemon.cut()
     will_learn(house.model, "keeps bees")
