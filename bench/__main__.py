@@ -12,7 +12,7 @@ from typing import Final
 from bench.host import described
 from bench.plan import FIGURES, Bench
 from bench.report import Row, Sheet, table
-from daemon.clock import SystemClock
+from daemon.core.clock import SystemClock
 
 _LONGEST: Final = 300.0  # seconds that one figure may take
 

@@ -9,7 +9,7 @@ from typing import Final
 from aiohttp import web
 
 from bench.thinker import Thinker
-from daemon.clock import SystemClock
+from daemon.core.clock import SystemClock
 
 _HUNG: Final = 3600.0
 MODEL: Final = "openai/loopback"

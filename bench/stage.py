@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from bench.host import cpu_seconds, resident_mib
 from bench.processes import end, spawn, workspace_process
-from daemon.clock import SystemClock
-from daemon.concurrency import alongside
-from daemon.workspace.client import WorkspaceClient
+from daemon.core.clock import SystemClock
+from daemon.core.concurrency import alongside
+from daemon.local_slack.client import WorkspaceClient
 
 Json = dict[str, Any]
 PEOPLE: Final = ("ada", "ben", "chloe")

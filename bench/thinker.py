@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from daemon.working_memory import estimate_tokens
+from daemon.core.working_memory import estimate_tokens
 
 LEARN, CHANGE, STEPS = "by the way, I lead the pump team", "you sound different", re.compile(r"in (\d) steps")
 """What in the newest words has the model learn something, change its mood, or take so many steps."""

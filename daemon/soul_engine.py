@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
-from daemon.fencing import clean_name, cut, defang, fence
-from daemon.perception import Modality, Perception, Place
-from daemon.ports import Message, ModelRole, Overheard, Prompt, Speaker, SystemPart
+from daemon.core.fencing import clean_name, cut, defang, fence
+from daemon.core.perception import Modality, Perception, Place
+from daemon.core.ports import Message, ModelRole, Overheard, Prompt, Speaker, SystemPart
+from daemon.core.working_memory import DEFAULT_REGION, Memory, Role, WorkingMemory, estimate_tokens
 from daemon.soul import Budgets, Soul
-from daemon.working_memory import DEFAULT_REGION, Memory, Role, WorkingMemory, estimate_tokens
 
 PERSONALITY, HOUSE_RULES = "personality", "house_rules"
 SOUL_STATE, PERSON, MEMORIES, SHARED_CONTEXT = "soul_state", "person", "memories", "shared_context"

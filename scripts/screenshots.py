@@ -9,8 +9,8 @@ from playwright.async_api import Browser, ViewportSize, expect
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from daemon.workspace.client import WorkspaceClient
-from daemon.workspace.server import serve_workspace
+from daemon.local_slack.client import WorkspaceClient
+from daemon.local_slack.server import serve_workspace
 from tests.page.journey import Journey, answer, furnish
 from tests.page.mind import thinking
 from tests.page.running import running

@@ -9,11 +9,11 @@ from typing import get_args
 
 import pytest
 
-from daemon.cli.command_reference import command_reference
-from daemon.config import LogLevel
-from daemon.memory.migrate import SCHEMA
+from daemon.cli.reference.commands import command_reference
+from daemon.core.config import LogLevel
+from daemon.memory.database.migrate import SCHEMA
+from daemon.mind.transitions import TABLE
 from daemon.processes import PROCESSES
-from daemon.transitions import TABLE
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "daemon").rglob("*.py"))
@@ -48,7 +48,7 @@ def test_no_forbidden_names() -> None:
 
 def test_the_command_reference_is_what_the_commands_say() -> None:
     written = (ROOT / "docs" / "COMMANDS.md").read_text(encoding="utf-8")
-    assert written == command_reference(), "run: python -m daemon.cli.command_reference docs/COMMANDS.md"
+    assert written == command_reference(), "run: python -m daemon.cli.reference.commands docs/COMMANDS.md"
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -98,13 +98,13 @@ def test_the_first_screen_of_the_readme_leads_to_the_first_reply() -> None:
 
 
 def test_the_newest_migration_is_the_schema_that_the_program_knows() -> None:
-    steps = sorted(path.name[:4] for path in (ROOT / "daemon/memory/migrations/versions").glob("0*.py"))
+    steps = sorted(path.name[:4] for path in (ROOT / "daemon/memory/database/migrations/versions").glob("0*.py"))
     assert steps == [f"{number:04d}" for number in range(1, SCHEMA + 1)]
 
 
 def test_every_cognitive_step_is_tested() -> None:
     tests = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
-    untested = [path.stem for path in (ROOT / "daemon/steps").glob("[a-z]*.py") if path.stem not in tests]
+    untested = [path.stem for path in (ROOT / "daemon/mind/steps").glob("[a-z]*.py") if path.stem not in tests]
     assert not untested
 
 

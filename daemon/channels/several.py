@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 
-from daemon.concurrency import alongside
-from daemon.perception import ConversationKey, Perception
-from daemon.ports import Admission, Channel, DraftLog, Found, Intake, Overheard, Post, Room, Speech
+from daemon.core.concurrency import alongside
+from daemon.core.perception import ConversationKey, Perception
+from daemon.core.ports import Admission, Channel, DraftLog, Found, Intake, Overheard, Post, Room, Speech
 
 
 class SeveralChannels:

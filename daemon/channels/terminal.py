@@ -8,9 +8,9 @@ from contextlib import aclosing, asynccontextmanager
 from typing import Final, TextIO
 
 from daemon.channels.terminal_input import Lines
-from daemon.errors import ChannelRefused, ConfigError, DaemonError, NotDelivered
-from daemon.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.ports import (
+from daemon.core.errors import ChannelRefused, ConfigError, DaemonError, NotDelivered
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
+from daemon.core.ports import (
     Acceptance,
     Admission,
     Clock,

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import click
 
-from daemon.cli.opening import os_user, with_database
+from daemon.cli.database_access import os_user, with_database
 from daemon.cli.output import age, say, say_json, table
-from daemon.clock import SystemClock
-from daemon.config import load_settings
-from daemon.memory.agenda import APPROVAL_STATES, Agenda
+from daemon.core.clock import SystemClock
+from daemon.core.config import load_settings
+from daemon.memory.admin.schedule_admin import APPROVAL_STATES, Agenda
 
 
 @click.group("approvals")

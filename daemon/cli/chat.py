@@ -9,11 +9,11 @@ import click
 
 from daemon.app import run_chat
 from daemon.channels.terminal import TerminalChannel, check_person
-from daemon.cli.opening import os_user, with_database
-from daemon.clock import SystemClock
-from daemon.config import Settings, load_settings
-from daemon.errors import ConfigError, SchemaMismatch, StoreError
-from daemon.memory.overview import Overview, survey
+from daemon.cli.database_access import os_user, with_database
+from daemon.core.clock import SystemClock
+from daemon.core.config import Settings, load_settings
+from daemon.core.errors import ConfigError, SchemaMismatch, StoreError
+from daemon.memory.admin.overview import Overview, survey
 
 
 @click.command("chat")

@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 import daemon
-from daemon.cli.failure import told_plainly
+from daemon.cli.error_output import told_plainly
 
 # The name of each subcommand, which is also its module, and what it is for.
 SUBCOMMANDS: Final = MappingProxyType(

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import click
 
-from daemon.cli.opening import existing_database, os_user
+from daemon.cli.database_access import existing_database, os_user
 from daemon.cli.output import say, say_json
-from daemon.clock import SystemClock
-from daemon.config import load_settings
-from daemon.errors import StoreError
-from daemon.memory.backup import back_up, folder_beside
-from daemon.memory.migrate import migrate
-from daemon.memory.overview import inspect
-from daemon.memory.restore import restore
+from daemon.core.clock import SystemClock
+from daemon.core.config import load_settings
+from daemon.core.errors import StoreError
+from daemon.memory.admin.overview import inspect
+from daemon.memory.admin.restore import restore
+from daemon.memory.database.backup import back_up, folder_beside
+from daemon.memory.database.migrate import migrate
 
 
 @click.group("db")

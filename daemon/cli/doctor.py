@@ -8,8 +8,8 @@ from daemon.cli.checks.memory import memory
 from daemon.cli.checks.mind import models, research, settings_in_force, souls
 from daemon.cli.checks.slack import slack
 from daemon.cli.output import say, say_json
-from daemon.clock import SystemClock
-from daemon.redaction import Redactor
+from daemon.core.clock import SystemClock
+from daemon.core.telemetry.redaction import Redactor
 
 _COLOURS = {Verdict.OK: "green", Verdict.WARN: "yellow", Verdict.FAIL: "red", Verdict.SKIP: "bright_black"}
 

@@ -4,8 +4,8 @@ import json
 
 import click
 
-from daemon.channels.slack.manifest import manifest
-from daemon.config import load_settings
+from daemon.channels.slack.api.manifest import manifest
+from daemon.core.config import load_settings
 from daemon.soul import find_souls_directory, load_soul
 
 

@@ -4,11 +4,11 @@ from dataclasses import asdict, replace
 
 import click
 
-from daemon.cli.opening import with_admin
+from daemon.cli.database_access import with_admin
 from daemon.cli.output import age, facts, say, say_json, table
-from daemon.clock import SystemClock
-from daemon.config import load_settings
-from daemon.memory.admin import OUTBOX_STATES, Admin, Retried
+from daemon.core.clock import SystemClock
+from daemon.core.config import load_settings
+from daemon.memory.admin.queue_admin import OUTBOX_STATES, Admin, Retried
 
 
 @click.group("outbox")

@@ -4,13 +4,13 @@ from dataclasses import asdict, replace
 
 import click
 
-from daemon.cli.opening import with_database
+from daemon.cli.database_access import with_database
 from daemon.cli.output import age, facts, say, say_json, table
-from daemon.clock import SystemClock
-from daemon.config import load_settings
-from daemon.errors import StoreError
+from daemon.core.clock import SystemClock
+from daemon.core.config import load_settings
+from daemon.core.errors import StoreError
 from daemon.memory.database import Database
-from daemon.memory.user_models import FormerModel, UserModel, UserModels
+from daemon.memory.knowledge.user_models import FormerModel, UserModel, UserModels
 
 _MOST = 1_000  # models of one person: one for each room they talked in
 

@@ -6,7 +6,7 @@ import click
 
 from daemon.app import run_daemon
 from daemon.cli.output import say
-from daemon.config import load_settings
+from daemon.core.config import load_settings
 
 
 @click.command("run")

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import click
 
-from daemon.cli.opening import os_user, with_database
+from daemon.cli.database_access import os_user, with_database
 from daemon.cli.output import say, say_json, table
-from daemon.clock import SystemClock
-from daemon.config import load_settings
-from daemon.memory.agenda import INTENTION_STATES, Agenda
+from daemon.core.clock import SystemClock
+from daemon.core.config import load_settings
+from daemon.core.timetable import moment, require_seldom, when
+from daemon.memory.admin.schedule_admin import INTENTION_STATES, Agenda
 from daemon.memory.database import Database
-from daemon.memory.intentions import IDLE, Intention, NewIntention
-from daemon.timetable import moment, require_seldom, when
+from daemon.memory.queues.intentions import IDLE, Intention, NewIntention
 
 
 @click.group("schedule")

@@ -4,9 +4,9 @@ import click
 from pydantic import SecretStr
 
 from daemon.cli.output import say, say_json, table
-from daemon.cli.settings_reference import settings_reference
-from daemon.config import Settings, load_settings, unknown_settings
-from daemon.setting_sources import environment_name
+from daemon.cli.reference.settings import settings_reference
+from daemon.core.config import Settings, load_settings, unknown_settings
+from daemon.core.config.sources import environment_name
 
 
 @click.command("settings")

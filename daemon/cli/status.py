@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 import click
 
-from daemon.cli.opening import with_database
+from daemon.cli.database_access import with_database
 from daemon.cli.output import age, facts, say, say_json
-from daemon.clock import SystemClock
-from daemon.config import load_settings
-from daemon.memory.overview import LiveDaemon, Overview, Spending, library, survey
+from daemon.core.clock import SystemClock
+from daemon.core.config import load_settings
+from daemon.memory.admin.overview import LiveDaemon, Overview, Spending, library, survey
 
 _DAY_MS = 24 * 3600 * 1000
 

@@ -2,15 +2,15 @@
 
 import click
 
-from daemon.cli.opening import os_user, with_database
+from daemon.cli.database_access import os_user, with_database
 from daemon.cli.output import say, say_json, table
-from daemon.clock import SystemClock
-from daemon.config import load_settings
-from daemon.memory.agenda import Agenda
+from daemon.core.clock import SystemClock
+from daemon.core.config import load_settings
+from daemon.core.perception import ConversationKey
+from daemon.core.timetable import moment
+from daemon.memory.admin.schedule_admin import Agenda
 from daemon.memory.database import Database
-from daemon.memory.transitions import TracedStep, Transitions
-from daemon.perception import ConversationKey
-from daemon.timetable import moment
+from daemon.memory.knowledge.state_history import TracedStep, Transitions
 
 
 @click.command("trace")

@@ -5,16 +5,16 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import TypeVar
 
-from daemon.attention import Attention, Interrupted
-from daemon.cognition import Mind
-from daemon.concurrency import alongside
-from daemon.errors import DaemonError, ModelError, StoreError
+from daemon.core.concurrency import alongside
+from daemon.core.errors import DaemonError, ModelError, StoreError
+from daemon.core.limits import Spent
+from daemon.core.working_memory import WorkingMemory
 from daemon.ism.machine import ActionUse, End, ISMResult, LoopEvent, Machine, Note, Progress, Recurse
 from daemon.ism.regions import observed, with_actions, with_work, without_work
-from daemon.limits import Spent
-from daemon.mental_process import Outcome, Stay, Transition
-from daemon.steps.choose_actions import Choice, Use
-from daemon.working_memory import WorkingMemory
+from daemon.mind.attention import Attention, Interrupted
+from daemon.mind.cognition import Mind
+from daemon.mind.mental_process import Outcome, Stay, Transition
+from daemon.mind.steps.choose_actions import Choice, Use
 
 FRUITLESS = 2
 """Choices in a row that come to nothing before the work counts as going in circles."""

@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from daemon.cognition import Step
-from daemon.limits import Limits, Spent
-from daemon.mental_process import Outcome, Stay, Transition
-from daemon.steps.choose_actions import Choice, choose_actions
-from daemon.working_memory import WorkingMemory
+from daemon.core.limits import Limits, Spent
+from daemon.core.working_memory import WorkingMemory
+from daemon.mind.cognition import Step
+from daemon.mind.mental_process import Outcome, Stay, Transition
+from daemon.mind.steps.choose_actions import Choice, choose_actions
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from daemon.steps.choose_actions import Use
-from daemon.working_memory import Memory, Role, WorkingMemory, estimate_tokens
+from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
+from daemon.mind.steps.choose_actions import Use
 
 GOAL, PLAYBOOK, ACTIONS, LOG = "goal", "playbook", "actions", "log"
 

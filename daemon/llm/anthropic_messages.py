@@ -8,16 +8,16 @@ step's creativity becomes effort (design, ruling 10). They may think before they
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any
 
-from daemon.llm.chat import chat_of, schema_in_words
+from daemon.core.ports import Completion, Prompt
 from daemon.llm.clean_text import clean
 from daemon.llm.endpoint import Endpoint
-from daemon.llm.faults import refused_feature, translated
+from daemon.llm.errors import refused_feature, translated
+from daemon.llm.http_client import open_http_client
 from daemon.llm.lazy_client import LazyClient
+from daemon.llm.messages import chat_of, schema_in_words
 from daemon.llm.model_id import ModelId
 from daemon.llm.strict_schema import can_be_strict, strict
-from daemon.llm.tally import Tally, count
-from daemon.llm.wire import open_http_client
-from daemon.ports import Completion, Prompt
+from daemon.llm.usage import Tally, count
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic, AsyncStream

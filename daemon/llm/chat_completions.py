@@ -7,16 +7,16 @@ that a model refuses (its 400 names it) is left out from then on: JSON by schema
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any
 
-from daemon.llm.chat import chat_of, schema_in_words
+from daemon.core.ports import Completion, Prompt
 from daemon.llm.clean_text import clean
 from daemon.llm.endpoint import Endpoint
-from daemon.llm.faults import refused_feature, translated
+from daemon.llm.errors import refused_feature, translated
+from daemon.llm.http_client import open_http_client
 from daemon.llm.lazy_client import LazyClient
+from daemon.llm.messages import chat_of, schema_in_words
 from daemon.llm.model_id import ModelId, Vendor
 from daemon.llm.strict_schema import can_be_strict, strict
-from daemon.llm.tally import Tally, count
-from daemon.llm.wire import open_http_client
-from daemon.ports import Completion, Prompt
+from daemon.llm.usage import Tally, count
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, AsyncStream

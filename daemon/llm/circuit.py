@@ -5,7 +5,7 @@ from collections import deque
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from daemon.errors import ModelUnavailable
+from daemon.core.errors import ModelUnavailable
 
 FAILURES_TO_OPEN = 5
 TIMEOUTS_TO_OPEN = 3

@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from daemon.config import Settings
-from daemon.errors import ConfigError
+from daemon.core.config import Settings
+from daemon.core.errors import ConfigError
 from daemon.llm.model_id import ModelId, Vendor
 
 

@@ -9,11 +9,11 @@ import json
 import re
 from collections.abc import AsyncGenerator, Mapping
 
+from daemon.core.lookalike import OPENERS
+from daemon.core.ports import Clock, Completion, ModelRole, Prompt, Speaker
 from daemon.llm.clean_text import clean
-from daemon.llm.instances import instance_of
 from daemon.llm.model_id import ModelId
-from daemon.ports import Clock, Completion, ModelRole, Prompt, Speaker
-from daemon.tagged_output.lookalike import OPENERS
+from daemon.llm.placeholder_values import instance_of
 
 _LONGEST_ECHO = 500
 _CHARACTERS_PER_TOKEN = 4

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from daemon.ports import Completion
+from daemon.core.ports import Completion
 
 _PER = 1_000_000
 

@@ -3,8 +3,8 @@
 from collections.abc import AsyncGenerator
 from typing import Protocol
 
+from daemon.core.ports import LLM, Completion, Prompt
 from daemon.llm.model_id import ModelId
-from daemon.ports import LLM, Completion, Prompt
 
 
 class Provider(Protocol):

@@ -11,13 +11,13 @@ from functools import partial
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_random_exponential
 
-from daemon.errors import ModelRefused, ModelUnavailable
+from daemon.core.errors import ModelRefused, ModelUnavailable
+from daemon.core.ports import Clock, Completion, Emit, ModelRole, Prompt
 from daemon.llm.circuit import Circuit, Permit, RetryBudget, State
 from daemon.llm.clean_text import PieceCleaner
 from daemon.llm.model_id import Vendor, parse_model_id
 from daemon.llm.provider import ClosableLLM
-from daemon.llm.race import within
-from daemon.ports import Clock, Completion, Emit, ModelRole, Prompt
+from daemon.llm.timeout import within
 
 ATTEMPTS = 3
 BYTES_PER_TOKEN = 8

@@ -3,7 +3,8 @@
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from daemon.config import Settings
+from daemon.core.config import Settings
+from daemon.core.ports import Clock, Completion, Emit, ModelRole, Prompt
 from daemon.llm.anthropic_messages import AnthropicMessages
 from daemon.llm.chat_completions import ChatCompletions
 from daemon.llm.endpoint import endpoint_for
@@ -11,7 +12,6 @@ from daemon.llm.model_id import ModelId, Vendor, parse_model_id
 from daemon.llm.placeholder import Placeholder
 from daemon.llm.provider import Provider
 from daemon.llm.resilience import Limits, ResilientLLM
-from daemon.ports import Clock, Completion, Emit, ModelRole, Prompt
 
 
 def build_llm(settings: Settings, clock: Clock, emit: Emit, *, pace: float = 0.0) -> ResilientLLM:

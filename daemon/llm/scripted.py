@@ -5,8 +5,8 @@ from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from typing import TypeAlias
 
-from daemon.errors import ModelRefused
-from daemon.ports import Completion, ModelRole, Prompt
+from daemon.core.errors import ModelRefused
+from daemon.core.ports import Completion, ModelRole, Prompt
 
 Piece: TypeAlias = str | Completion | Exception
 Reply: TypeAlias = str | Iterable[Piece] | Exception

@@ -1,1 +1,1 @@
-"""The substrate: memory.db, its schema and every statement of SQL in the house."""
+"""What is kept? memory.db, its schema and every statement of SQL in the project."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from daemon.perception import Audience, ConversationKey, Modality, Perception, Place
-from daemon.ports import Post, Source
+from daemon.core.perception import Audience, ConversationKey, Modality, Perception, Place
+from daemon.core.ports import Post, Source
 
 JSONObject = Mapping[str, object]
 """What JSON can hold, by name."""

@@ -5,21 +5,21 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from daemon.memory.approvals import Approvals
-from daemon.memory.commits import Commits
-from daemon.memory.conversations import Conversations
+from daemon.core.ports import Clock, Emit
 from daemon.memory.database import Database, open_database
-from daemon.memory.inbox import Inbox
-from daemon.memory.intentions import Intentions
-from daemon.memory.jobs import Jobs
-from daemon.memory.outbox import Outbox
-from daemon.memory.presence import Presence
+from daemon.memory.knowledge.search import Recollection
+from daemon.memory.knowledge.soul_states import SoulStates
+from daemon.memory.knowledge.turns import Turns
+from daemon.memory.knowledge.user_models import UserModels
+from daemon.memory.queues.approvals import Approvals
+from daemon.memory.queues.commits import Commits
+from daemon.memory.queues.conversations import Conversations
+from daemon.memory.queues.inbox import Inbox
+from daemon.memory.queues.intentions import Intentions
+from daemon.memory.queues.jobs import Jobs
+from daemon.memory.queues.outbox import Outbox
+from daemon.memory.queues.presence import Presence
 from daemon.memory.records import Worker
-from daemon.memory.search import Recollection
-from daemon.memory.soul_states import SoulStates
-from daemon.memory.turns import Turns
-from daemon.memory.user_models import UserModels
-from daemon.ports import Clock, Emit
 
 
 @dataclass(frozen=True, slots=True)

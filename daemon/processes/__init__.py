@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from daemon.mental_process import MentalProcess
+from daemon.mind.mental_process import MentalProcess
 from daemon.processes.academic import academic
 from daemon.processes.curious import curious
 from daemon.processes.dormant import dormant

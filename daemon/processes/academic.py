@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from daemon.fixed_pipeline import converse
-from daemon.mental_process import Outcome, ProcessContext, Stay, Transition
+from daemon.mind.fixed_pipeline import converse
+from daemon.mind.mental_process import Outcome, ProcessContext, Stay, Transition
+from daemon.mind.transitions.following import confirmed, follow
 from daemon.soul_engine import with_mode
-from daemon.transitions.following import confirmed, follow
 
 _STANCE = (
     "A scholarly answer is wanted. Keep apart what the sources say, what is widely held, what a minority holds and "

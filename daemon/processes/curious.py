@@ -1,8 +1,8 @@
 """Getting to know each other: the soul is interested in what somebody is at, and shows what it is good for."""
 
-from daemon.fixed_pipeline import converse
-from daemon.mental_process import Outcome, ProcessContext, Stay, Transition
-from daemon.transitions.following import follow
+from daemon.mind.fixed_pipeline import converse
+from daemon.mind.mental_process import Outcome, ProcessContext, Stay, Transition
+from daemon.mind.transitions.following import follow
 
 _STANCE = (
     "You and this person have just met. Answer them, and where it fits name one thing near to what they are doing that "

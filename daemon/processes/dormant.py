@@ -1,8 +1,8 @@
 """Silence has lasted a while: ambient presence, without a word unless the soul is allowed one."""
 
-from daemon.fixed_pipeline import say
-from daemon.mental_process import Outcome, ProcessContext, Stay
-from daemon.steps.external_dialog import external_dialog
+from daemon.mind.fixed_pipeline import say
+from daemon.mind.mental_process import Outcome, ProcessContext, Stay
+from daemon.mind.steps.external_dialog import external_dialog
 
 _INSTRUCTIONS = (
     "Nobody has said anything for a while. If something was left open that you could move forward, say so in one or "

@@ -1,8 +1,8 @@
 """In conversation: the matter itself, in depth; most of the soul's life is spent here."""
 
-from daemon.fixed_pipeline import converse
-from daemon.mental_process import Outcome, ProcessContext, Stay
-from daemon.transitions.following import follow
+from daemon.mind.fixed_pipeline import converse
+from daemon.mind.mental_process import Outcome, ProcessContext, Stay
+from daemon.mind.transitions.following import follow
 
 
 async def engaged(context: ProcessContext) -> Outcome:

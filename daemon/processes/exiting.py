@@ -1,8 +1,8 @@
 """A visit ends with the silence that ends it: a farewell where the soul is meant to say one."""
 
-from daemon.fixed_pipeline import say
-from daemon.mental_process import Outcome, ProcessContext, Stay
-from daemon.steps.external_dialog import external_dialog
+from daemon.mind.fixed_pipeline import say
+from daemon.mind.mental_process import Outcome, ProcessContext, Stay
+from daemon.mind.steps.external_dialog import external_dialog
 
 _INSTRUCTIONS = (
     "The talk has ended. Take your leave in one sentence, without a question; if something was agreed, name it once."

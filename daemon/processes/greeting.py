@@ -1,8 +1,8 @@
 """The first words with somebody the soul has not met here: a warm welcome that is of use at once."""
 
-from daemon.fixed_pipeline import converse
-from daemon.mental_process import Outcome, ProcessContext, Transition
-from daemon.transitions.following import follow
+from daemon.mind.fixed_pipeline import converse
+from daemon.mind.mental_process import Outcome, ProcessContext, Transition
+from daemon.mind.transitions.following import follow
 
 _STANCE = (
     "You have not met this person here before. Answer what they said, and let it be felt that they are welcome: say "

@@ -4,13 +4,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from daemon.errors import ModelError
-from daemon.fixed_pipeline import say, tempered
-from daemon.mental_process import Outcome, ProcessContext, Transition
-from daemon.reminders import heed_reminders
+from daemon.core.errors import ModelError
+from daemon.mind.fixed_pipeline import say, tempered
+from daemon.mind.mental_process import Outcome, ProcessContext, Transition
+from daemon.mind.reminders import heed_reminders
+from daemon.mind.steps.decision import decision
+from daemon.mind.steps.poetic_composition import poetic_composition
 from daemon.soul_engine import with_mode, with_stance
-from daemon.steps.decision import decision
-from daemon.steps.poetic_composition import poetic_composition
 
 
 async def poetic(context: ProcessContext) -> Outcome:

@@ -2,21 +2,21 @@
 
 from dataclasses import replace
 
-from daemon.actions import actions_for
-from daemon.actions.respond import answer
-from daemon.errors import ModelError
-from daemon.fixed_pipeline import converse, tempered
+from daemon.core.errors import ModelError
+from daemon.core.limits import Limits
+from daemon.core.perception import Modality
+from daemon.core.ports import Task, TaskState
+from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism import REACHED, run_ism
+from daemon.ism.actions import actions_for
+from daemon.ism.actions.respond import answer
 from daemon.ism.machine import End, LoopEvent, Machine, Progress
+from daemon.ism.permission import carry_out, still_open
+from daemon.ism.problem import Problem
 from daemon.ism.regions import observed
-from daemon.limits import Limits
-from daemon.mental_process import Outcome, ProcessContext, Stay, Transition
-from daemon.perception import Modality
-from daemon.ports import Task, TaskState
-from daemon.solving.permission import carry_out, still_open
-from daemon.solving.problem import Problem
-from daemon.steps.choose_actions import Use, choose_actions
-from daemon.working_memory import Memory, Role, WorkingMemory
+from daemon.mind.fixed_pipeline import converse, tempered
+from daemon.mind.mental_process import Outcome, ProcessContext, Stay, Transition
+from daemon.mind.steps.choose_actions import Use, choose_actions
 
 _GOAL = "Understand the problem that the person has, and help to solve it."
 _PLAYBOOK = (

@@ -1,7 +1,7 @@
 """Somebody needs a person or a place that can act: the soul shows the way there."""
 
-from daemon.fixed_pipeline import converse
-from daemon.mental_process import Outcome, ProcessContext, Transition
+from daemon.mind.fixed_pipeline import converse
+from daemon.mind.mental_process import Outcome, ProcessContext, Transition
 
 _STANCE = """\
 This person needs somebody who can act. Lead them there: name whoever of these fits, say what to bring along, and \

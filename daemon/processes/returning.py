@@ -1,8 +1,8 @@
 """Somebody comes back after a silence: a welcome that remembers, then on to the matter."""
 
-from daemon.fixed_pipeline import converse
-from daemon.mental_process import Outcome, ProcessContext, Transition
-from daemon.transitions.following import follow
+from daemon.mind.fixed_pipeline import converse
+from daemon.mind.mental_process import Outcome, ProcessContext, Transition
+from daemon.mind.transitions.following import follow
 
 _STANCE = (
     "This person comes back after {pause}: it is visit {number} here. Welcome them in half a sentence; if you know "

@@ -1,9 +1,21 @@
 """Souls: folders of plain text that say who answers; their shape, how they are read, how edits are followed."""
 
 from daemon.soul.files import MANIFEST, MODE_MANIFEST, PERSONALITY, SIZE_CAP
-from daemon.soul.keeping import SoulKeeper, Souls, find_souls_directory
-from daemon.soul.reading import Known, check_names, load_soul, load_souls
-from daemon.soul.shape import Budgets, Contact, IsmLimits, Mode, Models, Mood, Notes, Presence, Soul, Verbs, VerbsInMood
+from daemon.soul.loader import Known, check_names, load_soul, load_souls
+from daemon.soul.reload import SoulKeeper, Souls, find_souls_directory
+from daemon.soul.schema import (
+    Budgets,
+    Contact,
+    IsmLimits,
+    Mode,
+    Models,
+    Mood,
+    Notes,
+    Presence,
+    Soul,
+    Verbs,
+    VerbsInMood,
+)
 
 __all__ = [
     "MANIFEST",

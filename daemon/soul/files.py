@@ -5,7 +5,7 @@ import os
 import stat
 from pathlib import Path
 
-from daemon.errors import SoulError
+from daemon.core.errors import SoulError
 
 MANIFEST = "soul.toml"
 PERSONALITY = "soul.md"

@@ -1,1 +1,1 @@
-"""Tools that servers of the Model Context Protocol offer: adapters that know ports and values, never the mind."""
+"""What may the soul look up and use? MCP servers and the admin's library of documents."""

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from daemon.memory import migrate, sqlite
-from daemon.memory.admin import INBOX_STATES, OUTBOX_STATES
-from daemon.memory.presence import ProcessIdentity
+from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES
+from daemon.memory.database import migrate, sqlite
+from daemon.memory.queues.presence import ProcessIdentity
 
 CONVERSATION = "minoan/T1/D1/"
 WORDS = "please don't tell \x1b]0;owned\x07 anybody"

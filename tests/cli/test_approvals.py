@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.memory.agenda import APPROVAL_STATES
+from daemon.memory.admin.schedule_admin import APPROVAL_STATES
 from tests.cli.conftest import call
 from tests.cli.stocked import CONVERSATION, NOW, one, opened, stock
 

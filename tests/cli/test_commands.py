@@ -7,8 +7,8 @@ import pytest
 
 from daemon.cli.commands import SUBCOMMANDS, soul
 from daemon.cli.output import age
-from daemon.clock import SystemClock
-from daemon.memory.admin import INBOX_STATES, OUTBOX_STATES
+from daemon.core.clock import SystemClock
+from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES
 from tests.cli.conftest import call
 from tests.cli.stocked import NOW, THOUGHT, add_daemon, dead_identity, message_in, one, opened, post_in, stock
 

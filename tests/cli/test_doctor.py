@@ -11,18 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from daemon.channels.slack.identity import Identity
-from daemon.channels.slack.manifest import REQUIRED_SCOPES
+from daemon.channels.slack.api.identity import Identity
+from daemon.channels.slack.api.manifest import REQUIRED_SCOPES
 from daemon.cli.checks.finding import Finding, Verdict
 from daemon.cli.checks.machine import data_folder, file_system, free_space, python_version
 from daemon.cli.checks.memory import sqlite_library
 from daemon.cli.checks.slack import scopes
 from daemon.cli.doctor import examine
-from daemon.clock import SystemClock
-from daemon.config import load_settings
-from daemon.memory.backup import name_at
-from daemon.memory.overview import Library
-from daemon.workspace.server import SCOPES, WorkspaceServer
+from daemon.core.clock import SystemClock
+from daemon.core.config import load_settings
+from daemon.local_slack.server import SCOPES, WorkspaceServer
+from daemon.memory.admin.overview import Library
+from daemon.memory.database.backup import name_at
 from tests.cli.conftest import call
 from tests.cli.stocked import NOW, add_daemon, dead_identity, opened, stock
 

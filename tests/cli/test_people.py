@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.database import Database, open_database
-from daemon.memory.unlearning import unlearn
-from daemon.memory.user_models import Change, Material, UserModels, meet
-from daemon.perception import Audience, AudienceKind
+from daemon.memory.knowledge.forgetting import unlearn
+from daemon.memory.knowledge.user_models import Change, Material, UserModels, meet
 from tests.cli.conftest import call
 from tests.cli.stocked import CONVERSATION, NOW, stock
 from tests.fakes import FakeClock

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from daemon.clock import SystemClock
-from daemon.timetable import moment
+from daemon.core.clock import SystemClock
+from daemon.core.timetable import moment
 from tests.cli.conftest import call
 from tests.cli.stocked import CONVERSATION, NOW, WORDS, one, opened, stock
 

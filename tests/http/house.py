@@ -10,15 +10,15 @@ from typing import Any, Self, TypeVar
 
 import aiohttp
 
-from daemon.assembly import assemble
-from daemon.channels.http.backing import Backing
+from daemon.app.assembly import assemble
+from daemon.app.lifecycle import Daemon, live
 from daemon.channels.http.channel import HttpChannel
-from daemon.config import Settings
-from daemon.life import Daemon, live
-from daemon.memory.replies import Replies
-from daemon.metrics import Metrics, fanout
-from daemon.perception import ConversationKey
-from daemon.service import ServiceManager, Watchdog
+from daemon.channels.http.daemon_side import Backing
+from daemon.core.config import Settings
+from daemon.core.perception import ConversationKey
+from daemon.core.systemd import ServiceManager, Watchdog
+from daemon.core.telemetry.metrics import Metrics, fanout
+from daemon.memory.admin.replies import Replies
 from tests.journeys.clock import TurnableClock
 from tests.journeys.house import PATIENCE, Told
 from tests.journeys.model import Actor

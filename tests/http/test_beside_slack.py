@@ -8,18 +8,18 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from daemon.assembly import assemble
-from daemon.channels.http.backing import Backing
+from daemon.app.assembly import assemble
+from daemon.app.lifecycle import live
 from daemon.channels.http.channel import HttpChannel
+from daemon.channels.http.daemon_side import Backing
 from daemon.channels.several import SeveralChannels
 from daemon.channels.slack.channel import SlackChannel
-from daemon.concurrency import alongside
-from daemon.life import live
-from daemon.memory.replies import Backlog, Replies
-from daemon.metrics import Metrics
-from daemon.service import ServiceManager, Watchdog
-from daemon.workspace.client import WorkspaceClient
-from daemon.workspace.server import WorkspaceServer, serve_workspace
+from daemon.core.concurrency import alongside
+from daemon.core.systemd import ServiceManager, Watchdog
+from daemon.core.telemetry.metrics import Metrics
+from daemon.local_slack.client import WorkspaceClient
+from daemon.local_slack.server import WorkspaceServer, serve_workspace
+from daemon.memory.admin.replies import Backlog, Replies
 from tests.http.house import TOKEN, Stream, bearer
 from tests.journeys.clock import TurnableClock
 from tests.journeys.house import PATIENCE, Told, said, settings_for

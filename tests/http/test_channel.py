@@ -11,10 +11,10 @@ import pytest
 from daemon.channels.http import stream as stream_module
 from daemon.channels.http.channel import HttpChannel
 from daemon.channels.several import SeveralChannels
-from daemon.errors import ChannelRefused, ConfigError, NotDelivered
-from daemon.metrics import Metrics
-from daemon.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.ports import Admission, DraftLog, Found, Intake, Overheard, Post, Room, Speech, Task, TaskState
+from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
+from daemon.core.ports import Admission, DraftLog, Found, Intake, Overheard, Post, Room, Speech, Task, TaskState
+from daemon.core.telemetry.metrics import Metrics
 from tests.fakes import FakeClock
 from tests.http.house import Dwelling, settings_for
 from tests.journeys.house import Told

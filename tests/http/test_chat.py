@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from daemon.channels.http import chat
-from daemon.channels.http.backing import Kept
-from daemon.errors import StoreError
-from daemon.perception import ConversationKey
+from daemon.channels.http.daemon_side import Kept
+from daemon.core.errors import StoreError
+from daemon.core.perception import ConversationKey
 from tests.http.house import Dwelling
 from tests.journeys.model import CLOSING, OPENING, Flow, tagged
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.http.house import TOKEN, Dwelling
-from tests.http.test_voice import Endpoint, endpoint
+from tests.http.test_tts import Endpoint, endpoint
 
 __all__ = ["endpoint"]
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.metrics import Metrics, fanout
+from daemon.core.telemetry.metrics import Metrics, fanout
 
 CALL = {
     "step": "respond",

@@ -3,15 +3,15 @@
 from pathlib import Path
 
 from daemon.channels.http.routes import ROUTES
-from daemon.channels.http.shapes import EVENTS
-from daemon.cli.http_reference import http_reference
+from daemon.channels.http.schemas import EVENTS
+from daemon.cli.reference.http_api import http_reference
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_the_document_is_what_the_route_table_says() -> None:
     written = (ROOT / "docs" / "HTTP.md").read_text(encoding="utf-8")
-    assert written == http_reference(), "run: python -m daemon.cli.http_reference docs/HTTP.md"
+    assert written == http_reference(), "run: python -m daemon.cli.reference.http_api docs/HTTP.md"
 
 
 def test_the_document_tells_of_every_route_and_event() -> None:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.clock import SystemClock
+from daemon.core.clock import SystemClock
+from daemon.core.perception import Audience, AudienceKind, ConversationKey
+from daemon.core.ports import Utterance
+from daemon.memory.admin.replies import Backlog, Replies, _mark
 from daemon.memory.database import Database, open_database
-from daemon.memory.replies import Backlog, Replies, _mark
-from daemon.perception import Audience, AudienceKind, ConversationKey
-from daemon.ports import Utterance
 from tests.store.parts import SOUL, TEAM, Hands, said
 
 HERE = ConversationKey(SOUL, TEAM, "http", "here")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from daemon.workspace.client import WorkspaceClient
-from daemon.workspace.server import serve_workspace
+from daemon.local_slack.client import WorkspaceClient
+from daemon.local_slack.server import serve_workspace
 from tests.journeys.clock import TurnableClock
 from tests.journeys.house import House, settings_for
 

@@ -9,17 +9,17 @@ from typing import Any, Self, TypeVar
 
 from click.testing import CliRunner
 
-from daemon.assembly import assemble, souls_of
+from daemon.app.assembly import assemble, souls_of
+from daemon.app.lifecycle import Daemon, live
 from daemon.channels.slack.channel import SlackChannel
-from daemon.channels.slack.faces import Face
+from daemon.channels.slack.outgoing.appearance import Face
 from daemon.cli.commands import soul
-from daemon.config import Settings
-from daemon.life import Daemon, live
-from daemon.ports import Prompt
-from daemon.service import ServiceManager, Watchdog
-from daemon.workspace.client import WorkspaceClient
-from daemon.workspace.model import Json
-from daemon.workspace.server import WorkspaceServer
+from daemon.core.config import Settings
+from daemon.core.ports import Prompt
+from daemon.core.systemd import ServiceManager, Watchdog
+from daemon.local_slack.client import WorkspaceClient
+from daemon.local_slack.model import Json
+from daemon.local_slack.server import WorkspaceServer
 from tests.journeys.clock import TurnableClock
 from tests.journeys.model import Actor, Flow, shown
 

@@ -4,10 +4,10 @@ import asyncio
 from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
 
+from daemon.core.ports import Completion, ModelRole, Prompt
+from daemon.core.working_memory import estimate_tokens
 from daemon.llm.placeholder import heard_in
 from daemon.llm.scripted import Piece, Reply, Script, ScriptedLLM
-from daemon.ports import Completion, ModelRole, Prompt
-from daemon.working_memory import estimate_tokens
 
 
 def tagged(reply: str, *, monologue: str = "Let me see.", learned: bool = False, moved: bool = False) -> str:

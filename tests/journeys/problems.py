@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from daemon.workspace.model import Json
+from daemon.local_slack.model import Json
 from tests.journeys.house import House
 from tests.journeys.souls import write_soul
 from tests.tools.parts import listing, program

@@ -5,8 +5,8 @@ import random
 
 import pytest
 
+from daemon.core.ports import Prompt
 from daemon.llm.scripted import Reply
-from daemon.ports import Prompt
 from tests.journeys.house import House
 from tests.journeys.model import shown, tagged
 

@@ -4,9 +4,9 @@ import asyncio
 from contextlib import closing
 from sqlite3 import connect
 
-from daemon.errors import ModelUnavailable
+from daemon.core.errors import ModelUnavailable
+from daemon.core.ports import ModelRole, Prompt
 from daemon.llm.scripted import Reply
-from daemon.ports import ModelRole, Prompt
 from tests.journeys.house import House
 from tests.journeys.model import shown, tagged
 from tests.journeys.test_long_talks import brief_soul, facts

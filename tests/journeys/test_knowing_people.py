@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from daemon.errors import ModelUnavailable
-from daemon.ports import Prompt
+from daemon.core.errors import ModelUnavailable
+from daemon.core.ports import Prompt
 from tests.journeys.house import House
 from tests.journeys.model import Actor, after, shown, tagged
 from tests.journeys.souls import write_soul

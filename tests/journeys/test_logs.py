@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from daemon.config import LogLevel
-from daemon.telemetry import Telemetry
+from daemon.core.config import LogLevel
+from daemon.core.telemetry import Telemetry
 from tests.fakes import FakeClock
 from tests.journeys.house import House, Told
 from tests.journeys.model import tagged

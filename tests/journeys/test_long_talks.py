@@ -2,9 +2,9 @@
 
 import re
 
+from daemon.core.ports import ModelRole, Prompt
 from daemon.llm.placeholder import answer_to
 from daemon.llm.scripted import Reply, Script
-from daemon.ports import ModelRole, Prompt
 from tests.journeys.house import House
 from tests.journeys.model import shown, tagged, tokens
 

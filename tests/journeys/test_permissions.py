@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from daemon.tools.mcp_servers import McpToolbox
+from daemon.tools.mcp.toolbox import McpToolbox
 from tests.journeys.house import House, said
 from tests.journeys.model import shown, tagged
 from tests.journeys.problems import (

@@ -4,7 +4,7 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator
 
-from daemon.ports import Completion, ModelRole, Prompt
+from daemon.core.ports import Completion, ModelRole, Prompt
 from tests.journeys.house import House
 from tests.journeys.model import Actor
 from tests.unit.test_tagged_output_hostile import CANARY, Author

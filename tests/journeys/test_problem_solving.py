@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from daemon.core.ports import Completion
 from daemon.llm.scripted import Reply
-from daemon.ports import Completion
 from tests.journeys.house import House, said
 from tests.journeys.model import Actor, shown
 from tests.journeys.problems import PROBLEM, parked, posted, script, solver
@@ -325,7 +325,7 @@ async def test_an_action_that_breaks_is_told_to_the_model_and_the_log_alone(
     async def broken(*_: object) -> list[object]:
         raise RuntimeError("CANARY in the works")
 
-    monkeypatch.setattr("daemon.library.folders.FolderLibrary.search", broken)
+    monkeypatch.setattr("daemon.tools.library.folders.FolderLibrary.search", broken)
     await solver(house)
     script(house, chosen(("Research", "kilns")), RESPOND, external_dialog="I could not look.")
     assert await house.answered("Ada", "dm", PROBLEM) == "I could not look."

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from daemon.workspace.client import WorkspaceClient
-from daemon.workspace.server import WorkspaceServer, serve_workspace
+from daemon.local_slack.client import WorkspaceClient
+from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.journeys.house import said
 
 _PATIENCE = 30.0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from daemon.errors import ModelUnavailable
+from daemon.core.errors import ModelUnavailable
 from daemon.llm.scripted import Script
 from tests.journeys.house import House, said
 

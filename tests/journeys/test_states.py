@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from daemon.mental_process import MentalProcess, Outcome, ProcessContext, Transition
+from daemon.local_slack.client import WorkspaceClient
+from daemon.local_slack.server import serve_workspace
+from daemon.mind.mental_process import MentalProcess, Outcome, ProcessContext, Transition
 from daemon.processes import PROCESSES
-from daemon.workspace.client import WorkspaceClient
-from daemon.workspace.server import serve_workspace
 from tests.journeys.clock import TurnableClock
 from tests.journeys.house import House, settings_for
 from tests.journeys.model import shown
@@ -293,7 +293,7 @@ async def test_processes_without_end_end_in_an_apology(empty_house: House, monke
         return process
 
     made = only(("greeting", to("engaged")), ("engaged", to("academic")), ("academic", to("engaged")))
-    monkeypatch.setattr("daemon.assembly.PROCESSES", made)
+    monkeypatch.setattr("daemon.app.assembly.PROCESSES", made)
     await weaver(empty_house)
     said = await empty_house.answered("Ada", "dm", "hello")
     assert said.startswith("I'm sorry")
@@ -310,7 +310,7 @@ async def test_a_refused_transition_is_traced_and_answered_all_the_same(
     async def stubborn(context: ProcessContext) -> Outcome:
         return Transition(context.memory, "dormant", "I am tired", execute_now=True)
 
-    monkeypatch.setattr("daemon.assembly.PROCESSES", only(("greeting", stubborn)))
+    monkeypatch.setattr("daemon.app.assembly.PROCESSES", only(("greeting", stubborn)))
     write_soul(empty_house.settings.home, more='processes = ["greeting", "curious", "engaged"]\n')
     await empty_house.start(name="tess")
     assert "hello" in await empty_house.answered("Ada", "dm", "hello")

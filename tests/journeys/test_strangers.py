@@ -20,7 +20,7 @@ async def _newcomer(house: House, standing: str) -> str:
 def _deactivate(house: House, user: str) -> None:
     from dataclasses import replace
 
-    from daemon.workspace.model import Standing
+    from daemon.local_slack.model import Standing
 
     people = house.workspace.workspace.state.people
     people[user] = replace(people[user], standing=Standing.DEACTIVATED)

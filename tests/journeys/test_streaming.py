@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from daemon.errors import ModelUnavailable
-from daemon.workspace.model import Json
+from daemon.core.errors import ModelUnavailable
+from daemon.local_slack.model import Json
 from tests.journeys.house import House, said
 from tests.journeys.model import CLOSING, OPENING, Flow
 

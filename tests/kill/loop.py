@@ -16,10 +16,10 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from daemon.workspace.deliveries import Retries
-from daemon.workspace.model import Message
-from daemon.workspace.people_acting import PeopleActing
-from daemon.workspace.server import WorkspaceServer, serve_workspace
+from daemon.local_slack.deliveries import Retries
+from daemon.local_slack.model import Message
+from daemon.local_slack.people_acting import PeopleActing
+from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.kill.mind import MOODS
 from tests.kill.verdict import Outcome, judge, until_settled
 

@@ -10,8 +10,8 @@ from collections.abc import AsyncGenerator
 from types import MappingProxyType
 from typing import Final
 
+from daemon.core.ports import Clock, Completion, ModelRole, Prompt
 from daemon.llm.placeholder import answer_to, heard_in
-from daemon.ports import Clock, Completion, ModelRole, Prompt
 
 _SLOW: Final = 3.0  # seconds for which a step is held up, unless somebody speaks
 _HELD_UP: Final = MappingProxyType({"choose_actions": "slowly", "internal_monologue": "ponder"})

@@ -15,8 +15,8 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from daemon.workspace.deliveries import Retries
-from daemon.workspace.server import serve_workspace
+from daemon.local_slack.deliveries import Retries
+from daemon.local_slack.server import serve_workspace
 from tests.kill.loop import Crowd, kill, nursery, until_dead
 from tests.kill.verdict import Outcome, judge, key_of, replies, until_settled
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from daemon.workspace.model import Message
+from daemon.local_slack.model import Message
 from tests.kill.loop import Crowd, Nursery, alive, kill, until_dead
 from tests.kill.verdict import count
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from daemon.workspace.deliveries import Retries
-from daemon.workspace.server import serve_workspace
+from daemon.local_slack.deliveries import Retries
+from daemon.local_slack.server import serve_workspace
 from tests.kill.loop import PEOPLE, Crowd, kill, nursery, run, until_dead
 from tests.kill.scenes import places, played, trials
 from tests.kill.verdict import count, judge, until_settled

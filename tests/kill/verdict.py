@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from daemon.workspace.model import Message
-from daemon.workspace.server import WorkspaceServer
+from daemon.local_slack.model import Message
+from daemon.local_slack.server import WorkspaceServer
 
 _PATIENCE = 60.0
 _ENTERS = frozenset({"enter", "move", "visit", "return"})

@@ -17,20 +17,20 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import daemon.app
-from daemon.channels.slack import catch_up
+from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.channel import SlackChannel
-from daemon.channels.slack.client import SlackClient
-from daemon.clock import SystemClock
-from daemon.config import Settings, load_settings
-from daemon.memory.commits import Commits
+from daemon.channels.slack.incoming import catch_up
+from daemon.core.clock import SystemClock
+from daemon.core.config import Settings, load_settings
+from daemon.core.perception import Modality
+from daemon.core.ports import LLMCall
 from daemon.memory.database import Database, Unit
-from daemon.memory.effect import CycleEffect
-from daemon.memory.intentions import IDLE
-from daemon.memory.jobs import Job, Jobs
-from daemon.memory.outbox import Outbox
+from daemon.memory.queues.commits import Commits
+from daemon.memory.queues.cycle_effect import CycleEffect
+from daemon.memory.queues.intentions import IDLE
+from daemon.memory.queues.jobs import Job, Jobs
+from daemon.memory.queues.outbox import Outbox
 from daemon.memory.records import Delivery
-from daemon.perception import Modality
-from daemon.ports import LLMCall
 from tests.kill.mind import Mind
 
 T = TypeVar("T")

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from daemon.config import Settings, load_settings
+from daemon.core.config import Settings, load_settings
+from daemon.core.config.sources import environment_name
 from daemon.llm.router import Router
-from daemon.setting_sources import environment_name
 from tests.fakes import FakeClock
 from tests.llm.guarding import Events
 from tests.llm.providers import KEY, AnthropicServer, OpenAIServer, VendorServer

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from daemon.errors import ModelUnavailable
+from daemon.core.errors import ModelUnavailable
+from daemon.core.ports import Prompt
 from daemon.llm.resilience import Limits, ResilientLLM
 from daemon.llm.scripted import Reply, ScriptedLLM
-from daemon.ports import Prompt
 from tests.fakes import FakeClock
 from tests.llm.prompts import answer, prompt
 

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 
-from daemon.ports import LLM, Completion, Message, ModelRole, Prompt, Speaker, SystemPart
+from daemon.core.ports import LLM, Completion, Message, ModelRole, Prompt, Speaker, SystemPart
 
 SCHEMA: Mapping[str, object] = {
     "type": "object",

@@ -5,10 +5,10 @@ from collections.abc import AsyncGenerator, AsyncIterator
 
 import pytest
 
-from daemon.errors import ModelError, ModelUnavailable
+from daemon.core.errors import ModelError, ModelUnavailable
+from daemon.core.ports import Completion
 from daemon.llm.resilience import Limits, ResilientLLM
 from daemon.llm.router import Router
-from daemon.ports import Completion
 from tests.fakes import FakeClock
 from tests.llm.conftest import settings_for
 from tests.llm.guarding import Events

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from daemon.errors import ModelRefused
+from daemon.core.errors import ModelRefused
 from daemon.llm.circuit import FAILURES_TO_OPEN, REST_SECONDS, TIMEOUTS_TO_OPEN
 from daemon.llm.scripted import ScriptedLLM
 from tests.fakes import FakeClock

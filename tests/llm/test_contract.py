@@ -7,12 +7,12 @@ from contextlib import aclosing
 
 import pytest
 
-from daemon.errors import ModelRefused, ModelUnavailable
+from daemon.core.errors import ModelRefused, ModelUnavailable
+from daemon.core.ports import LLM, Completion
 from daemon.llm.placeholder import Placeholder
 from daemon.llm.provider import ClosableLLM
 from daemon.llm.router import Router
 from daemon.llm.scripted import ScriptedLLM
-from daemon.ports import LLM, Completion
 from tests.fakes import FakeClock
 from tests.llm.conftest import settings_for
 from tests.llm.prompts import SCHEMA, answer, prompt, read_until

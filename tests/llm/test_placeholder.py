@@ -9,18 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from daemon.errors import ModelRefused, ModelUnavailable
-from daemon.llm.instances import instance_of
+from daemon.core.errors import ModelRefused, ModelUnavailable
+from daemon.core.ports import Completion, ModelRole, Prompt, SystemPart
 from daemon.llm.placeholder import answer_to, heard_in
+from daemon.llm.placeholder_values import instance_of
 from daemon.llm.scripted import ScriptedLLM
 from daemon.llm.strict_schema import can_be_strict, strict
-from daemon.ports import Completion, ModelRole, Prompt, SystemPart
-from daemon.steps.choose_actions import Choice, Use, choose_actions
-from daemon.steps.feel import Feeling
-from daemon.steps.intend import Wish
-from daemon.steps.respond import Response
-from daemon.steps.visitor_notes import NotesChange
-from daemon.tagged_output import TaggedOutput
+from daemon.mind.steps.choose_actions import Choice, Use, choose_actions
+from daemon.mind.steps.feel import Feeling
+from daemon.mind.steps.intend import Wish
+from daemon.mind.steps.respond import Response
+from daemon.mind.steps.visitor_notes import NotesChange
+from daemon.mind.tagged_output import TaggedOutput
 from tests.llm.prompts import answer, prompt
 from tests.unit.every_step import every_step
 

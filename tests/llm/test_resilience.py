@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.errors import ConfigError, ModelRefused, ModelUnavailable
+from daemon.core.errors import ConfigError, ModelRefused, ModelUnavailable
+from daemon.core.ports import Completion, Prompt
 from daemon.llm.circuit import FEWEST_RETRIES
 from daemon.llm.clean_text import PieceCleaner, clean
 from daemon.llm.resilience import ATTEMPTS, FEWEST_BYTES
 from daemon.llm.scripted import ScriptedLLM
-from daemon.ports import Completion, Prompt
 from tests.fakes import FakeClock
 from tests.llm.guarding import Events, down, failing, guarded, lasting, turn_until_done
 from tests.llm.prompts import answer, prompt

@@ -2,13 +2,13 @@
 
 import pytest
 
-from daemon.config import load_settings
-from daemon.errors import ConfigError
+from daemon.core.config import load_settings
+from daemon.core.errors import ConfigError
+from daemon.core.ports import Completion, ModelRole
 from daemon.llm.endpoint import Endpoint, endpoint_for
 from daemon.llm.model_id import Vendor, parse_model_id
 from daemon.llm.prices import PRICES, cost_usd
 from daemon.llm.router import build_llm, choose_models
-from daemon.ports import Completion, ModelRole
 from tests.fakes import FakeClock
 from tests.llm.conftest import settings_for
 from tests.llm.prompts import answer, prompt

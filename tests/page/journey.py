@@ -12,7 +12,7 @@ from typing import Final
 
 from playwright.async_api import Locator, expect
 
-from daemon.workspace.client import WorkspaceClient
+from daemon.local_slack.client import WorkspaceClient
 from tests.page.mind import Asked, Mind, tagged
 from tests.page.running import ROOT, Running
 from tests.page.window import Window

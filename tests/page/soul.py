@@ -4,9 +4,9 @@ from typing import Any
 
 from slack_bolt.context.ack.async_ack import AsyncAck
 
-from daemon.workspace.client import WorkspaceClient
-from daemon.workspace.server import WorkspaceServer
-from tests.workspace.stock import StockApp
+from daemon.local_slack.client import WorkspaceClient
+from daemon.local_slack.server import WorkspaceServer
+from tests.local_slack.stock import StockApp
 
 Json = dict[str, Any]
 FEEDBACK: Json = {

@@ -3,8 +3,8 @@
 import pytest
 from playwright.async_api import expect
 
-from daemon.workspace.client import WorkspaceClient
-from daemon.workspace.server import WorkspaceServer, serve_workspace
+from daemon.local_slack.client import WorkspaceClient
+from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.page.conftest import OpenWindow
 from tests.page.soul import FEEDBACK, HandMoved
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.workspace.client import WorkspaceClient
+from daemon.local_slack.client import WorkspaceClient
 from tests.page.conftest import OpenWindow
 from tests.page.journey import Journey, answer, furnish
 from tests.page.mind import thinking

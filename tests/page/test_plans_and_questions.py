@@ -3,8 +3,8 @@
 import pytest
 from playwright.async_api import Locator, expect
 
-from daemon.workspace.client import WorkspaceClient
-from daemon.workspace.server import WorkspaceServer
+from daemon.local_slack.client import WorkspaceClient
+from daemon.local_slack.server import WorkspaceServer
 from tests.page.conftest import OpenWindow
 from tests.page.soul import QUESTION, HandMoved, card
 from tests.page.window import Window

@@ -9,7 +9,7 @@ import pytest_asyncio
 from playwright.async_api import expect
 
 from daemon.app import run_daemon
-from daemon.config import load_settings
+from daemon.core.config import load_settings
 from tests.page.conftest import OpenWindow
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

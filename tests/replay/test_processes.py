@@ -6,22 +6,22 @@ from dataclasses import FrozenInstanceError, dataclass, field
 
 import pytest
 
-from daemon.attention import Attention, Interrupted
-from daemon.errors import ProcessFailed
+from daemon.core.errors import ProcessFailed
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
+from daemon.core.ports import Task
+from daemon.core.timetable import when
+from daemon.core.working_memory import WorkingMemory
 from daemon.llm.model_id import Vendor, parse_model_id
-from daemon.memory.intentions import NewIntention
+from daemon.memory.queues.intentions import NewIntention
 from daemon.memory.records import ProcessState
-from daemon.mental_process import MOST_HOPS, MentalProcess, Outcome, ProcessContext, Stay, Transition
-from daemon.motor import Motor
-from daemon.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.ports import Task
+from daemon.mind.attention import Attention, Interrupted
+from daemon.mind.mental_process import MOST_HOPS, MentalProcess, Outcome, ProcessContext, Stay, Transition
+from daemon.mind.motor import Motor
+from daemon.mind.recall.visit import Visit
+from daemon.mind.state_machine import Course, run_processes
+from daemon.mind.steps.external_dialog import external_dialog
 from daemon.soul import Mode
 from daemon.soul_engine import integrate
-from daemon.state_machine import Course, run_processes
-from daemon.steps.external_dialog import external_dialog
-from daemon.timetable import when
-from daemon.visit import Visit
-from daemon.working_memory import WorkingMemory
 from tests.unit.every_step import soul
 from tests.unit.thinking import END, head
 

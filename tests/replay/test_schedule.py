@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
 from daemon.memory.database import Database, open_database
-from daemon.memory.intentions import Intentions, NewIntention, cancel_intentions, store_intentions
+from daemon.memory.queues.intentions import Intentions, NewIntention, cancel_intentions, store_intentions
 from daemon.memory.records import Worker
-from daemon.perception import Audience, AudienceKind, ConversationKey, Place
 from tests.fakes import FakeClock
 
 CLOCK = FakeClock(auto=True)

@@ -5,18 +5,18 @@ from dataclasses import replace
 
 import pytest
 
-from daemon.cognition import Step
-from daemon.errors import MalformedReply
-from daemon.ports import ModelRole
+from daemon.core.errors import MalformedReply
+from daemon.core.ports import ModelRole
+from daemon.core.working_memory import Memory, Pending, Role, WorkingMemory
+from daemon.mind.cognition import Step
+from daemon.mind.steps.brainstorm import brainstorm
+from daemon.mind.steps.decision import decision
+from daemon.mind.steps.external_dialog import external_dialog
+from daemon.mind.steps.instruction import instruction
+from daemon.mind.steps.internal_monologue import internal_monologue
+from daemon.mind.steps.mental_query import mental_query
+from daemon.mind.steps.summarize import material, summarize
 from daemon.soul_engine import PERSONALITY, begin, build_prompt
-from daemon.steps.brainstorm import brainstorm
-from daemon.steps.decision import decision
-from daemon.steps.external_dialog import external_dialog
-from daemon.steps.instruction import instruction
-from daemon.steps.internal_monologue import internal_monologue
-from daemon.steps.mental_query import mental_query
-from daemon.steps.summarize import material, summarize
-from daemon.working_memory import Memory, Pending, Role, WorkingMemory
 from tests.unit.every_step import soul
 from tests.unit.thinking import END, MEMORY, head, listen, turns
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from daemon.working_memory import Memory, Role, WorkingMemory
+from daemon.core.working_memory import Memory, Role, WorkingMemory
 from tests.unit.operations import OPERATIONS
 
 

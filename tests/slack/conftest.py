@@ -6,12 +6,12 @@ from typing import Any
 import aiohttp
 import pytest
 
+from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.channel import SlackChannel
-from daemon.channels.slack.client import SlackClient
-from daemon.clock import SystemClock
-from daemon.config import Settings
-from daemon.ports import Clock
-from daemon.workspace.server import WorkspaceServer, serve_workspace
+from daemon.core.clock import SystemClock
+from daemon.core.config import Settings
+from daemon.core.ports import Clock
+from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.slack.parts import Events, FakeIntake, Hands, settings_for
 
 Open = Callable[..., SlackChannel]

@@ -8,13 +8,13 @@ from typing import Any
 
 import aiohttp
 
+from daemon.channels.slack.api.identity import Identity
 from daemon.channels.slack.channel import SlackChannel
-from daemon.channels.slack.identity import Identity
-from daemon.config import Settings
-from daemon.errors import StoreBusy
-from daemon.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.ports import Acceptance, Arrival, Post, Utterance
-from daemon.workspace.server import WorkspaceServer
+from daemon.core.config import Settings
+from daemon.core.errors import StoreBusy
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
+from daemon.core.ports import Acceptance, Arrival, Post, Utterance
+from daemon.local_slack.server import WorkspaceServer
 
 OURS = Identity(team="T1", user="U0SOUL", bot="B0SOUL")
 

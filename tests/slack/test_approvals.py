@@ -2,11 +2,11 @@
 
 import pytest
 
-from daemon.channels.slack.blocks import plain
 from daemon.channels.slack.channel import SlackChannel
-from daemon.channels.slack.reading import reader_for
-from daemon.errors import ChannelRefused, DeliveryUncertain
-from daemon.ports import Decision
+from daemon.channels.slack.incoming.event_reader import reader_for
+from daemon.channels.slack.outgoing.blocks import plain
+from daemon.core.errors import ChannelRefused, DeliveryUncertain
+from daemon.core.ports import Decision
 from tests.slack.conftest import Open
 from tests.slack.parts import OURS, Events, FakeIntake, Hands, listening, post
 from tests.slack.test_delivery import draft

@@ -4,15 +4,15 @@ import asyncio
 
 import pytest
 
-from daemon.channels.slack.catch_up import CatchUp
-from daemon.channels.slack.client import SlackClient
-from daemon.channels.slack.preflight import establish
-from daemon.channels.slack.reading import Reader, reader_for
-from daemon.clock import SystemClock
-from daemon.config import Settings
-from daemon.errors import StoreBusy
-from daemon.perception import AudienceKind, ConversationKey
-from daemon.ports import Clock, Revision, Source
+from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack.api.preflight import establish
+from daemon.channels.slack.incoming.catch_up import CatchUp
+from daemon.channels.slack.incoming.event_reader import Reader, reader_for
+from daemon.core.clock import SystemClock
+from daemon.core.config import Settings
+from daemon.core.errors import StoreBusy
+from daemon.core.perception import AudienceKind, ConversationKey
+from daemon.core.ports import Clock, Revision, Source
 from tests.fakes import FakeClock
 from tests.slack.conftest import Open
 from tests.slack.parts import Events, FakeIntake, Hands, QuickClock, listening, post

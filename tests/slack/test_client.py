@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 import pytest
 from aiohttp import web
 
-from daemon.channels.slack.client import SlackClient, is_loopback
-from daemon.channels.slack.manifest import REQUIRED_SCOPES
-from daemon.channels.slack.preflight import check_tokens, establish
-from daemon.clock import SystemClock
-from daemon.config import Settings
-from daemon.errors import ChannelError, ChannelRefused, ConfigError, DeliveryUncertain, NotDelivered
+from daemon.channels.slack.api.client import SlackClient, is_loopback
+from daemon.channels.slack.api.manifest import REQUIRED_SCOPES
+from daemon.channels.slack.api.preflight import check_tokens, establish
+from daemon.core.clock import SystemClock
+from daemon.core.config import Settings
+from daemon.core.errors import ChannelError, ChannelRefused, ConfigError, DeliveryUncertain, NotDelivered
 from tests.fakes import FakeClock
 from tests.slack.parts import Events, Hands, settings_for
 

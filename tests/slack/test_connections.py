@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from daemon.errors import ConfigError
+from daemon.core.errors import ConfigError
 from tests.slack.conftest import Open
 from tests.slack.parts import Events, FakeIntake, Hands, QuickClock, listening
 

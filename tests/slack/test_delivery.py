@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from daemon.channels.slack.channel import SlackChannel
-from daemon.errors import ChannelRefused, DeliveryUncertain, NotDelivered
-from daemon.perception import Place
-from daemon.ports import DraftLog, Found
+from daemon.core.errors import ChannelRefused, DeliveryUncertain, NotDelivered
+from daemon.core.perception import Place
+from daemon.core.ports import DraftLog, Found
 from tests.slack.conftest import Open
 from tests.slack.parts import FakeIntake, Hands, listening, perception, post, spoken
 

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from daemon.channels.slack.channel import SlackChannel
-from daemon.errors import NotDelivered
-from daemon.perception import Place
+from daemon.core.errors import NotDelivered
+from daemon.core.perception import Place
 from tests.fakes import FakeClock
 from tests.slack.conftest import Open
 from tests.slack.parts import Hands, perception, post

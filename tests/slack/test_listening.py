@@ -4,8 +4,8 @@ import asyncio
 import dataclasses
 
 from daemon.channels.slack.channel import SlackChannel
-from daemon.perception import AudienceKind, Place
-from daemon.ports import Channel, Feedback, Revision, Withdrawal
+from daemon.core.perception import AudienceKind, Place
+from daemon.core.ports import Channel, Feedback, Revision, Withdrawal
 from tests.slack.parts import Events, FakeIntake, Hands, listening, post
 
 

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from daemon.channels.slack.drafts import Drafts
-from daemon.channels.slack.manifest import BOT_EVENTS, FACES_SCOPE, REACHING_SCOPE, REQUIRED_SCOPES, manifest
-from daemon.channels.slack.pacing import Pacing, Window
-from daemon.channels.slack.remembered import Remembered
-from daemon.workspace.server import SCOPES
+from daemon.channels.slack.api.cache import Remembered
+from daemon.channels.slack.api.manifest import BOT_EVENTS, FACES_SCOPE, REACHING_SCOPE, REQUIRED_SCOPES, manifest
+from daemon.channels.slack.api.pacing import Pacing, Window
+from daemon.channels.slack.outgoing.drafts import Drafts
+from daemon.local_slack.server import SCOPES
 from tests.fakes import FakeClock
 
 

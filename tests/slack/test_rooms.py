@@ -3,8 +3,8 @@
 import pytest
 
 from daemon.channels.slack.channel import SlackChannel
-from daemon.errors import ChannelRefused, NotDelivered
-from daemon.perception import AudienceKind, Place
+from daemon.core.errors import ChannelRefused, NotDelivered
+from daemon.core.perception import AudienceKind, Place
 from tests.slack.conftest import Open
 from tests.slack.parts import Hands
 

@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator, Mapping
 import pytest
 
 from daemon.channels.slack.channel import SlackChannel
-from daemon.channels.slack.faces import Face
-from daemon.channels.slack.reading import reader_for
-from daemon.config import Settings
-from daemon.errors import ChannelRefused
-from daemon.perception import ConversationKey
-from daemon.ports import Decision, Feedback, Revision, Utterance, Withdrawal
+from daemon.channels.slack.incoming.event_reader import reader_for
+from daemon.channels.slack.outgoing.appearance import Face
+from daemon.core.config import Settings
+from daemon.core.errors import ChannelRefused
+from daemon.core.perception import ConversationKey
+from daemon.core.ports import Decision, Feedback, Revision, Utterance, Withdrawal
 from tests.slack.parts import OURS, Events, FakeIntake, Hands, QuickClock, listening, perception, post
 from tests.slack.test_approvals import press
 from tests.slack.test_delivery import Log

@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
-from daemon.channels.slack.client import SlackClient
-from daemon.channels.slack.drafts import Drafts
-from daemon.channels.slack.speech import SlackSpeech, Where
-from daemon.errors import StoreBusy
-from daemon.perception import Place
-from daemon.ports import DraftLog
+from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack.outgoing.drafts import Drafts
+from daemon.channels.slack.outgoing.speech import SlackSpeech, Where
+from daemon.core.errors import StoreBusy
+from daemon.core.perception import Place
+from daemon.core.ports import DraftLog
 from tests.fakes import FakeClock
 from tests.slack.conftest import Open
 from tests.slack.parts import Events, Hands, perception, spoken

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from daemon.channels.slack.channel import SlackChannel
-from daemon.concurrency import alongside
-from daemon.errors import ModelUnavailable
-from daemon.perception import Place
+from daemon.core.concurrency import alongside
+from daemon.core.errors import ModelUnavailable
+from daemon.core.perception import Place
 from tests.fakes import FakeClock
 from tests.slack.conftest import Open
 from tests.slack.parts import Events, Hands, perception

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.channels.slack.client import SlackClient
-from daemon.channels.slack.markup import BREAK
-from daemon.channels.slack.plan import DETAILS, MOST, TITLE, Plan, card_text
-from daemon.channels.slack.speech import SlackSpeech, Where
-from daemon.channels.slack.status import words_for
-from daemon.perception import Place
-from daemon.ports import Task, TaskState
+from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack.outgoing.markup import BREAK
+from daemon.channels.slack.outgoing.speech import SlackSpeech, Where
+from daemon.channels.slack.outgoing.status_line import words_for
+from daemon.channels.slack.outgoing.task_cards import DETAILS, MOST, TITLE, Plan, card_text
+from daemon.core.perception import Place
+from daemon.core.ports import Task, TaskState
 from tests.slack.conftest import Open
 from tests.slack.parts import Events, Hands, cards, perception, post, spoken
 from tests.slack.test_delivery import Log

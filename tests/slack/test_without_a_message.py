@@ -3,8 +3,8 @@
 import pytest
 
 from daemon.channels.slack.channel import SlackChannel
-from daemon.perception import Modality, Place
-from daemon.ports import Speech, Task, TaskState
+from daemon.core.perception import Modality, Place
+from daemon.core.ports import Speech, Task, TaskState
 from tests.slack.conftest import Open
 from tests.slack.parts import FakeIntake, Hands, listening, perception, post
 from tests.slack.test_delivery import Log

@@ -22,10 +22,9 @@ import alembic.command
 import alembic.config
 import sqlalchemy
 
-from daemon.clock import SystemClock
-from daemon.errors import StoreError
-from daemon.memory import migrate
-from daemon.memory.database import Database, Transaction, open_database
+from daemon.core.clock import SystemClock
+from daemon.core.errors import StoreError
+from daemon.memory.database import Database, Transaction, migrate, open_database
 from daemon.memory.store import open_store
 from tests.store.parts import SOUL, TEAM, Events, content, effect, look, said
 

@@ -6,17 +6,17 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from daemon.memory.commits import Commits
-from daemon.memory.conversations import Conversations
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
+from daemon.core.ports import Clock, LLMCall, ModelRole, Revision, Utterance, Withdrawal
 from daemon.memory.database import Database
-from daemon.memory.effect import CycleEffect
-from daemon.memory.inbox import Inbox
-from daemon.memory.jobs import Jobs
-from daemon.memory.outbox import Outbox
+from daemon.memory.knowledge.turns import Turns
+from daemon.memory.queues.commits import Commits
+from daemon.memory.queues.conversations import Conversations
+from daemon.memory.queues.cycle_effect import CycleEffect
+from daemon.memory.queues.inbox import Inbox
+from daemon.memory.queues.jobs import Jobs
+from daemon.memory.queues.outbox import Outbox
 from daemon.memory.records import Claim, Delivery, Heard, Speaks, Turn, Worker
-from daemon.memory.turns import Turns
-from daemon.perception import Audience, AudienceKind, ConversationKey, Place
-from daemon.ports import Clock, LLMCall, ModelRole, Revision, Utterance, Withdrawal
 
 SOUL, TEAM, CHANNEL = "ada", "T1", "C1"
 LEASE = 60.0

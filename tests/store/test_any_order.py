@@ -23,13 +23,12 @@ from hypothesis.stateful import (
     rule,
 )
 
-from daemon.errors import LostLease
-from daemon.memory import migrate
-from daemon.memory.database import open_database
-from daemon.memory.inbox import Inbox
+from daemon.core.errors import LostLease
+from daemon.core.perception import ConversationKey
+from daemon.core.ports import Acceptance
+from daemon.memory.database import migrate, open_database
+from daemon.memory.queues.inbox import Inbox
 from daemon.memory.records import Claim, Delivery
-from daemon.perception import ConversationKey
-from daemon.ports import Acceptance
 from tests.fakes import FakeClock
 from tests.store.parts import LEASE, SOUL, TEAM, Hands, deleted, edited, effect, said
 

@@ -14,12 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daemon.memory import migrate
-from daemon.memory.approvals import Approval, Approvals, NewApproval, decide, store_approvals
-from daemon.memory.database import Database, open_database
+from daemon.core.perception import Audience, AudienceKind
+from daemon.core.ports import Acceptance, Clock, Decision
+from daemon.memory.database import Database, migrate, open_database
+from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, decide, store_approvals
 from daemon.memory.records import Worker
-from daemon.perception import Audience, AudienceKind
-from daemon.ports import Acceptance, Clock, Decision
 from tests.fakes import FakeClock
 from tests.store.parts import DM, LEASE, SOUL, TEAM, Hands, look, poke
 from tests.store.test_intentions import room

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from daemon.errors import LostLease
-from daemon.memory.commits import Superseded
+from daemon.core.errors import LostLease
+from daemon.core.perception import ConversationKey
+from daemon.memory.queues.commits import Superseded
 from daemon.memory.records import Claim, Draft
-from daemon.perception import ConversationKey
 from tests.fakes import FakeClock
 from tests.store.parts import DM, LEASE, SOUL, TEAM, Hands, call, deleted, effect, look, said
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import aiosqlite
 import pytest
 
-from daemon.clock import SystemClock
-from daemon.errors import SchemaMismatch, StoreBusy, StoreError
-from daemon.memory import migrate
-from daemon.memory.database import Database, Transaction, open_database
+from daemon.core.clock import SystemClock
+from daemon.core.errors import SchemaMismatch, StoreBusy, StoreError
+from daemon.memory.database import Database, Transaction, migrate, open_database
 from tests.fakes import FakeClock
 from tests.store.parts import look, poke
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from daemon.memory.commits import Superseded
+from daemon.core.perception import Audience, AudienceKind, ConversationKey
+from daemon.core.ports import Acceptance, Feedback, Revision, Withdrawal
+from daemon.memory.queues.commits import Superseded
 from daemon.memory.records import ASIDE
-from daemon.perception import Audience, AudienceKind, ConversationKey
-from daemon.ports import Acceptance, Feedback, Revision, Withdrawal
 from tests.fakes import FakeClock
 from tests.store.parts import CHANNEL, DM, SOUL, TEAM, Hands, deleted, edited, effect, look, said, thread
 

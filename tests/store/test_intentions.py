@@ -15,13 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daemon.memory import migrate
-from daemon.memory.database import Database, open_database
-from daemon.memory.intentions import IDLE, Intentions, NewIntention, cancel_intentions, store_intentions
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
+from daemon.core.ports import Clock
+from daemon.core.timetable import FARTHEST_MS, MINUTE_MS
+from daemon.memory.database import Database, migrate, open_database
+from daemon.memory.queues.intentions import IDLE, Intentions, NewIntention, cancel_intentions, store_intentions
 from daemon.memory.records import Worker
-from daemon.perception import Audience, AudienceKind, ConversationKey, Place
-from daemon.ports import Clock
-from daemon.timetable import FARTHEST_MS, MINUTE_MS
 from tests.fakes import FakeClock
 from tests.store.parts import DM, LEASE, SOUL, TEAM, Hands, look, poke, said
 
@@ -253,8 +252,8 @@ async def test_two_daemons_that_look_at_once_fire_each_slot_once(
 _KILLED = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from daemon.clock import SystemClock
-from daemon.memory import intentions
+from daemon.core.clock import SystemClock
+from daemon.memory.queues import intentions
 from daemon.memory.database import open_database
 from daemon.memory.records import Worker
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from daemon.memory.jobs import TRIES, Job
-from daemon.perception import ConversationKey
+from daemon.core.perception import ConversationKey
+from daemon.memory.queues.jobs import TRIES, Job
 from tests.fakes import FakeClock
 from tests.store.parts import DM, LEASE, SOUL, TEAM, Hands, call, effect, look, said
 

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daemon.errors import StoreError
-from daemon.library import files as walking
-from daemon.library.files import SIZE_CAP, Found, name_folders, read_text, walk
-from daemon.library.folders import EVERY, FolderLibrary
-from daemon.library.passages import MOST_CHARACTERS, MOST_LINES, MOST_PASSAGES, cut
+from daemon.core.errors import StoreError
+from daemon.core.ports import Passage
 from daemon.memory.database import Database, open_database
-from daemon.memory.library import LibraryIndex, search_terms
-from daemon.ports import Passage
+from daemon.memory.knowledge.library import LibraryIndex, search_terms
+from daemon.tools.library import files as walking
+from daemon.tools.library.files import SIZE_CAP, Found, name_folders, read_text, walk
+from daemon.tools.library.folders import EVERY, FolderLibrary
+from daemon.tools.library.passages import MOST_CHARACTERS, MOST_LINES, MOST_PASSAGES, cut
 from tests.fakes import FakeClock
 from tests.store.parts import Events, look, poke
 

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from daemon.clock import SystemClock
-from daemon.errors import SchemaMismatch, StoreBusy, StoreError, StoreFull
-from daemon.memory import migrate, sqlite
-from daemon.memory.database import open_database
+from daemon.core.clock import SystemClock
+from daemon.core.errors import SchemaMismatch, StoreBusy, StoreError, StoreFull
+from daemon.memory.database import migrate, open_database, sqlite
 from tests.store.parts import content, files, look, make_wal, overwrite, poke
 from tests.store.test_database import acts, note
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from daemon.errors import LostLease
+from daemon.core.errors import LostLease
+from daemon.core.perception import ConversationKey
 from daemon.memory.records import Delivery
-from daemon.perception import ConversationKey
 from tests.fakes import FakeClock
 from tests.store.parts import DM, LEASE, SOUL, TEAM, Hands, effect, look, said
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from daemon.memory.database import Database
-from daemon.memory.presence import Presence, ProcessIdentity, _start_time
+from daemon.memory.queues.presence import Presence, ProcessIdentity, _start_time
 from tests.fakes import FakeClock
 from tests.store.parts import SOUL, TEAM, Hands, effect, look, poke, said, thread
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from daemon.concurrency import alongside
+from daemon.core.concurrency import alongside
 from daemon.memory.database import Database
-from daemon.memory.intentions import Intentions
-from daemon.memory.pruning import prune, prune_periodically
+from daemon.memory.database.pruning import prune, prune_periodically
+from daemon.memory.knowledge.state_history import PathStep, store_path
+from daemon.memory.queues.intentions import Intentions
 from daemon.memory.records import Worker
-from daemon.memory.transitions import PathStep, store_path
 from tests.fakes import FakeClock
 from tests.store.parts import DM, LEASE, SOUL, TEAM, Hands, effect, look, said
 from tests.store.test_intentions import intend, later, room

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.memory import migrate, sqlite
-from daemon.memory.database import Database
+from daemon.memory.database import Database, migrate, sqlite
 from tests.fakes import FakeClock
 from tests.store.parts import DM, Hands, deleted, edited, effect, look, said
 
@@ -68,7 +67,7 @@ def test_alembic_is_loaded_only_when_a_step_is_due(path: Path) -> None:
     program = """
 import asyncio, json, sys
 from pathlib import Path
-from daemon.clock import SystemClock
+from daemon.core.clock import SystemClock
 from daemon.memory.store import open_store
 async def live():
     async with open_store(Path(sys.argv[1]), SystemClock(), lambda *a, **k: None, soul="a", workspace="b", kind="c",

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daemon.memory import search
+from daemon.core.perception import Audience, AudienceKind, ConversationKey
+from daemon.core.ports import Passage
 from daemon.memory.database import Database, open_database
-from daemon.memory.search import Recollection
-from daemon.perception import Audience, AudienceKind, ConversationKey
-from daemon.ports import Passage
+from daemon.memory.knowledge import search
+from daemon.memory.knowledge.search import Recollection
 from tests.fakes import FakeClock
 from tests.store.parts import look, poke
 

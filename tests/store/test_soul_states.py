@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
+from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.database import Database
-from daemon.memory.soul_states import SoulState, SoulStates
-from daemon.perception import Audience, AudienceKind
+from daemon.memory.knowledge.soul_states import SoulState, SoulStates
 from tests.fakes import FakeClock
 from tests.store.parts import SOUL, TEAM, Hands
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.ports import Revision, Withdrawal
+from daemon.core.ports import Revision, Withdrawal
 from tests.store.parts import DM, Hands, deleted, edited, effect, look, said, thread
 
 

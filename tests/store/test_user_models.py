@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.database import Database, open_database
-from daemon.memory.user_models import Change, LossRefused, Material, UserModel, UserModels, meet
-from daemon.perception import Audience, AudienceKind
+from daemon.memory.knowledge.user_models import Change, LossRefused, Material, UserModel, UserModels, meet
 from tests.fakes import FakeClock
 from tests.store.parts import DM, SOUL, TEAM, Hands, look
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from daemon.config import Settings
-from daemon.service import ExitCode
-from daemon.setting_sources import environment_name
+from daemon.core.config import Settings
+from daemon.core.config.sources import environment_name
+from daemon.core.systemd import ExitCode
 from tests.systemd.conftest import Checkout
 
 BAR = 12  # tenths: 1.2

@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from daemon.service import ExitCode, ServiceManager, Watchdog
+from daemon.core.systemd import ExitCode, ServiceManager, Watchdog
 
 DATA = Path(os.environ["SOUL_HOME"])
 

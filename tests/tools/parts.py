@@ -7,8 +7,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from daemon.errors import ToolFailed
-from daemon.ports import Toolbox
+from daemon.core.errors import ToolFailed
+from daemon.core.ports import Toolbox
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import uvicorn
 
-from daemon.ports import Toolbox
-from daemon.tools.mcp_servers import open_toolbox
+from daemon.core.ports import Toolbox
+from daemon.tools.mcp.toolbox import open_toolbox
 from tests.fakes import FakeClock
 from tests.tools.parts import Events, failure, listing, lives, program
 from tests.tools.server import build
@@ -201,7 +201,7 @@ async def test_without_a_list_there_are_no_tools_and_the_sdk_is_not_loaded(clock
     async with open_toolbox(None, clock, events) as toolbox:
         assert await toolbox.tools() == ()
         assert "there is no tool" in (await failure(toolbox, "shelf/look_up")).message
-    look = "import sys, daemon.tools.mcp_servers; sys.exit(bool({'mcp', 'mcp_types', 'httpx2'} & set(sys.modules)))"
+    look = "import sys, daemon.tools.mcp.toolbox; sys.exit(bool({'mcp', 'mcp_types', 'httpx2'} & set(sys.modules)))"
     assert await (await asyncio.create_subprocess_exec(sys.executable, "-c", look)).wait() == 0
 
 

@@ -5,32 +5,32 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-import daemon.steps
-from daemon.cognition import Step
-from daemon.errors import MalformedReply
-from daemon.ports import Prompt, Tool
+import daemon.mind.steps
+from daemon.core.errors import MalformedReply
+from daemon.core.ports import Prompt, Tool
+from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.mind.cognition import Step
+from daemon.mind.steps.brainstorm import brainstorm
+from daemon.mind.steps.choose_actions import choose_actions
+from daemon.mind.steps.decision import decision
+from daemon.mind.steps.external_dialog import external_dialog
+from daemon.mind.steps.feel import feel
+from daemon.mind.steps.instruction import instruction
+from daemon.mind.steps.intend import intend
+from daemon.mind.steps.internal_monologue import internal_monologue
+from daemon.mind.steps.mental_query import mental_query
+from daemon.mind.steps.poetic_composition import poetic_composition
+from daemon.mind.steps.respond import respond
+from daemon.mind.steps.summarize import summarize
+from daemon.mind.steps.use_tool import use_tool
+from daemon.mind.steps.visitor_notes import visitor_notes
+from daemon.mind.steps.visitor_whispers import visitor_whispers
 from daemon.soul import Budgets, Soul, Verbs
 from daemon.soul_engine import Instructions, build_prompt
-from daemon.steps.brainstorm import brainstorm
-from daemon.steps.choose_actions import choose_actions
-from daemon.steps.decision import decision
-from daemon.steps.external_dialog import external_dialog
-from daemon.steps.feel import feel
-from daemon.steps.instruction import instruction
-from daemon.steps.intend import intend
-from daemon.steps.internal_monologue import internal_monologue
-from daemon.steps.mental_query import mental_query
-from daemon.steps.poetic_composition import poetic_composition
-from daemon.steps.respond import respond
-from daemon.steps.summarize import summarize
-from daemon.steps.use_tool import use_tool
-from daemon.steps.visitor_notes import visitor_notes
-from daemon.steps.visitor_whispers import visitor_whispers
-from daemon.working_memory import Memory, Role, WorkingMemory
 
 T = TypeVar("T")
 
-FAMILY = frozenset(path.stem for path in Path(daemon.steps.__path__[0]).glob("[a-z]*.py"))
+FAMILY = frozenset(path.stem for path in Path(daemon.mind.steps.__path__[0]).glob("[a-z]*.py"))
 """The names of all the modules of the family."""
 
 MEMORY = WorkingMemory("Kothar").with_memory(Memory(Role.USER, "hello", name="Ada"))

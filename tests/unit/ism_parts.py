@@ -5,17 +5,17 @@ import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
-from daemon.attention import Attention
-from daemon.cognition import Mind
+from daemon.core.limits import Limits, Spent
+from daemon.core.ports import LLM, Completion, LLMCall, ModelRole, Prompt
+from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism import run_ism
 from daemon.ism.machine import Action, ActionUse, Handler, ISMResult, LoopEvent, Machine, Recurse
-from daemon.limits import Limits, Spent
 from daemon.llm.scripted import Script, ScriptedLLM
-from daemon.mental_process import Stay, Transition
-from daemon.ports import LLM, Completion, LLMCall, ModelRole, Prompt
+from daemon.mind.attention import Attention
+from daemon.mind.cognition import Mind
+from daemon.mind.mental_process import Stay, Transition
 from daemon.soul import Budgets
 from daemon.soul_engine import build_prompt
-from daemon.working_memory import Memory, Role, WorkingMemory
 from tests.fakes import FakeClock
 
 MEMORY = WorkingMemory("Kothar").with_memory(Memory(Role.USER, "What are the limits?", name="Ada"))

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from daemon.working_memory import Memory, Role, WorkingMemory
+from daemon.core.working_memory import Memory, Role, WorkingMemory
 
 contents = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 

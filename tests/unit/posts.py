@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from daemon.perception import Audience, AudienceKind, Perception, Place
-from daemon.ports import Admission, DraftLog, Found, Intake, Overheard, Post, Room, Speech
+from daemon.core.perception import Audience, AudienceKind, Perception, Place
+from daemon.core.ports import Admission, DraftLog, Found, Intake, Overheard, Post, Room, Speech
 
 
 class PostOffice:

@@ -3,19 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from daemon.attention import Attention
-from daemon.errors import ToolFailed
+from daemon.core.errors import ToolFailed
+from daemon.core.limits import Limits
+from daemon.core.perception import Audience, AudienceKind, Modality, Perception, Place
+from daemon.core.ports import Passage, Speech, Task, Tool
+from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism.machine import Action, ActionUse, Recurse
-from daemon.limits import Limits
 from daemon.llm.scripted import ScriptedLLM
-from daemon.memory.approvals import Approval, Approvals, NewApproval, store_approvals
 from daemon.memory.database import Database
-from daemon.mental_process import Means, ProcessContext, Stay, Transition
-from daemon.motor import Motor
-from daemon.perception import Audience, AudienceKind, Modality, Perception, Place
-from daemon.ports import Passage, Speech, Task, Tool
+from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, store_approvals
+from daemon.mind.attention import Attention
+from daemon.mind.mental_process import Means, ProcessContext, Stay, Transition
+from daemon.mind.motor import Motor
 from daemon.soul import Soul
-from daemon.working_memory import Memory, Role, WorkingMemory
 from tests.fakes import FakeClock
 from tests.store.parts import DM
 from tests.unit.ism_parts import Bench

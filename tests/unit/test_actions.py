@@ -5,21 +5,21 @@ from typing import Any
 
 import pytest
 
-from daemon.actions import actions_for
-from daemon.actions.ask import ask
-from daemon.actions.escalate import escalate
-from daemon.actions.remind import remind
-from daemon.actions.research import research
-from daemon.actions.respond import respond
-from daemon.actions.think import think
-from daemon.errors import StoreBusy, ToolFailed
-from daemon.mental_process import Stay, Transition
-from daemon.ports import Passage
-from daemon.solving.permission import CARRY
-from daemon.solving.problem import Problem
+from daemon.core.errors import StoreBusy, ToolFailed
+from daemon.core.ports import Passage
+from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.ism.actions import actions_for
+from daemon.ism.actions.ask import ask
+from daemon.ism.actions.escalate import escalate
+from daemon.ism.actions.remind import remind
+from daemon.ism.actions.research import research
+from daemon.ism.actions.respond import respond
+from daemon.ism.actions.think import think
+from daemon.ism.permission import CARRY
+from daemon.ism.problem import Problem
+from daemon.mind.mental_process import Stay, Transition
+from daemon.mind.transitions.following import HANDED_OVER, follow
 from daemon.soul import Contact, IsmLimits, Mode
-from daemon.transitions.following import HANDED_OVER, follow
-from daemon.working_memory import Memory, Role, WorkingMemory
 from tests.unit.ism_parts import shown
 from tests.unit.solving_parts import READER, WRITER, Books, Scene, Shelf, observation, scene
 from tests.unit.test_solving import FOUND

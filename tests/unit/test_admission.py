@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.admission import IDLE, Admission, Sorted
-from daemon.errors import NotDelivered
-from daemon.memory.commits import STALE
+from daemon.core.errors import NotDelivered
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
+from daemon.core.ports import Admission as Verdict
+from daemon.core.ports import Source
+from daemon.memory.queues.commits import STALE
 from daemon.memory.records import Heard
-from daemon.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.ports import Admission as Verdict
-from daemon.ports import Source
+from daemon.runtime.admission import IDLE, Admission, Sorted
 from tests.fakes import FakeClock
 
 NOW = FakeClock().now_ms()

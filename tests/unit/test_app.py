@@ -11,11 +11,11 @@ import pytest
 
 from daemon.app import run_chat, run_daemon
 from daemon.channels.terminal import TerminalChannel
-from daemon.clock import SystemClock
-from daemon.config import Settings
-from daemon.errors import ConfigError, SoulError
-from daemon.workspace.client import WorkspaceClient
-from daemon.workspace.server import WorkspaceServer, serve_workspace
+from daemon.core.clock import SystemClock
+from daemon.core.config import Settings
+from daemon.core.errors import ConfigError, SoulError
+from daemon.local_slack.client import WorkspaceClient
+from daemon.local_slack.server import WorkspaceServer, serve_workspace
 
 
 class Announced:

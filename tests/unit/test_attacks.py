@@ -10,29 +10,29 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from daemon.concurrency import alongside
-from daemon.errors import MalformedReply
+from daemon.core.concurrency import alongside
+from daemon.core.errors import MalformedReply
+from daemon.core.limits import Limits
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
+from daemon.core.ports import Passage
+from daemon.core.timetable import require_seldom, when
+from daemon.core.working_memory import Role, WorkingMemory
 from daemon.ism.machine import End
-from daemon.library.folders import FolderLibrary
-from daemon.limits import Limits
+from daemon.ism.permission import plain_sight
+from daemon.ism.problem import Problem
 from daemon.llm.scripted import ScriptedLLM
 from daemon.memory.database import open_database
-from daemon.memory.library import LibraryIndex
-from daemon.memory.turns import Turns
-from daemon.mental_process import Stay
-from daemon.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.ports import Passage
-from daemon.solving.permission import plain_sight
-from daemon.solving.problem import Problem
+from daemon.memory.knowledge.library import LibraryIndex
+from daemon.memory.knowledge.turns import Turns
+from daemon.mind.mental_process import Stay
+from daemon.mind.recall.visit import Visit
+from daemon.mind.structured_reply import structured
+from daemon.mind.transitions import Situation
+from daemon.mind.transitions.leads import lead
+from daemon.processes.subprocesses.models_the_visitor import models_the_visitor
 from daemon.soul import Contact, Soul
 from daemon.soul_engine import begin, integrate
-from daemon.structured_reply import structured
-from daemon.subprocesses.models_the_visitor import models_the_visitor
-from daemon.timetable import require_seldom, when
-from daemon.transitions import Situation
-from daemon.transitions.leads import lead
-from daemon.visit import Visit
-from daemon.working_memory import Role, WorkingMemory
+from daemon.tools.library.folders import FolderLibrary
 from tests.fakes import FakeClock
 from tests.journeys.attacker import bare
 from tests.store.parts import Hands, deleted, said
@@ -141,7 +141,7 @@ async def test_a_disk_that_fails_while_it_is_indexed_does_not_take_the_daemon_do
     async with open_database(tmp_path / "memory.db", FakeClock(auto=True)) as database:
         library = FolderLibrary((tmp_path,), LibraryIndex(database, clock), clock, emit)
         with monkeypatch.context() as patched:
-            patched.setattr("daemon.library.files.os.scandir", broken)
+            patched.setattr("daemon.tools.library.files.os.scandir", broken)
             async with asyncio.timeout(5), alongside(library.keep_indexed()):
                 await told.wait()
 

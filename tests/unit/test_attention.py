@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from daemon.attention import Attention, Interrupted, Switchboard
+from daemon.mind.attention import Attention, Interrupted, Switchboard
 
 
 async def value() -> int:

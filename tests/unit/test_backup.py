@@ -12,15 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from daemon.clock import SystemClock
-from daemon.errors import SchemaMismatch, StoreError
-from daemon.memory import migrate, sqlite
-from daemon.memory.backup import back_up, back_up_periodically, folder_beside, made_at, name_at, rotate, verify
-from daemon.memory.conversations import Conversations
-from daemon.memory.database import Transaction, open_database
-from daemon.memory.outbox import Outbox
+from daemon.core.clock import SystemClock
+from daemon.core.errors import SchemaMismatch, StoreError
+from daemon.memory.admin.restore import restore
+from daemon.memory.database import Transaction, migrate, open_database, sqlite
+from daemon.memory.database.backup import back_up, back_up_periodically, folder_beside, made_at, name_at, rotate, verify
+from daemon.memory.queues.conversations import Conversations
+from daemon.memory.queues.outbox import Outbox
 from daemon.memory.records import Worker
-from daemon.memory.restore import restore
 from tests.cli.stocked import NOW, add_daemon, dead_identity, one, opened, post_in, stock
 from tests.fakes import FakeClock
 
@@ -130,8 +129,8 @@ def test_a_kill_during_a_copy_leaves_nothing_under_its_name(path: Path, tmp_path
     target = tmp_path / "copies"
     target.mkdir()
     code = (
-        "import os, sys; from pathlib import Path; from daemon.clock import SystemClock\n"
-        "from daemon.memory.backup import back_up\n"
+        "import os, sys; from pathlib import Path; from daemon.core.clock import SystemClock\n"
+        "from daemon.memory.database.backup import back_up\n"
         "back_up(Path(sys.argv[1]), Path(sys.argv[2]), SystemClock(), stopped=lambda: os.kill(os.getpid(), 9))"
     )
     killed = subprocess.run([sys.executable, "-c", code, path, target], check=False)

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from daemon.errors import MalformedReply
+from daemon.core.errors import MalformedReply
+from daemon.core.ports import ModelRole
+from daemon.core.working_memory import Role
 from daemon.llm.strict_schema import can_be_strict, strict
-from daemon.ports import ModelRole
-from daemon.steps.choose_actions import DONE, INPUT_CAP, MOST, NAME_CAP, REASONING_CAP, Choice, Use, choose_actions
-from daemon.working_memory import Role
+from daemon.mind.steps.choose_actions import DONE, INPUT_CAP, MOST, NAME_CAP, REASONING_CAP, Choice, Use, choose_actions
 
 STEP = choose_actions(["Think", "Research"])
 

@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from daemon.cognition import FAULTY_CAP, READ_CAP, Mind, Step
-from daemon.errors import MalformedReply, ModelRefused, ModelUnavailable
-from daemon.ports import Completion, LLMCall, ModelRole, Prompt
+from daemon.core.errors import MalformedReply, ModelRefused, ModelUnavailable
+from daemon.core.ports import Completion, LLMCall, ModelRole, Prompt
+from daemon.core.working_memory import Memory, Pending, Role, WorkingMemory
+from daemon.mind.cognition import FAULTY_CAP, READ_CAP, Mind, Step
 from daemon.soul import Budgets
 from daemon.soul_engine import FAULTY_REPLY, build_prompt
-from daemon.working_memory import Memory, Pending, Role, WorkingMemory
 from tests.fakes import FakeClock
 from tests.unit.thinking import END, MEMORY, head, listen, turns
 

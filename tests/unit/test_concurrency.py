@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from daemon.concurrency import alongside
-from daemon.errors import LostLease, StoreError
+from daemon.core.concurrency import alongside
+from daemon.core.errors import LostLease, StoreError
 
 
 class Work:

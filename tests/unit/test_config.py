@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from daemon.cli.settings_reference import SECTIONS, settings_reference
-from daemon.config import Settings, environment, load_settings, unknown_settings
-from daemon.errors import ConfigError
-from daemon.service import ServiceEnvironment
+from daemon.cli.reference.settings import SECTIONS, settings_reference
+from daemon.core.config import Settings, environment, load_settings, unknown_settings
+from daemon.core.errors import ConfigError
+from daemon.core.systemd import ServiceEnvironment
 
 EXAMPLE = Path(__file__).parents[2] / ".env.example"
 BOT = "xoxb-1-canary-bot"
@@ -220,7 +220,7 @@ def test_a_watchdog_for_another_process_or_without_a_time_is_none(
 
 
 def test_the_example_is_what_the_settings_say() -> None:
-    again = "from daemon.cli.settings_reference import settings_reference; print(settings_reference(), end='')"
+    again = "from daemon.cli.reference.settings import settings_reference; print(settings_reference(), end='')"
     assert EXAMPLE.read_text(encoding="utf-8") == settings_reference(), f"write it with: python -c {again!r}"
     assert SECTIONS.keys() <= Settings.model_fields.keys()
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from daemon.courier import Courier
-from daemon.errors import ChannelRefused, DeliveryUncertain, NotDelivered, StoreError
+from daemon.core.errors import ChannelRefused, DeliveryUncertain, NotDelivered, StoreError
+from daemon.core.ports import Channel, Found, Post
 from daemon.memory.database import open_database
 from daemon.memory.records import Delivery
-from daemon.ports import Channel, Found, Post
+from daemon.runtime.courier import Courier
 from tests.fakes import FakeClock
 from tests.store.parts import LEASE, Events, Hands, effect, look, said
 from tests.unit.posts import PostOffice

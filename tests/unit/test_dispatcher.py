@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from daemon.clock import SystemClock
-from daemon.concurrency import alongside
-from daemon.conversation import ConversationHandler
-from daemon.courier import Courier
-from daemon.dispatcher import POLL, Bell, Dispatcher
-from daemon.errors import LostLease, NotDelivered, StoreError
-from daemon.memory.jobs import Job
+from daemon.core.clock import SystemClock
+from daemon.core.concurrency import alongside
+from daemon.core.errors import LostLease, NotDelivered, StoreError
+from daemon.core.perception import ConversationKey
+from daemon.core.ports import Clock
+from daemon.memory.queues.jobs import Job
 from daemon.memory.records import Claim, Delivery
 from daemon.memory.store import Store, open_store
-from daemon.perception import ConversationKey
-from daemon.ports import Clock
+from daemon.runtime.conversation import ConversationHandler
+from daemon.runtime.courier import Courier
+from daemon.runtime.dispatcher import POLL, Bell, Dispatcher
 from tests.fakes import FakeClock
 from tests.store.parts import LEASE, SOUL, TEAM, Events, effect, look, said
 from tests.unit.posts import PostOffice

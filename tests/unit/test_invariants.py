@@ -19,14 +19,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daemon
-from daemon.cognition import READ_CAP, Step, Thought
-from daemon.errors import MalformedReply, ModelError, ModelRefused, ModelUnavailable
+from daemon.core.errors import MalformedReply, ModelError, ModelRefused, ModelUnavailable
+from daemon.core.ports import LLM, Completion, ModelRole, Prompt, Task
+from daemon.core.working_memory import Memory, WorkingMemory
 from daemon.memory.database import open_database
-from daemon.motor import Motor
-from daemon.ports import LLM, Completion, ModelRole, Prompt, Task
+from daemon.mind.cognition import READ_CAP, Step, Thought
+from daemon.mind.motor import Motor
+from daemon.processes.subprocesses.models_the_visitor import models_the_visitor
 from daemon.soul_engine import PERSON
-from daemon.subprocesses.models_the_visitor import models_the_visitor
-from daemon.working_memory import Memory, WorkingMemory
 from tests.fakes import FakeClock
 from tests.unit.every_step import every_step
 from tests.unit.operations import OPERATIONS, memories, working_memories
@@ -105,22 +105,21 @@ def test_no_step_touches_a_file_a_socket_or_another_program() -> None:
 # -- 3. side effects through the Motor alone --------------------------------------------------------------------------
 
 INWARD = (
-    "steps",
+    "mind/steps",
     "processes",
-    "actions",
-    "cognition",
-    "working_memory",
-    "soul_engine",
-    "fixed_pipeline",
     "ism",
-    "tagged_output",
+    "mind/cognition",
+    "core/working_memory",
+    "soul_engine",
+    "mind/fixed_pipeline",
+    "mind/tagged_output",
 )
 """Where the soul thinks: from there nothing can be reached that acts, other than the Motor and ports that only read."""
 
 ACTING = (
-    *("daemon.app", "daemon.channels", "daemon.courier", "daemon.cycle", "daemon.dispatcher", "daemon.llm"),
-    *("daemon.scheduler", "daemon.tools", "daemon.workspace", "daemon.memory.database", "daemon.memory.commits"),
-    *("daemon.memory.outbox", "daemon.memory.inbox", "daemon.memory.turns", "daemon.memory.store"),
+    *("daemon.app", "daemon.channels", "daemon.runtime", "daemon.llm", "daemon.tools", "daemon.local_slack"),
+    *("daemon.memory.database", "daemon.memory.queues.commits", "daemon.memory.queues.outbox"),
+    *("daemon.memory.queues.inbox", "daemon.memory.knowledge.turns", "daemon.memory.store"),
     *("aiohttp", "aiosqlite", "anthropic", "httpx", "mcp", "openai", "os", "pathlib", "shutil", "slack_bolt"),
     *("slack_sdk", "socket", "sqlite3", "subprocess", "tempfile", "urllib"),
 )
@@ -128,7 +127,7 @@ ACTING = (
 
 def _inward() -> Iterator[Path]:
     for name in INWARD:
-        yield from (ROOT / name).rglob("*.py") if (ROOT / name).is_dir() else ROOT.glob(f"{name}.py")
+        yield from (ROOT / name).rglob("*.py") if (ROOT / name).is_dir() else [ROOT / f"{name}.py"]
 
 
 def _imported(path: Path) -> Iterator[str]:

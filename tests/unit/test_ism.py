@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from daemon.attention import Interrupted
-from daemon.errors import LostLease, ModelUnavailable, ToolFailed
+from daemon.core.errors import LostLease, ModelUnavailable, ToolFailed
+from daemon.core.limits import Limits, Spent
+from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from daemon.ism import CIRCLES, LOST, REACHED, run_ism
 from daemon.ism.machine import Action, ActionUse, End, Machine, Progress, Recurse
 from daemon.ism.regions import ACTIONS, GOAL, LOG, LOG_TOKENS, OBSERVATION_CAP, PLAYBOOK, REGIONS, RESULTS
-from daemon.limits import Limits, Spent
-from daemon.mental_process import Stay, Transition
-from daemon.steps.choose_actions import choose_actions
-from daemon.working_memory import Memory, Role, WorkingMemory, estimate_tokens
+from daemon.mind.attention import Interrupted
+from daemon.mind.mental_process import Stay, Transition
+from daemon.mind.steps.choose_actions import choose_actions
 from tests.unit.ism_parts import MEMORY, PLENTY, Bench, Stream, actions, bench, chosen, respond, said, shown, think
 
 # -- how it ends -------------------------------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daemon.channels.slack.markup import BREAK, inert
-from daemon.channels.slack.mrkdwn import to_mrkdwn
+from daemon.channels.slack.outgoing.markup import BREAK, inert
+from daemon.channels.slack.outgoing.mrkdwn import to_mrkdwn
 
 
 @pytest.mark.parametrize(

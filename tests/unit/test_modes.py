@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from daemon.errors import SoulError
+from daemon.core.errors import SoulError
+from daemon.core.working_memory import estimate_tokens
 from daemon.soul import (
     SIZE_CAP,
     Contact,
@@ -27,7 +28,6 @@ from daemon.soul import (
     load_soul,
     load_souls,
 )
-from daemon.working_memory import estimate_tokens
 
 MANIFEST = 'name = "ea"\ndisplay_name = "Ea"\n'
 MODE = (

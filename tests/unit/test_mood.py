@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.memory.soul_states import SoulState
-from daemon.mood import felt, state_in_words, with_state
+from daemon.core.working_memory import Role
+from daemon.memory.knowledge.soul_states import SoulState
+from daemon.mind.recall.mood import felt, state_in_words, with_state
 from daemon.soul import Mood, Soul, Verbs, VerbsInMood
 from daemon.soul_engine import SOUL_STATE, begin
-from daemon.working_memory import Role
 
 SOUL = Soul(
     name="ada",

@@ -2,14 +2,14 @@
 
 import pytest
 
-from daemon.cognition import Mind
-from daemon.errors import MalformedReply
+from daemon.core.errors import MalformedReply
+from daemon.core.ports import LLMCall
+from daemon.core.working_memory import Memory, Role
 from daemon.llm.scripted import Reply, ScriptedLLM
-from daemon.ports import LLMCall
+from daemon.mind.cognition import Mind
+from daemon.mind.steps.respond import Response, read_response, respond
 from daemon.soul import Soul, Verbs
 from daemon.soul_engine import begin, build_prompt
-from daemon.steps.respond import Response, read_response, respond
-from daemon.working_memory import Memory, Role
 from tests.fakes import FakeClock
 
 SOUL = Soul(

@@ -6,16 +6,16 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from daemon.clock import SystemClock
-from daemon.concurrency import alongside
-from daemon.errors import StoreBusy
-from daemon.memory.approvals import Approvals, NewApproval, store_approvals
+from daemon.core.clock import SystemClock
+from daemon.core.concurrency import alongside
+from daemon.core.errors import StoreBusy
+from daemon.core.perception import Audience, AudienceKind, Place
+from daemon.core.ports import Clock
 from daemon.memory.database import Database, open_database
-from daemon.memory.intentions import Intentions, NewIntention, store_intentions
+from daemon.memory.queues.approvals import Approvals, NewApproval, store_approvals
+from daemon.memory.queues.intentions import Intentions, NewIntention, store_intentions
 from daemon.memory.records import Worker
-from daemon.perception import Audience, AudienceKind, Place
-from daemon.ports import Clock
-from daemon.scheduler import POLL, Scheduler
+from daemon.runtime.scheduler import POLL, Scheduler
 from tests.fakes import FakeClock
 from tests.store.parts import DM, SOUL, TEAM, Events, look
 from tests.store.test_intentions import room

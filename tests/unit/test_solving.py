@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daemon.errors import ChannelRefused, NotDelivered, ToolFailed
+from daemon.core.errors import ChannelRefused, NotDelivered, ToolFailed
+from daemon.core.limits import Spent
+from daemon.core.perception import Audience, AudienceKind, Modality, Place
+from daemon.core.ports import Passage, Room
+from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.ism.permission import CARRY, Asked, ask_permission, carry_out, plain_sight, standing, still_open
+from daemon.ism.problem import KEPT_BYTES, MOST_FOUND, Problem
 from daemon.ism.regions import OBSERVATION_CAP, observed
-from daemon.limits import Spent
-from daemon.memory.approvals import Approvals, NewApproval
 from daemon.memory.database import Database, open_database
-from daemon.memory.occurrences import store_occurrence
-from daemon.mental_process import Stay
-from daemon.perception import Audience, AudienceKind, Modality, Place
-from daemon.ports import Passage, Room
-from daemon.solving.permission import CARRY, Asked, ask_permission, carry_out, plain_sight, standing, still_open
-from daemon.solving.problem import KEPT_BYTES, MOST_FOUND, Problem
-from daemon.steps.choose_actions import Use
-from daemon.working_memory import Memory, Role, WorkingMemory
+from daemon.memory.queues.approvals import Approvals, NewApproval
+from daemon.memory.queues.internal_events import store_occurrence
+from daemon.mind.mental_process import Stay
+from daemon.mind.steps.choose_actions import Use
 from tests.fakes import FakeClock
 from tests.store.parts import DM, Hands, said
 from tests.store.test_approvals import WORKER

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from daemon.errors import SoulError
+from daemon.core.errors import SoulError
+from daemon.core.working_memory import estimate_tokens
 from daemon.soul import SIZE_CAP, Budgets, Soul, SoulKeeper, find_souls_directory, load_soul
-from daemon.working_memory import estimate_tokens
 
 MANIFEST = 'name = "ea"\ndisplay_name = "Ea"\n'
 

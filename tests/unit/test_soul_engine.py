@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.fencing import NAME_CAP, clean_name, cut, defang, fence, fresh_nonce
-from daemon.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.ports import Overheard, Prompt, Speaker
+from daemon.core.fencing import NAME_CAP, clean_name, cut, defang, fence, fresh_nonce
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
+from daemon.core.ports import Overheard, Prompt, Speaker
+from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
+from daemon.mind.steps.mental_query import mental_query
+from daemon.mind.steps.respond import respond
 from daemon.soul import Budgets, Soul, find_souls_directory, load_soul
 from daemon.soul_engine import (
     MEMORIES,
@@ -27,9 +30,6 @@ from daemon.soul_engine import (
     with_now,
     with_thread,
 )
-from daemon.steps.mental_query import mental_query
-from daemon.steps.respond import respond
-from daemon.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 
 NONCE = "ab12cd34ef"
 NOWHERE = Path("nowhere")

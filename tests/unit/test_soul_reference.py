@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from daemon.cli.soul_reference import soul_reference, with_fields
-from daemon.soul import shape
+from daemon.cli.reference.soul_fields import soul_reference, with_fields
+from daemon.soul import schema as shape
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs" / "SOULS.md").read_text(encoding="utf-8")
@@ -16,7 +16,7 @@ TEXTS = {"personality", "modes"}
 
 
 def test_the_document_tells_every_field_as_it_is() -> None:
-    assert with_fields(DOCUMENT) == DOCUMENT, "run: python -m daemon.cli.soul_reference docs/SOULS.md"
+    assert with_fields(DOCUMENT) == DOCUMENT, "run: python -m daemon.cli.reference.soul_fields docs/SOULS.md"
 
 
 def test_every_field_of_every_section_is_explained() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from daemon.channels.slack.splitting import LIMIT, pieces, split
+from daemon.channels.slack.outgoing.splitting import LIMIT, pieces, split
 
 FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
 BLOCKS = [

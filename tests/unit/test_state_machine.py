@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.errors import ProcessFailed
+from daemon.core.errors import ProcessFailed
+from daemon.core.perception import Modality
 from daemon.memory.records import ProcessState
-from daemon.mental_process import MentalProcess, Outcome, ProcessContext, Stay, Transition
-from daemon.motor import Motor
-from daemon.perception import Modality
+from daemon.mind.mental_process import MentalProcess, Outcome, ProcessContext, Stay, Transition
+from daemon.mind.motor import Motor
+from daemon.mind.recall.visit import Visit
+from daemon.mind.state_machine import FIRST, Course, run_processes
+from daemon.mind.transitions import TABLE
 from daemon.processes import PROCESSES
-from daemon.state_machine import FIRST, Course, run_processes
-from daemon.transitions import TABLE
-from daemon.visit import Visit
 from tests.replay.test_processes import SOUL, WORDS, Act, Play, due, keep_count, stay, to
 
 SILENCE = replace(due("dormant"), content=" ")

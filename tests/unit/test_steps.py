@@ -8,18 +8,18 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from daemon.errors import MalformedReply
-from daemon.ports import ModelRole
+from daemon.core.errors import MalformedReply
+from daemon.core.ports import ModelRole
+from daemon.core.working_memory import Memory, Role, estimate_tokens
+from daemon.mind.steps.brainstorm import brainstorm
+from daemon.mind.steps.decision import decision
+from daemon.mind.steps.external_dialog import SpokenText, external_dialog
+from daemon.mind.steps.internal_monologue import internal_monologue
+from daemon.mind.steps.mental_query import mental_query
+from daemon.mind.steps.respond import respond
+from daemon.mind.steps.summarize import material, summarize
 from daemon.soul import Soul, Verbs
 from daemon.soul_engine import SUMMARY
-from daemon.steps.brainstorm import brainstorm
-from daemon.steps.decision import decision
-from daemon.steps.external_dialog import SpokenText, external_dialog
-from daemon.steps.internal_monologue import internal_monologue
-from daemon.steps.mental_query import mental_query
-from daemon.steps.respond import respond
-from daemon.steps.summarize import material, summarize
-from daemon.working_memory import Memory, Role, estimate_tokens
 
 SOUL = Soul(
     name="minoan",

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daemon.errors import MalformedReply
-from daemon.ports import ModelRole, Speaker
+from daemon.core.errors import MalformedReply
+from daemon.core.ports import ModelRole, Speaker
+from daemon.core.working_memory import Memory, Role
+from daemon.mind.steps.external_dialog import PRIVATE_VERBS, SpokenText, external_dialog
+from daemon.mind.steps.instruction import instruction
+from daemon.mind.steps.poetic_composition import poetic_composition
 from daemon.soul import Verbs, VerbsInMood
-from daemon.steps.external_dialog import PRIVATE_VERBS, SpokenText, external_dialog
-from daemon.steps.instruction import instruction
-from daemon.steps.poetic_composition import poetic_composition
-from daemon.working_memory import Memory, Role
 from tests.unit.every_step import FAMILY, every_step, soul
 
 SIGNS = r".*+?()[]{}|^$\-_/'&#~! "

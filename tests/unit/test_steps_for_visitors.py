@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daemon.errors import DaemonError, MalformedReply
-from daemon.soul import Budgets
-from daemon.soul_engine import PERSON, build_prompt, with_notes
-from daemon.steps.visitor_notes import (
+from daemon.core.errors import DaemonError, MalformedReply
+from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.mind.steps.visitor_notes import (
     LINE_CAP,
     MOST_LINES,
     NotesChange,
@@ -20,8 +19,9 @@ from daemon.steps.visitor_notes import (
     revised,
     visitor_notes,
 )
-from daemon.steps.visitor_whispers import visitor_whispers
-from daemon.working_memory import Memory, Role, WorkingMemory
+from daemon.mind.steps.visitor_whispers import visitor_whispers
+from daemon.soul import Budgets
+from daemon.soul_engine import PERSON, build_prompt, with_notes
 
 NOTES = ("Works on billing.", "Likes tea.", "Lives in Ugarit.", "Uses Python.", "Prefers short answers.")
 MEMORY = WorkingMemory("Kothar").with_memory(Memory(Role.USER, "I use Go now.", name="Ada"))

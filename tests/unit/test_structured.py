@@ -3,8 +3,8 @@
 import pytest
 from pydantic import BaseModel
 
-from daemon.errors import MalformedReply
-from daemon.structured_reply import structured
+from daemon.core.errors import MalformedReply
+from daemon.mind.structured_reply import structured
 
 
 class Verdict(BaseModel):

@@ -8,25 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from daemon.cognition import Mind
-from daemon.errors import MalformedReply
+from daemon.core.errors import MalformedReply
+from daemon.core.perception import Audience, AudienceKind, ConversationKey
+from daemon.core.ports import Prompt
+from daemon.core.working_memory import WorkingMemory
 from daemon.llm.scripted import Reply, Script, ScriptedLLM
 from daemon.memory.database import Database, Transaction, open_database
-from daemon.memory.soul_states import SoulState, SoulStates
-from daemon.memory.turns import Transcript, Turns
-from daemon.memory.unlearning import unlearn
-from daemon.memory.user_models import UserModel, UserModels, meet
-from daemon.mental_subprocess import Subprocess, SubprocessContext
-from daemon.perception import Audience, AudienceKind, ConversationKey
-from daemon.ports import Prompt
+from daemon.memory.knowledge.forgetting import unlearn
+from daemon.memory.knowledge.soul_states import SoulState, SoulStates
+from daemon.memory.knowledge.turns import Transcript, Turns
+from daemon.memory.knowledge.user_models import UserModel, UserModels, meet
+from daemon.mind.cognition import Mind
+from daemon.mind.mental_subprocess import Subprocess, SubprocessContext
+from daemon.mind.steps.feel import TASK_CAP, TOPIC_CAP, feel
+from daemon.processes.subprocesses import SUBPROCESSES
+from daemon.processes.subprocesses.keeps_its_own_state import keeps_its_own_state
+from daemon.processes.subprocesses.models_the_visitor import models_the_visitor
+from daemon.processes.subprocesses.summarizes_the_conversation import summarizes_the_conversation
 from daemon.soul import Budgets, Notes, Soul
 from daemon.soul_engine import PERSON, build_prompt
-from daemon.steps.feel import TASK_CAP, TOPIC_CAP, feel
-from daemon.subprocesses import SUBPROCESSES
-from daemon.subprocesses.keeps_its_own_state import keeps_its_own_state
-from daemon.subprocesses.models_the_visitor import models_the_visitor
-from daemon.subprocesses.summarizes_the_conversation import summarizes_the_conversation
-from daemon.working_memory import WorkingMemory
 from tests.fakes import FakeClock
 
 SOUL = Soul(
@@ -510,7 +510,7 @@ async def test_a_summary_that_lost_a_race_is_dropped(house: House) -> None:
 
 
 def test_the_family_is_complete() -> None:
-    folder = Path(__file__).parents[2] / "daemon" / "subprocesses"
+    folder = Path(__file__).parents[2] / "daemon" / "processes" / "subprocesses"
     assert set(SUBPROCESSES) == {path.stem for path in folder.glob("[a-z]*.py")}
     assert set(SUBPROCESSES) == set(Soul.model_fields["subprocesses"].default)
 

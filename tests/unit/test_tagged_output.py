@@ -2,8 +2,8 @@
 
 import pytest
 
-from daemon.tagged_output import KNOWN_TAGS, REPLY_TAG, TaggedOutput, extract_tag
-from daemon.tagged_output import tags as tags_module
+from daemon.mind.tagged_output import KNOWN_TAGS, REPLY_TAG, TaggedOutput, extract_tag
+from daemon.mind.tagged_output import tags as tags_module
 
 THOUGHT = '<internal_monologue verb="mused">SECRET</internal_monologue>'
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daemon.tagged_output import KNOWN_TAGS, REPLY_TAG, TaggedOutput
-from daemon.tagged_output.lookalike import OPENERS
+from daemon.core.lookalike import OPENERS
+from daemon.mind.tagged_output import KNOWN_TAGS, REPLY_TAG, TaggedOutput
 
 CANARY = "KANARIE"
 PRIVATE = [tag for tag in KNOWN_TAGS if tag != REPLY_TAG]

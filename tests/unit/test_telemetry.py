@@ -18,11 +18,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from daemon.config import LogLevel
-from daemon.errors import ModelUnavailable, StoreFull
-from daemon.ports import Emit
-from daemon.redaction import REDACTED, Redactor
-from daemon.telemetry import Telemetry
+from daemon.core.config import LogLevel
+from daemon.core.errors import ModelUnavailable, StoreFull
+from daemon.core.ports import Emit
+from daemon.core.telemetry import Telemetry
+from daemon.core.telemetry.redaction import REDACTED, Redactor
 from tests.fakes import FakeClock
 
 LEVELS: tuple[LogLevel, ...] = ("minimal", "standard", "verbose", "debug")

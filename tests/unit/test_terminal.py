@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from daemon.channels.terminal import TerminalChannel, check_person, printable
 from daemon.channels.terminal_input import LONGEST_LINE, Lines
-from daemon.errors import ChannelRefused, ConfigError, LostLease, NotDelivered
-from daemon.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.ports import Acceptance, Arrival, DraftLog, Found, Post, Task, TaskState, Utterance
+from daemon.core.errors import ChannelRefused, ConfigError, LostLease, NotDelivered
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
+from daemon.core.ports import Acceptance, Arrival, DraftLog, Found, Post, Task, TaskState, Utterance
 from tests.fakes import FakeClock
 
 ADA = ConversationKey("minoan", "terminal", "Ada")

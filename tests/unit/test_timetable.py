@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.timetable import (
+from daemon.core.timetable import (
     FARTHEST_MS,
     OFTENEST_MS,
     moment,

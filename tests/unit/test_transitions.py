@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.errors import ModelUnavailable
-from daemon.limits import Limits
-from daemon.mental_process import Means, ProcessContext
+from daemon.core.errors import ModelUnavailable
+from daemon.core.limits import Limits
+from daemon.mind.mental_process import Means, ProcessContext
+from daemon.mind.recall.visit import Visit
+from daemon.mind.transitions import SPOKEN, TABLE, Situation, against, beginning, situation_of
+from daemon.mind.transitions.following import HANDED_OVER, confirmed, follow
+from daemon.mind.transitions.leads import lead
 from daemon.soul import Contact, Mode
-from daemon.transitions import SPOKEN, TABLE, Situation, against, beginning, situation_of
-from daemon.transitions.following import HANDED_OVER, confirmed, follow
-from daemon.transitions.leads import lead
-from daemon.visit import Visit
 from tests.replay.test_processes import WORDS, Play, stay
 from tests.unit.every_step import soul
 from tests.unit.thinking import END, Head, Script, head

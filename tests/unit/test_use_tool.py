@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.errors import MalformedReply
-from daemon.ports import Tool
+from daemon.core.errors import MalformedReply
+from daemon.core.ports import Tool
+from daemon.core.working_memory import WorkingMemory
+from daemon.mind.steps.use_tool import MOST, TOOLS, tools_material, use_tool
 from daemon.soul import Budgets
 from daemon.soul_engine import build_prompt
-from daemon.steps.use_tool import MOST, TOOLS, tools_material, use_tool
-from daemon.working_memory import WorkingMemory
 from tests.unit.ism_parts import shown
 from tests.unit.solving_parts import READER, WRITER
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from daemon.core.perception import Audience, AudienceKind
+from daemon.memory.knowledge.turns import Transcript
+from daemon.memory.knowledge.user_models import UserModel
 from daemon.memory.records import Speaks, Spell, Turn
-from daemon.memory.turns import Transcript
-from daemon.memory.user_models import UserModel
-from daemon.perception import Audience, AudienceKind
-from daemon.visit import Visit, visit_of
+from daemon.mind.recall.visit import Visit, visit_of
 
 HOUR = 3_600_000
 SILENCE = 4 * HOUR

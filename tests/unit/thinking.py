@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
-from daemon.cognition import Mind
-from daemon.ports import Completion, LLMCall, ModelRole, Prompt
+from daemon.core.ports import Completion, LLMCall, ModelRole, Prompt
+from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.mind.cognition import Mind
 from daemon.soul import Budgets
 from daemon.soul_engine import build_prompt
-from daemon.working_memory import Memory, Role, WorkingMemory
 from tests.fakes import FakeClock
 
 Script = list[str | Exception | Completion | asyncio.Event]

@@ -4,19 +4,19 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from daemon.channels.http.backing import Backing
-from daemon.channels.http.bearer import bearer_token
 from daemon.channels.http.chat import NAME, Chat
-from daemon.channels.http.desk import Desk, Personality
-from daemon.channels.http.door import Door
-from daemon.channels.http.hub import Hub
+from daemon.channels.http.daemon_side import Backing
+from daemon.channels.http.endpoints import Desk, Personality
+from daemon.channels.http.live_replies import Hub
 from daemon.channels.http.routes import Operation
-from daemon.channels.http.voice import ESPEAK, Voice
-from daemon.config import Settings
-from daemon.errors import ChannelRefused, NotDelivered
-from daemon.metrics import Metrics
-from daemon.perception import ConversationKey, Perception
-from daemon.ports import Admission, Clock, DraftLog, Emit, Found, Intake, Overheard, Post, Room, Speech, Task
+from daemon.channels.http.server import Door
+from daemon.channels.http.token import bearer_token
+from daemon.channels.http.tts import ESPEAK, Voice
+from daemon.core.config import Settings
+from daemon.core.errors import ChannelRefused, NotDelivered
+from daemon.core.perception import ConversationKey, Perception
+from daemon.core.ports import Admission, Clock, DraftLog, Emit, Found, Intake, Overheard, Post, Room, Speech, Task
+from daemon.core.telemetry.metrics import Metrics
 
 
 class HttpChannel:

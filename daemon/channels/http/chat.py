@@ -6,14 +6,14 @@ from typing import Final
 
 from aiohttp import web
 
-from daemon.channels.http.backing import Kept, Replies
-from daemon.channels.http.faults import Refusal
-from daemon.channels.http.hub import Hub
-from daemon.channels.http.reading import read_body
-from daemon.channels.http.shapes import ChatAnswer, ChatPending, ChatRequest
+from daemon.channels.http.daemon_side import Kept, Replies
+from daemon.channels.http.errors import Refusal
+from daemon.channels.http.live_replies import Hub
+from daemon.channels.http.request_body import read_body
+from daemon.channels.http.schemas import ChatAnswer, ChatPending, ChatRequest
 from daemon.channels.http.stream import Question, Stream, done, without_words
-from daemon.perception import Audience, AudienceKind, ConversationKey, Place
-from daemon.ports import Acceptance, Clock, Emit, Intake, Utterance
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
+from daemon.core.ports import Acceptance, Clock, Emit, Intake, Utterance
 
 NAME: Final = "http"
 _MOST_STREAMS: Final = 256

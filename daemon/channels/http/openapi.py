@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from daemon.channels.http.routes import FAULT, JSON, ROUTES, Answer, Parameter, Route
-from daemon.channels.http.shapes import EVENTS, ID
+from daemon.channels.http.schemas import EVENTS, ID
 
 _REFERENCE = "#/components/schemas/{model}"
 _NO_TOKEN: dict[str, list[str]] = {}

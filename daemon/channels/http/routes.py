@@ -7,7 +7,7 @@ from typing import Final
 
 from pydantic import BaseModel
 
-from daemon.channels.http.shapes import (
+from daemon.channels.http.schemas import (
     ID,
     Alive,
     ChatAnswer,

@@ -9,13 +9,13 @@ from typing import Final
 
 from aiohttp import web
 
-from daemon.channels.http.backing import Kept, Replies
-from daemon.channels.http.hub import Ear, Hub
-from daemon.channels.http.shapes import EVENTS, Event, StreamChunk, StreamDone, StreamError, StreamStart, StreamTask
-from daemon.concurrency import alongside
-from daemon.errors import StoreError
-from daemon.perception import ConversationKey
-from daemon.ports import Clock, Emit
+from daemon.channels.http.daemon_side import Kept, Replies
+from daemon.channels.http.live_replies import Ear, Hub
+from daemon.channels.http.schemas import EVENTS, Event, StreamChunk, StreamDone, StreamError, StreamStart, StreamTask
+from daemon.core.concurrency import alongside
+from daemon.core.errors import StoreError
+from daemon.core.perception import ConversationKey
+from daemon.core.ports import Clock, Emit
 
 BEAT: Final = 5.0  # seconds between two signs of life, and between two looks for an answer that another daemon gave
 _SLOWEST: Final = 30.0  # seconds that a reader may leave the line blocked

@@ -7,29 +7,29 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Any, Final
 
-from daemon.channels.slack.catch_up import CatchUp
-from daemon.channels.slack.client import SlackClient
-from daemon.channels.slack.connection import PING_INTERVAL, Connection, Link
-from daemon.channels.slack.delivery import Delivery
-from daemon.channels.slack.drafts import Drafts
-from daemon.channels.slack.faces import Face, Faces
-from daemon.channels.slack.gate import SlackGate
-from daemon.channels.slack.identity import Identity
-from daemon.channels.slack.listener import Listener, bolt_app
-from daemon.channels.slack.markup import inert
-from daemon.channels.slack.overhearing import Overhearing
-from daemon.channels.slack.people import Directory
-from daemon.channels.slack.preflight import check_tokens, establish
-from daemon.channels.slack.reading import Reader, reader_for
-from daemon.channels.slack.rooms import Rooms
-from daemon.channels.slack.speech import SlackSpeech, Where
-from daemon.channels.slack.splitting import split
-from daemon.channels.slack.status import StatusLine
-from daemon.channels.slack.supervisor import Supervisor
-from daemon.concurrency import alongside
-from daemon.config import Settings
-from daemon.perception import Modality, Perception, Place
-from daemon.ports import Admission, Clock, DraftLog, Emit, Found, Intake, Overheard, Post, Room, Speech, Task
+from daemon.channels.slack.access.gate import SlackGate
+from daemon.channels.slack.access.people import Directory
+from daemon.channels.slack.access.rooms import Rooms
+from daemon.channels.slack.access.thread_context import Overhearing
+from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack.api.identity import Identity
+from daemon.channels.slack.api.preflight import check_tokens, establish
+from daemon.channels.slack.incoming.catch_up import CatchUp
+from daemon.channels.slack.incoming.connection import PING_INTERVAL, Connection, Link
+from daemon.channels.slack.incoming.event_reader import Reader, reader_for
+from daemon.channels.slack.incoming.listener import Listener, bolt_app
+from daemon.channels.slack.incoming.supervisor import Supervisor
+from daemon.channels.slack.outgoing.appearance import Face, Faces
+from daemon.channels.slack.outgoing.delivery import Delivery
+from daemon.channels.slack.outgoing.drafts import Drafts
+from daemon.channels.slack.outgoing.markup import inert
+from daemon.channels.slack.outgoing.speech import SlackSpeech, Where
+from daemon.channels.slack.outgoing.splitting import split
+from daemon.channels.slack.outgoing.status_line import StatusLine
+from daemon.core.concurrency import alongside
+from daemon.core.config import Settings
+from daemon.core.perception import Modality, Perception, Place
+from daemon.core.ports import Admission, Clock, DraftLog, Emit, Found, Intake, Overheard, Post, Room, Speech, Task
 
 _STORING: Final = 3.0  # seconds that arrivals under way get at the end
 _PEOPLE: Final = ("U", "W")  # what the ids of people begin with; a bot without a user has only a B

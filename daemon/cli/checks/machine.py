@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from daemon.cli.checks.finding import Finding, fail, ok, warn
-from daemon.config import Settings
+from daemon.core.config import Settings
 
 _LEAST_PYTHON: Final = (3, 11)
 _NEEDED: Final = 100 * 2**20  # bytes of free space below which nothing can be promised

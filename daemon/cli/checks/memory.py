@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from daemon.cli.checks.finding import Finding, fail, ok, skip, warn
-from daemon.cli.opening import with_database
+from daemon.cli.database_access import with_database
 from daemon.cli.output import age
-from daemon.config import Settings
-from daemon.errors import StoreError
-from daemon.memory.backup import folder_beside, newest_copy
-from daemon.memory.overview import Library, LiveDaemon, Overview, inspect, library, survey
-from daemon.ports import Clock
+from daemon.core.config import Settings
+from daemon.core.errors import StoreError
+from daemon.core.ports import Clock
+from daemon.memory.admin.overview import Library, LiveDaemon, Overview, inspect, library, survey
+from daemon.memory.database.backup import folder_beside, newest_copy
 
 _OLD_MS = 24 * 3600 * 1000
 _FAULT = "the WAL-reset fault, which can damage a file in WAL mode"

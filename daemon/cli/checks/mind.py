@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from daemon.cli.checks.finding import Finding, fail, ok, warn
-from daemon.config import Settings, load_settings, unknown_settings
-from daemon.errors import ConfigError, SoulError
+from daemon.core.config import Settings, load_settings, unknown_settings
+from daemon.core.errors import ConfigError, SoulError
 from daemon.llm.router import choose_models
 from daemon.processes import PROCESSES
+from daemon.processes.subprocesses import SUBPROCESSES
 from daemon.soul import Known, find_souls_directory, load_souls
-from daemon.subprocesses import SUBPROCESSES
-from daemon.tools.server_list import read_servers
+from daemon.tools.mcp.server_config import read_servers
 
 _ONE_LINE = "put ANTHROPIC_API_KEY=… (or OPENAI_API_KEY, OPENROUTER_API_KEY, GROQ_API_KEY) into .env and start again"
 

@@ -3,14 +3,14 @@
 import asyncio
 from typing import Final
 
-from daemon.channels.slack.client import SlackClient
-from daemon.channels.slack.identity import Identity
-from daemon.channels.slack.manifest import FACES_SCOPE, REACHING_SCOPE, REQUIRED_SCOPES
-from daemon.channels.slack.preflight import check_tokens, establish
+from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack.api.identity import Identity
+from daemon.channels.slack.api.manifest import FACES_SCOPE, REACHING_SCOPE, REQUIRED_SCOPES
+from daemon.channels.slack.api.preflight import check_tokens, establish
 from daemon.cli.checks.finding import Finding, fail, ok, skip, warn
-from daemon.clock import SystemClock
-from daemon.config import Settings
-from daemon.errors import ChannelError, ConfigError
+from daemon.core.clock import SystemClock
+from daemon.core.config import Settings
+from daemon.core.errors import ChannelError, ConfigError
 
 _PATIENCE: Final = 20.0
 

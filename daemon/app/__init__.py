@@ -1,0 +1,160 @@
+"""The composition root: the only module that knows every concrete class."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING
+
+from pydantic import SecretStr
+
+import daemon
+from daemon.app.assembly import assemble, souls_of
+from daemon.app.http_api import connect, http_door
+from daemon.app.lifecycle import beat, learned_before, live, stop_on_signals
+from daemon.channels.several import SeveralChannels
+from daemon.core.clock import SystemClock
+from daemon.core.concurrency import alongside
+from daemon.core.config import Settings, environment, unknown_settings
+from daemon.core.ports import LLM, Channel, Clock, Emit
+from daemon.core.systemd import ServiceEnvironment, ServiceManager, Watchdog
+from daemon.core.telemetry import Telemetry
+from daemon.core.telemetry.metrics import Metrics, fanout
+from daemon.llm.router import build_llm, choose_models
+from daemon.soul import Soul, Souls
+
+if TYPE_CHECKING:
+    from daemon.channels.slack.channel import SlackChannel  # heavy: loaded when a daemon runs in Slack
+
+_PLACEHOLDER_PACE = 0.03  # seconds per word, so that people see the placeholder's replies stream
+
+
+@asynccontextmanager
+async def telemetry_of(settings: Settings) -> AsyncIterator[Telemetry]:
+    """Log lines on stderr at the level asked for; the standard library's logging goes the same way meanwhile."""
+    told = ServiceEnvironment.read(environment())
+    telemetry = Telemetry(
+        settings.effective_log_level, sys.stderr, settings.secrets, SystemClock(), told.journal_stream
+    )
+    undo = telemetry.install()
+    try:
+        yield telemetry
+    finally:
+        undo()
+
+
+async def run_daemon(settings: Settings, announce: Callable[[str], None]) -> None:
+    """Run until the first SIGTERM or SIGINT has drained the work, or a second one has cut it short.
+
+    Without Slack tokens it starts the embedded workspace and joins that. `announce` takes the few lines meant for a
+    person at the terminal. Raises DaemonError: ConfigError for wrong tokens or models, SoulError, StoreError.
+    """
+    clock, told = SystemClock(), ServiceEnvironment.read(environment())
+    service = ServiceManager(told.notify_socket)
+    async with AsyncExitStack() as stack:
+        telemetry, metrics = await stack.enter_async_context(telemetry_of(settings)), Metrics()
+        emit = fanout(telemetry, metrics)
+        emit("daemon.starting", version=daemon.__version__, soul=settings.name)
+        for strange in unknown_settings():
+            emit("settings.unknown", note=strange)
+        souls = souls_of(settings, emit)
+        soul = souls.current(souls.main)
+        local = settings.slack_bot_token is None and settings.slack_app_token is None
+        if local:
+            settings = await _join_local_workspace(settings, soul, stack, announce)
+        pace = _PLACEHOLDER_PACE if local else 0.0
+        llms = {name: _llm_for(souls.current(name), settings, stack, emit, pace) for name in souls.names}
+        announce(_models_in_words(_as_the_soul_wishes(settings, soul)))
+        slack, stop = _slack_for(souls, settings, clock, emit), asyncio.Event()
+        stack.push_async_callback(slack.close)
+        stack.enter_context(stop_on_signals(stop))
+        identity = await learned_before(stop, slack.introduce(), service, clock)
+        if identity is None:
+            return
+        door = http_door(settings, clock, emit, souls=souls, workspace=identity.team, metrics=metrics)
+        stack.push_async_callback(door.close)
+        both = SeveralChannels(slack, door)
+        built = await stack.enter_async_context(
+            assemble(
+                settings,
+                both,
+                clock,
+                emit,
+                workspace=identity.team,
+                llm=llms[souls.main],
+                souls=souls,
+                llms=llms,
+            )
+        )
+        connect(door, built, both, souls, identity.team)
+        await live(built, stop, service, Watchdog(service, told.watchdog_usec), announce)
+
+
+async def run_chat(settings: Settings, channel: Channel) -> None:
+    """Talk in the terminal: the same cycle on the same store, until the channel's input ends and all is answered."""
+    clock = SystemClock()
+    async with AsyncExitStack() as stack:
+        telemetry = await stack.enter_async_context(telemetry_of(settings))
+        souls = souls_of(settings.model_copy(update={"souls": ()}), telemetry)
+        llm = _llm_for(souls.current(souls.main), settings, stack, telemetry, _PLACEHOLDER_PACE)
+        built = await stack.enter_async_context(
+            assemble(settings, channel, clock, telemetry, workspace=channel.name, llm=llm, souls=souls)
+        )
+        async with alongside(built.dispatcher.run(), *(chore() for chore in built.chores), beat(built)):
+            await channel.listen(built.store.inbox, asyncio.Event())
+            await built.dispatcher.drain(settings.drain)
+        await built.store.presence.leave()
+
+
+def _llm_for(soul: Soul, settings: Settings, stack: AsyncExitStack, emit: Emit, pace: float) -> LLM:
+    """The models that a soul thinks with, closed with the stack. Raises ConfigError."""
+    llm = build_llm(_as_the_soul_wishes(settings, soul), SystemClock(), emit, pace=pace)
+    stack.push_async_callback(llm.aclose)
+    return llm
+
+
+def _slack_for(souls: Souls, settings: Settings, clock: Clock, emit: Emit) -> "SlackChannel":
+    """Slack, in which each soul answers in its own channels; all but the main one show a face of their own."""
+    from daemon.channels.slack.channel import SlackChannel
+    from daemon.channels.slack.outgoing.appearance import Face
+
+    def face(name: str) -> Face | None:
+        soul = souls.current(name)
+        return None if name == souls.main else Face(soul.display_name, soul.icon)
+
+    alone = len(souls.names) == 1
+    return SlackChannel(settings, clock, emit, soul_of=souls.for_channel, faces=None if alone else face)
+
+
+def _as_the_soul_wishes(settings: Settings, soul: Soul) -> Settings:
+    """The settings with the models that the soul asks for instead of the configured ones."""
+    wishes = {"persona_model": soul.models.persona, "thinking_model": soul.models.thinking}
+    return settings.model_copy(update={name: model for name, model in wishes.items() if model})
+
+
+async def _join_local_workspace(
+    settings: Settings, soul: Soul, stack: AsyncExitStack, announce: Callable[[str], None]
+) -> Settings:
+    from daemon.local_slack.server import serve_workspace
+
+    workspace = await stack.enter_async_context(
+        serve_workspace(port=settings.workspace_port, bot_name=soul.display_name)
+    )
+    announce(f"No Slack tokens are set, so here is a workspace of your own: {workspace.url}")
+    return settings.model_copy(
+        update={
+            "slack_bot_token": SecretStr(workspace.bot_token),
+            "slack_app_token": SecretStr(workspace.app_token),
+            "slack_api_url": workspace.api_url,
+        }
+    )
+
+
+def _models_in_words(settings: Settings) -> str:
+    persona, thinking = choose_models(settings)
+    if persona.startswith("placeholder/"):
+        return (
+            "No model key is set: a placeholder answers, which only repeats what it hears. "
+            "For a real mind set ANTHROPIC_API_KEY=… in .env and start again."
+        )
+    return f"Speaking with {persona}, thinking with {thinking}."

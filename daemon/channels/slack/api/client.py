@@ -1,0 +1,180 @@
+"""The one door to Slack's Web API: no retries behind our back, every outcome told apart (design, ruling 12)."""
+
+import ipaddress
+from collections.abc import Mapping
+from typing import Any, Final
+
+import aiohttp
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+from yarl import URL
+
+from daemon.channels.slack.api.pacing import Pacing
+from daemon.core.config import Settings
+from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, NotDelivered
+from daemon.core.ports import Clock, Emit
+
+Json = dict[str, Any]
+
+_TIMEOUT: Final = aiohttp.ClientTimeout(total=20, connect=10)
+_DEFAULT_RETRY_AFTER: Final = 10.0
+_LONGEST_RETRY_AFTER: Final = 3600.0
+_TOO_MANY: Final = 429
+_SERVER_FAULT: Final = 500
+
+# Methods that change nothing: asking again is always safe. All others are writes.
+_READS: Final = frozenset(
+    {
+        "auth.test",
+        "apps.connections.open",
+        "conversations.history",
+        "conversations.info",
+        "conversations.replies",
+        "users.conversations",
+        "users.info",
+    }
+)
+# Slack's own words for "not now", said before anything was done.
+_NOT_NOW: Final = frozenset(
+    {"ratelimited", "rate_limited", "request_timeout", "team_added_to_org", "org_login_required", "accesslimited"}
+)
+# Slack fell over while doing it: on a write nobody knows how far it came.
+_BROKE: Final = frozenset({"internal_error", "fatal_error", "service_unavailable"})
+
+DEAD_TOKEN: Final = frozenset(
+    {
+        "account_inactive",
+        "invalid_auth",
+        "invalid_token",
+        "not_allowed_token_type",
+        "not_authed",
+        "token_expired",
+        "token_revoked",
+    }
+)
+_HINTS: Final[Mapping[str, str]] = {
+    "missing_scope": "add the scope in the app's settings, reinstall the app, then run `soul doctor`",
+    "not_in_channel": "invite the soul to the channel",
+    "is_archived": "the channel is archived",
+    **dict.fromkeys(DEAD_TOKEN, "check SLACK_BOT_TOKEN and SLACK_APP_TOKEN, then run `soul doctor`"),
+}
+_BEFORE_SENDING: Final = (
+    aiohttp.ClientConnectorError,
+    aiohttp.ClientHttpProxyError,
+    aiohttp.ConnectionTimeoutError,
+    aiohttp.InvalidURL,
+)
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a URL's host is this very machine."""
+    host = URL(url).host or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class SlackClient:
+    """All Web API calls of one channel: one HTTP session, one token, pauses and paces remembered."""
+
+    def __init__(self, settings: Settings, clock: Clock, emit: Emit) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._emit = emit
+        self._pacing = Pacing(clock)
+        self._web: AsyncWebClient | None = None
+
+    @property
+    def web(self) -> AsyncWebClient:
+        """The SDK's client, made on first use inside the running loop, and again after `close`."""
+        if self._web is None:
+            token = self._settings.slack_bot_token
+            self._web = AsyncWebClient(
+                token=token.get_secret_value() if token else None,
+                base_url=self._settings.slack_api_url,
+                session=aiohttp.ClientSession(timeout=_TIMEOUT),
+                retry_handlers=[],
+            )
+            if is_loopback(self._settings.slack_api_url):
+                self._web.proxy = None  # the SDK takes a proxy from the environment and ignores NO_PROXY
+        return self._web
+
+    async def close(self) -> None:
+        """Close the HTTP session; a later call opens a new one."""
+        web, self._web = self._web, None
+        if web is not None and web.session is not None:
+            await web.session.close()
+
+    async def call(self, method: str, **arguments: object) -> Json:
+        """Call a method once and return Slack's answer.
+
+        Raises NotDelivered (nothing happened; for reads also whenever no answer came), DeliveryUncertain (a write whose
+        fate is unknown) or ChannelRefused (`ok: false`, with Slack's code).
+        """
+        return (await self.answer(method, **arguments))[0]
+
+    async def answer(self, method: str, **arguments: object) -> tuple[Json, Mapping[str, str]]:
+        """Like `call`, with the response's headers."""
+        channel = str(arguments.get("channel") or arguments.get("channel_id") or "")
+        if held := self._pacing.held(method, channel):
+            raise NotDelivered(f"Slack asked for a pause before the next {method}", retry_after=held)
+        await self._pacing.turn(method, channel)
+        try:
+            return await self._send(method, arguments)
+        except SlackApiError as error:
+            failure = self._judge(method, channel, error)
+        except _BEFORE_SENDING as error:
+            failure = NotDelivered(f"Slack can't be reached for {method}: {type(error).__name__}")
+            failure.__cause__ = error
+        except (aiohttp.ClientError, OSError, ValueError, AttributeError) as error:
+            # Timeouts are OSErrors; the SDK stumbles with the last two over bodies that aren't what they claim.
+            failure = _unknown(method, type(error).__name__)
+            failure.__cause__ = error
+        self._emit("slack.call_failed", method=method, reason=failure.message, kind=type(failure).__name__)
+        raise failure
+
+    async def _send(self, method: str, arguments: Mapping[str, object]) -> tuple[Json, Mapping[str, str]]:
+        given = {name: value for name, value in arguments.items() if value is not None}
+        if method in _READS:
+            verb = "POST" if method in {"auth.test", "apps.connections.open"} else "GET"
+            response = await self.web.api_call(method, http_verb=verb, params=given)
+        else:
+            response = await self.web.api_call(method, json=given)
+        if not isinstance(response.data, dict):
+            raise ValueError("the answer is not a JSON object")  # noqa: TRY004  # an unreadable answer, not a misuse
+        return response.data, {str(name).lower(): str(value) for name, value in response.headers.items()}
+
+    def _judge(self, method: str, channel: str, error: SlackApiError) -> ChannelError:
+        """Tell a throttled, a refused and a broken call apart."""
+        response = error.response
+        status = int(getattr(response, "status_code", 0) or getattr(response, "status", 0) or 0)
+        data = getattr(response, "data", None)
+        code = str(data.get("error") or "") if isinstance(data, dict) else ""
+        if status == _TOO_MANY or code in _NOT_NOW:
+            pause = _retry_after(getattr(response, "headers", {}))
+            self._pacing.throttled(method, channel, pause)
+            failure: ChannelError = NotDelivered(
+                f"Slack takes no {method} just now ({code or status})", retry_after=pause
+            )
+        elif not code or code in _BROKE or status >= _SERVER_FAULT:
+            failure = _unknown(method, code or f"status {status}")
+        else:
+            failure = ChannelRefused(f"Slack refused {method}: {code}", code=code, hint=_HINTS.get(code, ""))
+        failure.__cause__ = error
+        return failure
+
+
+def _unknown(method: str, why: str) -> ChannelError:
+    """A call without an intelligible answer: harmless for a read, in doubt for a write."""
+    message = f"Slack gave no usable answer to {method} ({why})"
+    return NotDelivered(message) if method in _READS else DeliveryUncertain(message)
+
+
+def _retry_after(headers: Mapping[str, str]) -> float:
+    """Seconds from a Retry-After header, bounded; a default where it is missing or nonsense."""
+    try:
+        seconds = float(headers.get("Retry-After", _DEFAULT_RETRY_AFTER))
+    except ValueError:
+        return _DEFAULT_RETRY_AFTER
+    return min(max(seconds, 0.0), _LONGEST_RETRY_AFTER) if seconds == seconds else _DEFAULT_RETRY_AFTER  # noqa: PLR0124  # NaN

@@ -1,0 +1,261 @@
+"""Slack's events read into what the intake takes; pure, and never raises whatever the event holds."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from daemon.channels.slack.api.identity import Identity
+from daemon.channels.slack.incoming.text import clean, for_others, people_in, readable
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
+from daemon.core.ports import Decision, Feedback, Revision, Source, Utterance, Withdrawal
+
+FEEDBACK_ACTION: Final = "soul_feedback"
+APPROVAL_ACTIONS: Final[Mapping[str, str]] = {"approve": "soul_approval_yes", "refuse": "soul_approval_no"}
+"""The two answers to a question for permission, and the ids of their buttons: Slack wants them distinct."""
+BARE_MENTION: Final = "[mentioned you without further words]"
+
+_SAID: Final = frozenset({"", "file_share", "thread_broadcast"})
+_ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_TS: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}")
+_PLACES: Final[Mapping[str, Place]] = {
+    "im": Place.DM,
+    "mpim": Place.GROUP_DM,
+    "group": Place.PRIVATE_CHANNEL,
+    "channel": Place.PUBLIC_CHANNEL,
+}
+_KEPT: Final = ("type", "subtype", "user", "bot_id", "channel", "channel_type", "ts", "thread_ts", "team", "user_team")
+_KEPT_LENGTH: Final = 64
+_FILES: Final = 10
+_OUR_ACTIONS: Final = frozenset({FEEDBACK_ACTION, *APPROVAL_ACTIONS.values()})
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What reading must know besides the event: for whom it reads, who we are, and who may press and speak.
+
+    `soul` hears DMs, and every channel that `soul_of` doesn't give to one of the `others`.
+
+    `rooms` tells the kind of channels whose events don't (an app_mention names none); a channel of unknown kind counts
+    as private, the narrower circle. `bots` are ids of bots that may be heard; `members` limits whose feedback counts,
+    empty for everybody of the workspace.
+    """
+
+    soul: str
+    identity: Identity
+    bots: frozenset[str] = frozenset()
+    members: frozenset[str] = frozenset()
+    rooms: dict[str, Place] = field(default_factory=dict)
+    shared: set[str] = field(default_factory=set)
+    soul_of: Callable[[str], str] | None = None
+    others: tuple[str, ...] = ()
+
+    @property
+    def souls(self) -> tuple[str, ...]:
+        """Every soul that is read for, the main one first."""
+        return tuple(dict.fromkeys((self.soul, *self.others)))
+
+    def soul_in(self, channel: str) -> str:
+        """Whose a channel is; DMs are the main soul's."""
+        direct = self.rooms.get(channel) is Place.DM or channel.startswith("D")
+        return self.soul if direct or self.soul_of is None else self.soul_of(channel)
+
+    def event(self, payload: object, source: Source = Source.LIVE) -> Utterance | Revision | Withdrawal | None:
+        """Read an Events API payload: something said, edited or deleted, or None for all that isn't for us."""
+        body = _mapping(payload)
+        event = _mapping(body.get("event"))
+        if _text(event, "type") not in {"message", "app_mention"} or not _ID.fullmatch(_text(event, "channel")):
+            return None
+        if place := _PLACES.get(_text(event, "channel_type")):
+            self.rooms[_text(event, "channel")] = place
+        if body.get("is_ext_shared_channel"):
+            self.shared.add(_text(event, "channel"))
+        match _text(event, "subtype"):
+            case "message_changed":
+                return self._revision(body, event)
+            case "message_deleted":
+                return self._withdrawal(
+                    body, event, _text(event, "deleted_ts"), _mapping(event.get("previous_message"))
+                )
+        return self._utterance(body, event, source)
+
+    def action(self, payload: object) -> Feedback | Decision | None:
+        """Read a block_actions payload: a press of one of our buttons by somebody of our workspace, else None."""
+        body = _mapping(payload)
+        pressed = [_mapping(action) for action in _list(body.get("actions"))]
+        action = next((action for action in pressed if _text(action, "action_id") in _OUR_ACTIONS), {})
+        user, container = _mapping(body.get("user")), _mapping(body.get("container"))
+        actor, value = _text(user, "id"), _text(action, "value")
+        channel = _text(_mapping(body.get("channel")), "id") or _text(container, "channel_id")
+        ts = _text(container, "message_ts") or _text(_mapping(body.get("message")), "ts")
+        home = _text(user, "team_id") or _text(_mapping(body.get("team")), "id")
+        if not (_ID.fullmatch(actor) and _ID.fullmatch(channel) and _TS.fullmatch(ts)):
+            return None
+        if home not in {"", self.identity.team} or (self.members and actor not in self.members):
+            return None
+        event_id = ":".join(("action", channel, ts, actor, clean(_text(action, "action_ts"))[:_KEPT_LENGTH] or value))
+        where = (event_id, self.soul_in(channel), self.identity.team, channel, ts, actor)
+        if _text(action, "action_id") == FEEDBACK_ACTION:
+            return Feedback(*where, value) if value in {"good", "bad"} else None
+        act, _, approval = value.partition(":")
+        if APPROVAL_ACTIONS.get(act) != _text(action, "action_id") or not _ID.fullmatch(approval):
+            return None
+        return Decision(*where, approval, approves=act == "approve")
+
+    def audience_in(self, place: Place, channel: str) -> Audience:
+        """Who may ever hear what is said in a room of this kind."""
+        match place:
+            case Place.DM:
+                return Audience(AudienceKind.DM, channel)
+            case Place.PUBLIC_CHANNEL if channel not in self.shared:
+                return Audience(AudienceKind.WORKSPACE, self.identity.team)
+            case _:
+                return Audience(AudienceKind.CHANNEL, channel)
+
+    def is_own(self, message: Mapping[str, object]) -> bool:
+        """Whether a message of Slack's is our own."""
+        return self.identity.user == _text(message, "user") or self.identity.bot == _text(message, "bot_id")
+
+    def _actor(self, event: Mapping[str, object]) -> str:
+        """Who speaks; empty for ourselves, for bots that nobody allowed, and for what names nobody."""
+        user, bot = _text(event, "user"), _text(event, "bot_id")
+        if self.is_own(event) or ((bot or _text(event, "subtype") == "bot_message") and not self.bots & {user, bot}):
+            return ""
+        actor = user or bot
+        return actor if _ID.fullmatch(actor) else ""
+
+    def _utterance(self, body: Mapping[str, object], event: Mapping[str, object], source: Source) -> Utterance | None:
+        actor, ts, channel = self._actor(event), _text(event, "ts"), _text(event, "channel")
+        said = _SAID | {"bot_message"} if self.bots else _SAID
+        if not actor or not _TS.fullmatch(ts) or _text(event, "subtype") not in said or event.get("hidden"):
+            return None
+        thread = _text(event, "thread_ts")
+        root = thread if _TS.fullmatch(thread) and thread != ts else ""
+        raw, place = _text(event, "text"), self._place(event)
+        mentioned = _text(event, "type") == "app_mention" or self.identity.user in people_in(raw)
+        addressed = place is Place.DM or mentioned
+        if not addressed and not root:
+            return None  # talk in a channel that is neither for us nor in a thread is not ours to keep
+        thread_of = root if place is Place.DM else root or ts
+        return Utterance(
+            event_id=_event_id(body, event),
+            conversation=ConversationKey(self.soul_in(channel), self.identity.team, channel, thread_of),
+            ts=ts,
+            actor=actor,
+            text=self._words(event),
+            place=place,
+            audience=self.audience_in(place, channel),
+            addressed=addressed,
+            to_others=for_others(raw, self.identity.user),
+            thread_root=root,
+            source=source,
+            envelope=_envelope(body, event),
+        )
+
+    def _revision(self, body: Mapping[str, object], event: Mapping[str, object]) -> Revision | Withdrawal | None:
+        now, before = _mapping(event.get("message")), _mapping(event.get("previous_message"))
+        ts = _text(now, "ts")
+        if _text(now, "subtype") == "tombstone":
+            return self._withdrawal(body, event, ts, before)
+        if not _TS.fullmatch(ts) or not self._actor(now) or _text(now, "subtype") not in _SAID | {"bot_message"}:
+            return None
+        unchanged = _text(now, "text") == _text(before, "text") if before else not now.get("edited")
+        if unchanged:
+            return None  # Slack also reports link previews and reply counts this way
+        channel = _text(event, "channel")
+        asks = self._asks_by_edit(body, event, now, before)
+        soul = self.soul_in(channel)
+        return Revision(_event_id(body, event), soul, self.identity.team, channel, ts, self._words(now), asks)
+
+    def _asks_by_edit(
+        self,
+        body: Mapping[str, object],
+        event: Mapping[str, object],
+        now: Mapping[str, object],
+        before: Mapping[str, object],
+    ) -> Utterance | None:
+        """The edited message as something said to us, where only the edit mentions us."""
+        us = self.identity.user
+        if us not in people_in(_text(now, "text")) or us in people_in(_text(before, "text")):
+            return None
+        said = {**now, "channel": _text(event, "channel"), "channel_type": _text(event, "channel_type")}
+        return self._utterance(body, said, Source.LIVE)
+
+    def _withdrawal(
+        self, body: Mapping[str, object], event: Mapping[str, object], ts: str, before: Mapping[str, object]
+    ) -> Withdrawal | None:
+        if not _TS.fullmatch(ts) or self.is_own(before):
+            return None
+        channel = _text(event, "channel")
+        return Withdrawal(_event_id(body, event), self.soul_in(channel), self.identity.team, channel, ts)
+
+    def _place(self, event: Mapping[str, object]) -> Place:
+        channel = _text(event, "channel")
+        known = _PLACES.get(_text(event, "channel_type")) or self.rooms.get(channel)
+        return known or (Place.DM if channel.startswith("D") else Place.PRIVATE_CHANNEL)
+
+    def _words(self, message: Mapping[str, object]) -> str:
+        """The text and the names of shared files; never empty, since a bare mention also wants an answer."""
+        lines = [readable(_text(message, "text"), self.identity.user)]
+        for shared in _list(message.get("files"))[:_FILES]:
+            name = clean(_text(_mapping(shared), "name") or _text(_mapping(shared), "title"))
+            lines.append(f"[shared a file: {name[:120] or 'unnamed'}]")
+        return "\n".join(line for line in lines if line) or BARE_MENTION
+
+
+def reader_for(
+    soul: str,
+    identity: Identity,
+    bots: tuple[str, ...],
+    members: tuple[str, ...],
+    *,
+    soul_of: Callable[[str], str] | None = None,
+    others: tuple[str, ...] = (),
+) -> Reader:
+    """A Reader with an empty map of rooms."""
+    return Reader(soul, identity, frozenset(bots), frozenset(members), soul_of=soul_of, others=others)
+
+
+def place_of(room: Mapping[str, object]) -> Place:
+    """The kind of a channel as conversations.info or users.conversations describes it."""
+    if room.get("is_im"):
+        return Place.DM
+    if room.get("is_mpim"):
+        return Place.GROUP_DM
+    return Place.PUBLIC_CHANNEL if room.get("is_channel") and not room.get("is_private") else Place.PRIVATE_CHANNEL
+
+
+def channel_type(place: Place) -> str:
+    """Slack's own word for a place, as message events carry it."""
+    return next(word for word, kind in _PLACES.items() if kind is place)
+
+
+def _envelope(body: Mapping[str, object], event: Mapping[str, object]) -> str:
+    """The event's own words for who and where, without what was said: that stands in the text alone."""
+    kept = {name: clean(_text(event, name))[:_KEPT_LENGTH] for name in _KEPT if _text(event, name)}
+    shared = {"is_ext_shared_channel": True} if body.get("is_ext_shared_channel") else {}
+    return json.dumps({**kept, **shared})
+
+
+def _event_id(body: Mapping[str, object], event: Mapping[str, object]) -> str:
+    given = _text(body, "event_id")
+    return given if _ID.fullmatch(given) else ":".join((_text(event, "type"), _text(event, "channel"), _edit_of(event)))
+
+
+def _edit_of(event: Mapping[str, object]) -> str:
+    """A distinct mark for an event that came without an id."""
+    return clean(_text(event, "event_ts") or _text(event, "ts") or _text(event, "deleted_ts"))[:_KEPT_LENGTH]
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _text(mapping: Mapping[str, object], name: str) -> str:
+    value = mapping.get(name)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,191 @@
+"""Makes a post visible exactly once, and finds again what may have been sent (design, ruling 12)."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from daemon.channels.slack.api.client import Json, SlackClient
+from daemon.channels.slack.api.history import messages, moment
+from daemon.channels.slack.outgoing.appearance import Faces
+from daemon.channels.slack.outgoing.blocks import buttons, key_of, metadata, plain, rich
+from daemon.channels.slack.outgoing.drafts import Drafts
+from daemon.channels.slack.outgoing.markup import inert
+from daemon.core.errors import ChannelRefused, DeliveryUncertain, NotDelivered
+from daemon.core.ports import Emit, Found, Post
+
+# Slack won't show these blocks; the same text without them is welcome.
+_BLOCKS_REFUSED: Final = frozenset({"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long"})
+# The draft can't become the reply any more.
+_DRAFT_GONE: Final = frozenset({"message_not_found", "cant_update_message", "edit_window_closed"})
+_THREAD_GONE: Final = frozenset({"thread_not_found"})
+_PAGES: Final = 10
+
+
+class Delivery:
+    """Posts, finishes drafts and looks posts up; `is_own` tells our messages, and is None while our ids are unknown."""
+
+    def __init__(
+        self,
+        client: SlackClient,
+        drafts: Drafts,
+        faces: Faces,
+        own: Callable[[], Callable[[dict[str, Any]], bool] | None],
+        emit: Emit,
+    ) -> None:
+        self._client = client
+        self._drafts = drafts
+        self._faces = faces
+        self._own = own
+        self._emit = emit
+
+    async def deliver(self, post: Post) -> str:
+        """See `Channel.deliver`; returns the message's ts."""
+        if post.revises is not None:
+            return await self._revise(post, post.revises)
+        if post.draft is None:
+            return await self._post(post)
+        try:
+            return await self._finish(post, post.draft)
+        except ChannelRefused as error:
+            if error.code not in _DRAFT_GONE:
+                raise
+            self._emit("slack.draft_gone", channel=post.conversation.channel, ts=post.draft, reason=error.code)
+            return await self._post(post)
+
+    async def find(self, post: Post) -> Found | None:
+        """See `Channel.find`; a draft is a message of ours without a key: the known or, if `drafting`, the newest.
+
+        A revision is never found: it may be made again whenever there is doubt.
+        """
+        if post.revises is not None:
+            return None
+        is_own = self._own()
+        if is_own is None:
+            raise DeliveryUncertain("who we are in Slack is not known yet")
+        channel = post.conversation.channel
+        found, whole = await self._history(post, post.reply_to)
+        if not post.conversation.thread:
+            timeline, all_of_it = await self._history(post, "")  # where it goes when its thread is gone
+            found, whole = [*found, *timeline], whole and all_of_it
+        ours = [message for message in found if is_own(message) and isinstance(message.get("ts"), str)]
+        for message in ours:
+            if key_of(message) == post.key:
+                return Found(message["ts"], finished=True)
+        if not whole:
+            raise DeliveryUncertain(f"there is too much history in {channel} to be sure")
+        unkeyed = [message["ts"] for message in ours if key_of(message) is None and _younger(message, post)]
+        if post.draft in unkeyed:
+            return Found(str(post.draft), finished=False)
+        return Found(unkeyed[-1], finished=False) if post.drafting and unkeyed else None
+
+    async def _history(self, post: Post, thread: str) -> tuple[list[Json], bool]:
+        """What was said in the post's thread or timeline since it can have been sent, and whether that is all."""
+        try:
+            return await messages(
+                self._client,
+                post.conversation.channel,
+                thread,
+                most=_PAGES,
+                oldest=post.not_before or None,
+                include_all_metadata=True,
+            )
+        except (NotDelivered, ChannelRefused) as error:
+            if isinstance(error, ChannelRefused) and error.code in _THREAD_GONE:
+                return [], True
+            raise DeliveryUncertain(f"Slack's history can't be read: {error.message}") from error
+
+    async def _post(self, post: Post) -> str:
+        """One new message; in a DM whose message was deleted meanwhile, in the timeline."""
+        try:
+            return await self._post_under(post, post.reply_to or None)
+        except ChannelRefused as error:
+            if error.code not in _THREAD_GONE or post.conversation.thread:
+                raise
+            return await self._post_under(post, None)
+
+    async def _post_under(self, post: Post, thread: str | None) -> str:
+        common: Json = {
+            "channel": post.conversation.channel,
+            "thread_ts": thread,
+            "metadata": metadata(post),
+            "unfurl_links": False,
+            "unfurl_media": False,
+        }
+        soul = post.conversation.soul
+        return await self._faces.under(
+            soul, lambda face: self._with_fallback("chat.postMessage", post, common | dict(face))
+        )
+
+    async def _revise(self, post: Post, ts: str) -> str:
+        """Write over an earlier post of ours; one that is gone or can't be changed any more is left alone."""
+        channel = post.conversation.channel
+        try:
+            return await self._with_fallback("chat.update", post, {"channel": channel, "ts": ts})
+        except ChannelRefused as error:
+            if error.code not in _DRAFT_GONE:
+                raise
+            self._emit("slack.revision_gone", channel=channel, ts=ts, reason=error.code)
+            return ts
+
+    async def _finish(self, post: Post, ts: str) -> str:
+        """Add what the draft lacks; where that isn't known or no longer possible, write the whole text over it."""
+        channel, body = post.conversation.channel, inert(post.body)
+        shown = self._drafts.text(channel, ts)
+        if shown is None or not body.startswith(shown):
+            return await self._rewrite(post, ts)
+        try:
+            await self._client.call(
+                "chat.stopStream",
+                channel=channel,
+                ts=ts,
+                blocks=buttons(post) or None,
+                metadata=metadata(post),
+                **self._drafts.ending(channel, ts, body[len(shown) :]),
+            )
+        except ChannelRefused as error:
+            if error.code in _DRAFT_GONE:
+                self._drafts.forget(channel, ts)
+                raise
+            return await self._rewrite(post, ts)
+        except DeliveryUncertain:
+            self._drafts.shows(channel, ts, None)
+            raise
+        self._drafts.forget(channel, ts)
+        return ts
+
+    async def _rewrite(self, post: Post, ts: str) -> str:
+        """End a stream that may still be open, then replace its text; doing it twice changes nothing."""
+        channel = post.conversation.channel
+        ending = self._drafts.ending(channel, ts, "")
+        self._drafts.forget(channel, ts)
+        if not await self._stopped(channel, ts, ending) and any(ending.values()):
+            await self._stopped(channel, ts, {})
+        return await self._with_fallback(
+            "chat.update", post, {"channel": channel, "ts": ts, "metadata": metadata(post)}
+        )
+
+    async def _stopped(self, channel: str, ts: str, ending: Json) -> bool:
+        """Whether Slack ended a stream. Raises ChannelRefused when the message is gone."""
+        try:
+            await self._client.call("chat.stopStream", channel=channel, ts=ts, **ending)
+        except (ChannelRefused, DeliveryUncertain) as error:
+            if isinstance(error, ChannelRefused) and error.code in _DRAFT_GONE:
+                raise
+            return False
+        return True
+
+    async def _with_fallback(self, method: str, post: Post, common: Json) -> str:
+        try:
+            answer = await self._client.call(method, **common, **rich(post))
+        except ChannelRefused as error:
+            if error.code not in _BLOCKS_REFUSED:
+                raise
+            self._emit("slack.blocks_refused", channel=common["channel"], reason=error.code)
+            answer = await self._client.call(method, **common, **plain(post))
+        ts = answer.get("ts")
+        if not isinstance(ts, str):
+            raise DeliveryUncertain(f"Slack's answer to {method} names no message")
+        return ts
+
+
+def _younger(message: dict[str, Any], post: Post) -> bool:
+    return moment(message.get("ts")) > moment(post.not_before)

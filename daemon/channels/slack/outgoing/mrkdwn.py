@@ -1,0 +1,142 @@
+"""Turns markdown into Slack's own mrkdwn, the fallback for clients and notifications without the markdown block."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Sequence
+
+from markdown_it import MarkdownIt
+from markdown_it.tree import SyntaxTreeNode
+
+from daemon.channels.slack.outgoing.links import allowed_scheme, honest
+from daemon.channels.slack.outgoing.markup import BREAK, break_everyone
+
+_PERSON = re.compile(r"&lt;@([A-Z0-9]{2,24})&gt;")
+_RULE = "\u2014" * 8
+_BULLET = "\u2022"
+
+
+def to_mrkdwn(markdown: str, *, known_people: Collection[str] = ()) -> str:
+    """Render markdown as mrkdwn: `& < >` escaped, only `known_people` (user ids) mentioned, links only where honest.
+
+    Slack: formatting text for app surfaces. Tables become aligned code blocks; code loses its language.
+    """
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable(["html_block", "html_inline"])
+    writer = _Writer(frozenset(known_people))
+    return break_everyone(writer.blocks(SyntaxTreeNode(parser.parse(markdown)).children))
+
+
+class _Writer:
+    """Writes a syntax tree as mrkdwn; how deep a tree may be is bounded by the parser."""
+
+    def __init__(self, known_people: frozenset[str]) -> None:
+        self._known_people = known_people
+        self._blocks: dict[str, Callable[[SyntaxTreeNode], str]] = {
+            "paragraph": lambda node: self.inlines(node.children),
+            "heading": lambda node: f"*{self.inlines(node.children, inside='strong').strip('*')}*",
+            "fence": lambda node: _code_block(node.content),
+            "code_block": lambda node: _code_block(node.content),
+            "blockquote": lambda node: _indent(self.blocks(node.children), "> ", "> "),
+            "bullet_list": lambda node: self._list(node, lambda _: f"{_BULLET} "),
+            "ordered_list": lambda node: self._list(node, lambda at: f"{int(node.attrs.get('start', 1)) + at}. "),
+            "table": self._table,
+            "hr": lambda _: _RULE,
+        }
+        self._inlines: dict[str, Callable[[SyntaxTreeNode, str], str]] = {
+            "text": lambda node, _: self._text(node.content),
+            "text_special": lambda node, _: _escape(node.content),
+            "code_inline": lambda node, _: f"`{_escape(node.content)}`",
+            "strong": lambda node, inside: self._marked("*", "strong", node, inside),
+            "em": lambda node, inside: self._marked("_", "em", node, inside),
+            "s": lambda node, inside: self._marked("~", "s", node, inside),
+            "link": self._link,
+            "image": lambda node, _: _link(_escape(node.content), node.content, str(node.attrs.get("src", ""))),
+            "softbreak": lambda _, __: "\n",
+            "hardbreak": lambda _, __: "\n",
+            "inline": lambda node, inside: self.inlines(node.children, inside=inside),
+        }
+
+    def blocks(self, nodes: Sequence[SyntaxTreeNode], between: str = "\n\n") -> str:
+        """Block nodes, one under the other."""
+        return between.join(self._blocks[node.type](node) for node in nodes)
+
+    def inlines(self, nodes: Sequence[SyntaxTreeNode], *, inside: str = "") -> str:
+        """Inline nodes in a row; `inside` names the markup that is open already and can't be nested in itself."""
+        return "".join(self._inlines[node.type](node, inside) for node in nodes)
+
+    def _text(self, text: str) -> str:
+        return _PERSON.sub(
+            lambda person: f"<@{person[1]}>" if person[1] in self._known_people else person[0], _escape(text)
+        )
+
+    def _marked(self, mark: str, kind: str, node: SyntaxTreeNode, inside: str) -> str:
+        content = self.inlines(node.children, inside=inside or kind)
+        return content if inside == kind or not content.strip() else f"{mark}{content}{mark}"
+
+    def _link(self, node: SyntaxTreeNode, inside: str) -> str:
+        label = self.inlines(node.children, inside=inside)
+        return _link(label, _words(node), str(node.attrs.get("href", "")))
+
+    def _list(self, node: SyntaxTreeNode, marker: Callable[[int], str]) -> str:
+        items = []
+        for at, item in enumerate(node.children):
+            sign = marker(at)
+            items.append(_indent(self.blocks(item.children, "\n"), sign, " " * 4) if item.children else sign.strip())
+        return "\n".join(items)
+
+    def _table(self, node: SyntaxTreeNode) -> str:
+        rows = [[_words(cell) for cell in row.children] for part in node.children for row in part.children]
+        widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            " | ".join(_pad(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+        ]
+        lines.insert(1, "-+-".join("-" * width for width in widths))
+        return _code_block("\n".join(lines))
+
+
+def _link(label: str, words: str, address: str) -> str:
+    scheme = address.partition(":")[0] if ":" in address else ""
+    target = _escape(address).replace("|", "%7C")
+    if not allowed_scheme(scheme) or any(character.isspace() for character in address):
+        return f"{label} ({target})" if scheme else label
+    if words.strip() == address:
+        return f"<{target}>"
+    if not words.strip() or not honest(words, address):
+        return f"{label} (<{target}>)".strip()
+    return f"<{target}|{_unlinked(label)}>"
+
+
+def _unlinked(label: str) -> str:
+    """A label holds no further markup of Slack's angle kind and no end of its own."""
+    return label.replace("<", "").replace(">", "").replace("\n", " ").replace("|", "\u00a6")
+
+
+def _words(node: SyntaxTreeNode) -> str:
+    """The plain text of a node."""
+    if node.type in {"softbreak", "hardbreak"}:
+        return " "
+    return node.content if not node.children else "".join(_words(child) for child in node.children)
+
+
+def _code_block(content: str) -> str:
+    inside = _escape(content.strip("\n")).replace("```", f"``{BREAK}`")
+    return f"```\n{inside}\n```"
+
+
+def _escape(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _indent(text: str, first: str, rest: str) -> str:
+    return first + text.replace("\n", f"\n{rest}")
+
+
+def _width(text: str) -> int:
+    """Columns in a monospaced font: East Asian wide characters take two, combining ones none."""
+    return sum(
+        0 if unicodedata.combining(character) else 1 + (unicodedata.east_asian_width(character) in "WF")
+        for character in text
+    )
+
+
+def _pad(text: str, width: int) -> str:
+    return text + " " * (width - _width(text))

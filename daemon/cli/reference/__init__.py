@@ -1,0 +1,1 @@
+"""Which documents does the code write? One writer for each generated page."""

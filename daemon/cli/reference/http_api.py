@@ -1,0 +1,80 @@
+"""Writes `docs/HTTP.md`: what the HTTP door serves, made from its route table and its models."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from daemon.channels.http.openapi import description
+from daemon.channels.http.routes import ROUTES, Route
+from daemon.channels.http.schemas import EVENTS
+
+_HEADER = """\
+# The HTTP door
+
+Made from the route table by `python -m daemon.cli.reference.http_api FILE`; a test keeps it true.
+Programs find the same at `GET /openapi.json`.
+
+The daemon listens on `http://127.0.0.1:8766` unless `SOUL_HTTP_HOST` and `SOUL_HTTP_PORT` say otherwise;
+`SOUL_HTTP=false` shuts the door. Send `Authorization: Bearer …` with `SOUL_HTTP_TOKEN`, or with the one that the first
+start put into `http.token` beside `memory.db`. Whoever has it may talk; what is said in a session is heard in no other.
+
+```sh
+curl -N http://127.0.0.1:8766/api/soul/chat -H "Authorization: Bearer $(cat http.token)" \\
+  -H 'Content-Type: application/json' -d '{"message": "Hello!", "session": "me", "message_id": "1"}'
+```
+
+Every fault is JSON: `{"error": {"code", "message", "hint"}}`. The code stays the same, the message says what happened,
+the hint what to do. Web pages are refused, whatever token they bring, and so are requests for another host's name.
+"""
+
+
+def http_reference() -> str:
+    """The whole text of the document."""
+    schemas: dict[str, Any] = description("")["components"]["schemas"]
+    parts = [_HEADER, *(_section(route, schemas) for route in ROUTES), "## Events of a stream\n"]
+    for name, shape in EVENTS.items():
+        parts.append(f"### `{name}`\n\n{_fields(schemas, shape.__name__)}")
+    return "\n".join(parts)
+
+
+def _section(route: Route, schemas: dict[str, Any]) -> str:
+    lines = [
+        f"## `{route.method} {route.path}`\n",
+        f"{route.summary}. {route.description}{'' if not route.free else ' No token is asked for.'}\n",
+    ]
+    lines += [f"- `{one.name}` ({one.place}): {one.meaning}" for one in route.parameters]
+    if route.parameters:
+        lines.append("")
+    if route.body is not None:
+        lines.append(f"Body:\n\n{_fields(schemas, route.body.__name__)}")
+    lines += ["| status | content | meaning |", "|---|---|---|"]
+    lines += [f"| {status} | `{answer.kind}` | {answer.meaning} |" for status, answer in route.answers.items()]
+    lines += [f"| {status} | error | {meaning} |" for status, meaning in route.all_faults.items()]
+    told = sorted({answer.shape.__name__ for answer in route.answers.values() if answer.shape is not None})
+    lines += [f"\n`{name}`:\n\n{_fields(schemas, name)}".rstrip() for name in told]
+    return "\n".join((*lines, ""))
+
+
+def _fields(schemas: dict[str, Any], name: str) -> str:
+    """A table of a model's fields, after what it is."""
+    schema = schemas[name]
+    rows = (_row(field, told, field in schema.get("required", ())) for field, told in schema["properties"].items())
+    table = ["| field | type | meaning |", "|---|---|---|", *rows]
+    return f"{schema['description']}\n\n" + "\n".join(table) + "\n"
+
+
+def _row(field: str, schema: dict[str, Any], required: bool) -> str:
+    kind = " or ".join(_kinds(schema))
+    return f"| `{field}` | {kind if required else f'{kind}, optional'} | {schema.get('description', '')} |"
+
+
+def _kinds(schema: dict[str, Any]) -> Iterator[str]:
+    for option in schema.get("anyOf", [schema]):
+        if option.get("type") == "null":
+            continue
+        yield f"list of {option['items']['type']}s" if option.get("type") == "array" else option.get("type", "object")
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(http_reference(), encoding="utf-8")

@@ -1,0 +1,113 @@
+"""Where a setting may come from besides the environment, what its variable is called, and how its faults are told."""
+
+import difflib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dotenv import dotenv_values
+from pydantic import AliasChoices
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
+
+from daemon.core.errors import ConfigError
+
+DOTENV = Path(".env")
+_SENTENCES = {
+    "int_parsing": "must be a whole number",
+    "float_parsing": "must be a number",
+    "finite_number": "must be a finite number",
+    "bool_parsing": "must be true or false",
+    "greater_than": "must be more than {gt:g}",
+    "greater_than_equal": "must be at least {ge:g}",
+    "less_than": "must be less than {lt:g}",
+    "less_than_equal": "must be at most {le:g}",
+    "literal_error": "must be {expected}",
+    "value_error": "{error}",
+}
+_LONGEST_ECHO = 20  # a value that somebody may have pasted into the wrong line is shown only if too short for a key
+
+
+def environment_name(field_name: str, field: FieldInfo) -> str:
+    """The variable that sets a field, e.g. SLACK_BOT_TOKEN or SOUL_NAME."""
+    alias = field.validation_alias
+    return str(alias.choices[0]) if isinstance(alias, AliasChoices) else f"SOUL_{field_name.upper()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Stands for the value of a file that can't be read, so that it is told together with all other faults."""
+
+    reason: str
+
+
+class FileSource(PydanticBaseSettingsSource):
+    """Values kept in files: `$CREDENTIALS_DIRECTORY/slack-bot-token` (systemd), then `SLACK_BOT_TOKEN_FILE=/path`."""
+
+    def __init__(self, settings_cls: type[BaseSettings], variables: Mapping[str, str], credentials: str = "") -> None:
+        super().__init__(settings_cls)
+        self._variables = variables
+        self._credentials = credentials
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        name = environment_name(field_name, field)
+        contents = (_content(path) for path in self._candidates(name))
+        return next((value for value in contents if value), None), name, False
+
+    def _candidates(self, name: str) -> list[Path]:
+        credential = Path(self._credentials) / name.lower().replace("_", "-")
+        found = [credential] if self._credentials and credential.exists() else []
+        if explicit := self._variables.get(f"{name}_FILE"):
+            found.append(Path(explicit))
+        return found
+
+    def __call__(self) -> dict[str, Any]:
+        values = {}
+        for field_name, field in self.settings_cls.model_fields.items():
+            value, key, _ = self.get_field_value(field, field_name)
+            if value is not None:
+                values[key if field.validation_alias else field_name] = value
+        return values
+
+
+def read_dotenv() -> dict[str, str]:
+    """What `.env` in the working directory says, empty without one. Raises ConfigError when it can't be read."""
+    try:
+        return {name: value or "" for name, value in dotenv_values(DOTENV, encoding="utf-8").items()}
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f".env {_why(error)}", hint="it must be a text file in UTF-8 that the daemon may read"
+        ) from None
+
+
+def did_you_mean(name: str, known: Collection[str]) -> str:
+    """A known name one would confuse with this one: spelt alike, or the same without our prefix."""
+    bare = name.removeprefix("SOUL_")
+    near = [bare] if bare in known else difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.75)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def sentence(fault: Mapping[str, Any], fields: Mapping[str, FieldInfo]) -> str:
+    """One of pydantic's faults in plain words, under the name of the variable that the person set."""
+    place = str(fault["loc"][0])
+    variable = environment_name(place, fields[place]) if place in fields else place
+    context = {**fault.get("ctx", {})}
+    context |= {"expected": context["expected"].replace("'", "")} if "expected" in context else {}
+    told = _SENTENCES.get(fault["type"], "can't be used").format(**context)
+    given = fault["input"]
+    echo = f", not {given!r}" if isinstance(given, str) and len(given) <= _LONGEST_ECHO else ""
+    return f"{variable} {told}{echo}"
+
+
+def _content(path: Path) -> str | Unreadable:
+    try:
+        return path.expanduser().read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError, RuntimeError) as error:
+        return Unreadable(f"names the file {path}, which {_why(error)}")
+
+
+def _why(error: OSError | UnicodeDecodeError | RuntimeError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "is not text in UTF-8"
+    return f"can't be read: {((isinstance(error, OSError) and error.strerror) or str(error)).lower()}"

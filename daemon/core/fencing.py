@@ -1,0 +1,56 @@
+"""Makes data of what people wrote: names on one clean line, texts in fences that nothing in them can end, cuts."""
+
+import re
+import secrets
+import unicodedata
+
+from daemon.core.working_memory import estimate_tokens
+
+NAME_CAP = 80
+"""Characters of a person's name that a model is shown."""
+
+_FENCE = re.compile(r"<(?=[^\w<>]{0,8}(?:said|note)\b)", re.IGNORECASE)
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\U000e0000-\U000e007f]")
+
+
+def clean_name(name: str) -> str:
+    """A name on one line without control, direction, tag or other unseen characters and markup, cut to its cap."""
+    spaced = "".join(" " if char.isspace() else char for char in unicodedata.normalize("NFC", name))
+    seen = "".join(char for char in spaced if not unicodedata.category(char).startswith("C") and char not in '<>"&')
+    return " ".join(seen.split())[:NAME_CAP].strip() or "somebody"
+
+
+def fence(tag: str, text: str, nonce: str, **attributes: str) -> str:
+    """Data between `<tag-NONCE …>` and `</tag-NONCE>`; nothing in it can look like the end."""
+    told = "".join(f' {key}="{defang(clean_name(value), nonce)}"' for key, value in attributes.items() if value)
+    return f"<{tag}-{nonce}{told}>\n{defang(text, nonce)}\n</{tag}-{nonce}>"
+
+
+def defang(text: str, nonce: str) -> str:
+    """Take from a text whatever could pass for a fence: unseen characters, this call's nonce, tags like ours."""
+    return _FENCE.sub("&lt;", re.sub(re.escape(nonce), "~", _UNSEEN.sub("", text), flags=re.IGNORECASE))
+
+
+def fresh_nonce() -> str:
+    """A code for the fences of one call, which nobody can have known when they wrote."""
+    return secrets.token_hex(5)
+
+
+def cut(text: str, budget: int) -> str:
+    """A text that takes at most `budget` tokens: whole, or its beginning and end around a visible note."""
+    if estimate_tokens(text) <= budget:
+        return text
+    low, high = 0, min(len(text), 4 * budget)  # no character takes less than a quarter token
+    while low < high:
+        middle = (low + high + 1) // 2
+        if estimate_tokens(_shortened(text, middle)) <= budget:
+            low = middle
+        else:
+            high = middle - 1
+    return _shortened(text, low)
+
+
+def _shortened(text: str, kept: int) -> str:
+    tail = kept // 4
+    end = text[len(text) - tail :]
+    return f"{text[: kept - tail]}\n[… {len(text) - kept} characters left out here …]\n{end}".strip()

@@ -1,0 +1,97 @@
+"""Counts what happens for Prometheus: events by name, model calls, HTTP requests, and how much waits in the queues."""
+
+from collections.abc import Mapping
+from typing import Final, Protocol
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+"""Of the text that `Metrics.expose` gives (Prometheus: text exposition format)."""
+
+_MOST_NAMES: Final = 500  # a name made from data must not eat the memory
+_OTHER: Final = "other"
+_LATENCIES: Final = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0)
+_CALL: Final = ("step", "role", "model")
+
+
+class Sink(Protocol):
+    """Where events go; the shape of `daemon.core.ports.Emit`."""
+
+    def __call__(self, event: str, /, **fields: object) -> None:
+        """Take one event. Never raises."""
+
+
+def fanout(*sinks: Sink) -> Sink:
+    """One sink that hands every event to all of these, in order."""
+
+    def emit(event: str, /, **fields: object) -> None:
+        for sink in sinks:
+            sink(event, **fields)
+
+    return emit
+
+
+class Metrics:
+    """Counters and gauges in a registry of their own; implements `daemon.core.ports.Emit`.
+
+    Model calls are read from the fields of `step.completed`: step, role, model, outcome, tokens_in, tokens_cached,
+    tokens_out, cost_usd, duration_ms.
+    """
+
+    def __init__(self) -> None:
+        self._registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        self._events = Counter("soul_events", "Events by name.", ("event",), registry=registry)
+        self._calls = Counter("soul_model_calls", "Model calls.", (*_CALL, "outcome"), registry=registry)
+        self._tokens = Counter(
+            "soul_model_tokens", "Tokens as providers count them.", (*_CALL, "kind"), registry=registry
+        )
+        self._cost = Counter("soul_model_cost_usd", "US dollars, where prices are known.", _CALL, registry=registry)
+        self._latency = Histogram(
+            "soul_model_latency_seconds", "Duration of model calls.", _CALL, buckets=_LATENCIES, registry=registry
+        )
+        self._requests = Counter(
+            "soul_http_requests", "HTTP requests.", ("route", "method", "status"), registry=registry
+        )
+        self._queues = Gauge("soul_queue", "Rows that wait, by queue.", ("queue",), registry=registry)
+        self._names: set[tuple[str, ...]] = set()
+
+    def __call__(self, event: str, /, **fields: object) -> None:
+        """Count one event. Never raises."""
+        try:
+            self._events.labels(*self._bounded("event", event)).inc()
+            if event == "step.completed":
+                self._count_call(fields)
+        except Exception:  # noqa: BLE001  # a field that can't be counted: counting must not stop what is counted
+            self._events.labels("metrics.lost").inc()
+
+    def requested(self, route: str, method: str, status: int) -> None:
+        """Count one HTTP request; `route` is the path as the route table writes it."""
+        self._requests.labels(*self._bounded("request", route, method), str(status)).inc()
+
+    def expose(self, queues: Mapping[str, int]) -> bytes:
+        """Everything in Prometheus's text format, with the queues as they are now."""
+        for queue, waiting in queues.items():
+            self._queues.labels(queue).set(waiting)
+        return generate_latest(self._registry)
+
+    def _count_call(self, fields: Mapping[str, object]) -> None:
+        call = self._bounded("call", *(str(fields.get(name, "")) for name in _CALL))
+        self._calls.labels(*call, *self._bounded("outcome", str(fields.get("outcome", "")))).inc()
+        for kind in ("in", "cached", "out"):
+            self._tokens.labels(*call, kind).inc(_amount(fields.get(f"tokens_{kind}")))
+        self._cost.labels(*call).inc(_amount(fields.get("cost_usd")))
+        self._latency.labels(*call).observe(_amount(fields.get("duration_ms")) / 1000)
+
+    def _bounded(self, kind: str, *labels: str) -> tuple[str, ...]:
+        """The labels, or as many times `other` once there were too many different ones."""
+        known = (kind, *labels)
+        if known not in self._names and len(self._names) >= _MOST_NAMES:
+            return (_OTHER,) * len(labels)
+        self._names.add(known)
+        return labels
+
+
+def _amount(value: object) -> float:
+    """A number that a counter takes; nothing for what is unknown or less than nothing."""
+    return max(0.0, float(value)) if isinstance(value, int | float) else 0.0

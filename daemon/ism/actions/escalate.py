@@ -1,0 +1,74 @@
+"""Escalate: hand the problem to the expert process, or with permission to somebody who can act."""
+
+import re
+from collections.abc import Sequence
+
+from daemon.ism.machine import Action, ActionUse, Recurse
+from daemon.ism.permission import CARRY, Asked, ask_permission, plain_sight
+from daemon.ism.problem import Problem
+from daemon.mind.fixed_pipeline import tempered
+from daemon.mind.mental_process import ProcessContext, Stay, Transition
+from daemon.mind.steps.instruction import instruction
+from daemon.mind.transitions import against, situation_of
+from daemon.mind.transitions.following import HANDED_OVER
+from daemon.soul import Contact
+
+_EXPERT = "expert"
+_SUMMARY = (
+    "Write to {name}, who hasn't read this conversation, what is needed from them: who asks, the problem, what was "
+    "found and tried, and what they are to decide or do. At most 120 words, plain, with nothing said in confidence."
+)
+
+
+def escalate(context: ProcessContext, problem: Problem) -> Action:
+    """Its input names whom to hand over to: one of those whom the soul knows, or the expert, if it can be one."""
+    soul = context.soul
+    expert = _expert(context)
+    known = [f"{one.name} ({one.can})" for one in soul.contacts] + ([_EXPERT] if expert else [])
+    called = "; ".join(known) or "nobody"
+
+    async def handle(use: ActionUse) -> Recurse | Stay | Transition:
+        if contact := _named(use.input, soul.contacts):
+            return await _to_contact(context, problem, use, contact)
+        if expert and _names(use.input, _EXPERT):
+            params = {HANDED_OVER: context.perception.id}
+            reason = "the problem needs the expert"
+            return Transition(use.memory, expert, reason, params, execute_now=True, decided_by="model")
+        return use.recurse(observation=f"It can't be handed on to them, but to these: {called}.")
+
+    return Action("Escalate", f"hand the problem on; input: who of these: {called}", handle)
+
+
+def _expert(context: ProcessContext) -> str:
+    """The process that the problem can be handed over to; empty for none."""
+    expert = context.soul.ism.expert
+    barred = expert == context.process or against(context.process, expert, situation_of(context))
+    return "" if barred else expert
+
+
+def _named(words: str, contacts: Sequence[Contact]) -> Contact | None:
+    """Whom words name; of several the one with the longest name, which may hold another's."""
+    found = [one for one in contacts if _names(words, one.name)]
+    return max(found, key=lambda one: len(one.name), default=None)
+
+
+def _names(words: str, name: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words, re.IGNORECASE) is not None
+
+
+async def _to_contact(context: ProcessContext, problem: Problem, use: ActionUse, contact: Contact) -> Stay | Recurse:
+    """Ask whoever's problem it is to allow just these words, and nobody else: they carry what was said here."""
+    if not problem.asker:
+        return use.recurse(observation="It isn't known whose problem this is, so that nobody can allow it.")
+    soul = context.soul
+    step = instruction(_SUMMARY.format(name=contact.name), name=soul.display_name)
+    _, summary = await context.mind.run(use.memory, tempered(soul, step))
+    summary = plain_sight(summary.strip())
+    act = Asked(
+        tool=CARRY,
+        arguments={"to": contact.slack, "name": contact.name, "summary": summary},
+        asked=(problem.asker,),
+        words=f"I would hand this on to {contact.name} in these words, and nothing else. May I?",
+        shown=summary,
+    )
+    return await ask_permission(context, problem, use.memory, act)

@@ -1,0 +1,46 @@
+"""Remind: bring something up in this conversation at a later time."""
+
+import hashlib
+
+from daemon.core.timetable import when
+from daemon.ism.machine import Action, ActionUse, Recurse
+from daemon.memory.queues.intentions import NewIntention
+from daemon.mind.mental_process import ProcessContext
+
+
+def remind(context: ProcessContext) -> Action:
+    """Its input says when and what."""
+
+    async def handle(use: ActionUse) -> Recurse:
+        due, _, what = use.input.partition(": ")
+        if not what.strip():
+            return use.recurse(
+                observation="Give the time, a colon and a space, and what to bring up, like `in 2h: the build`."
+            )
+        try:
+            due_ms = when(due.strip(), context.mind.clock.now_ms())
+        except ValueError as error:
+            return use.recurse(observation=f"That time can't be read: {error}")
+        if not await context.means.may_intend(len(context.motor.intentions)):
+            return use.recurse(observation="There is no room for more reminders; tell them so.")
+        context.motor.schedule(
+            NewIntention(
+                slot=_slot(context.perception.source, what),
+                due_ms=due_ms,
+                content=what.strip(),
+                behalf=context.perception.source,
+            )
+        )
+        return use.recurse(observation="It will be brought up then.")
+
+    return Action(
+        "Remind",
+        "bring something up again here at a later time; input: when, a colon, what, like `in 2h: ask about the build`",
+        handle,
+    )
+
+
+def _slot(behalf: str, what: str) -> str:
+    """One for each thing of a person's, so that making the note again moves it instead of doubling it."""
+    words = " ".join((behalf, *what.casefold().split()))
+    return f"reminder-{hashlib.sha256(words.encode()).hexdigest()[:12]}"

@@ -1,0 +1,38 @@
+"""Respond: share what was found, with its sources, and end the work."""
+
+from dataclasses import replace
+
+from daemon.core.working_memory import WorkingMemory
+from daemon.ism.aim import with_aim
+from daemon.ism.machine import Action, ActionUse
+from daemon.ism.problem import Problem
+from daemon.mind.fixed_pipeline import say
+from daemon.mind.mental_process import ProcessContext, Stay
+from daemon.mind.steps.external_dialog import external_dialog
+
+_CITE = (
+    "Whatever you take from a numbered result, cite by its number in square brackets, like [1], right behind it; never "
+    "write the list of sources yourself. What isn't in the results or in what was said, you say is your own view."
+)
+
+
+def respond(context: ProcessContext, problem: Problem) -> Action:
+    """Its input says what matters in the answer."""
+
+    async def handle(use: ActionUse) -> Stay:
+        dwell = ' Dwell on what stands under "Aim".' if use.input else ""
+        memory = with_aim(use.memory, use.input)
+        return Stay(await answer(context, problem, memory, f"Answer the person with what you found.{dwell}"))
+
+    return Action("Respond", "answer the person and end the work; input: what matters in the answer", handle)
+
+
+async def answer(
+    context: ProcessContext, problem: Problem, memory: WorkingMemory, instructions: str, *, below: str = ""
+) -> WorkingMemory:
+    """Say something, its sources and the house's words below it; gives the memory afterwards. Raises ModelError."""
+    cite = f" {_CITE}" if problem.found else ""
+    memory = await say(replace(context, memory=memory), external_dialog(context.soul, f"{instructions}{cite}"))
+    said = problem.with_sources(memory.at(-1).content)
+    context.motor.settle(f"{said}\n\n{below}" if below else said)
+    return memory

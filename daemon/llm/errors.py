@@ -1,0 +1,197 @@
+"""Turns what SDKs, the HTTP library or a garbled answer raise into our two model errors, with a hint and no key."""
+
+import math
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+
+from daemon.core.errors import ModelError, ModelRefused, ModelUnavailable
+from daemon.llm.clean_text import clean
+from daemon.llm.endpoint import Endpoint
+from daemon.llm.http_client import OversizedResponseError
+from daemon.llm.model_id import ModelId, Vendor
+
+_LONGEST_QUOTE = 200
+_PASSING_STATUSES = frozenset(
+    {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
+)
+_LAST_STATUS = 599
+_TOO_LONG = ("context length", "context_length", "context window", "prompt is too long", "too many tokens")
+_NO_CREDIT = ("insufficient_quota", "credit balance", "billing")
+_PERMANENT_KINDS = frozenset(
+    {
+        "invalid_request_error",
+        "authentication_error",
+        "permission_error",
+        "not_found_error",
+        "request_too_large",
+        "billing_error",
+    }
+)
+
+# An answer that is not JSON, not UTF-8, or JSON of another shape than the SDK expects.
+_GARBLED = (ValueError, TypeError, AttributeError, LookupError)
+
+# Words by which back-ends name a part of the request that they don't know; the request is then made without it.
+_FEATURE_WORDS: Mapping[str, tuple[str, ...]] = {
+    "json_schema": ("response_format", "json_schema", "output_config.format", "output_format", "structured output"),
+    "effort": ("effort",),
+    "temperature": ("temperature", "top_p", "top_k"),
+    "usage": ("stream_options", "include_usage"),
+}
+
+
+@contextmanager
+def translated(endpoint: Endpoint, model: ModelId, *sdk_errors: type[Exception]) -> Iterator[None]:
+    """Let only ModelUnavailable and ModelRefused out of a block that talks to an endpoint.
+
+    The cause is kept, unless its text holds the key.
+    """
+    import httpx2
+
+    foreign: tuple[type[Exception], ...] = (httpx2.HTTPError, httpx2.InvalidURL, OversizedResponseError, *_GARBLED)
+    try:
+        yield
+    except ModelError:
+        raise
+    except (*sdk_errors, *foreign) as error:
+        raise translate(error, endpoint, model) from (None if _holds_key(error, endpoint) else error)
+
+
+def translate(error: Exception, endpoint: Endpoint, model: ModelId) -> ModelError:
+    """The ModelUnavailable or ModelRefused that tells what an error means."""
+    import httpx2
+
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int) and status >= HTTPStatus.MULTIPLE_CHOICES:
+        return _from_status(status, error, endpoint, model)
+    body = _details(error)
+    if body:
+        return _from_event(body, error, endpoint, model)
+    root = _root(error)
+    if isinstance(root, OversizedResponseError):
+        return ModelUnavailable(f"{model.full} sent {root}", hint="choose another model if this goes on")
+    if isinstance(root, _GARBLED):
+        return ModelUnavailable(f"{model.full} sent an answer that can't be read", hint=_look_at_url(endpoint))
+    if isinstance(root, httpx2.ReadError | httpx2.RemoteProtocolError):
+        return ModelUnavailable(f"{model.full} broke off in the middle of its answer", hint="try again")
+    return ModelUnavailable(f"{endpoint.vendor} can't be reached", hint=_look_at_url(endpoint))
+
+
+def refused_feature(error: Exception, offered: Collection[str]) -> str | None:
+    """Which optional part of a request a back-end has just refused, if that is what its 400 or 422 says."""
+    if getattr(error, "status_code", None) not in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY):
+        return None
+    text = _said(error).lower()
+    return next((name for name in offered if any(word in text for word in _FEATURE_WORDS[name])), None)
+
+
+def _from_status(status: int, error: Exception, endpoint: Endpoint, model: ModelId) -> ModelError:
+    out_of_credit = status == HTTPStatus.PAYMENT_REQUIRED or _mentions(error, _NO_CREDIT)
+    if (status in _PASSING_STATUSES and not out_of_credit) or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        crowded = status == HTTPStatus.TOO_MANY_REQUESTS
+        what = "asks for fewer requests" if crowded else f"failed with status {status}"
+        return ModelUnavailable(f"{endpoint.vendor} {what}", hint="try again later", retry_after=_retry_after(error))
+    if out_of_credit:
+        return ModelRefused(f"{endpoint.vendor} says that there is no credit left", hint="top up the account's credit")
+    if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or _mentions(error, _TOO_LONG):
+        return ModelRefused(f"the prompt is too long for {model.full}", hint="choose a model with a larger context")
+    message, hint = _refusal(status, error, endpoint, model)
+    return ModelRefused(message, hint=hint)
+
+
+def _refusal(status: int, error: Exception, endpoint: Endpoint, model: ModelId) -> tuple[str, str]:
+    """The message and the hint for a status that no retry will change."""
+    vendor, key, url = endpoint.vendor, endpoint.key_variable or endpoint.url_variable, endpoint.url_variable
+    match status:
+        case HTTPStatus.UNAUTHORIZED:
+            return f"{vendor} does not accept the key", f"check {key}"
+        case HTTPStatus.FORBIDDEN:
+            return f"{vendor} does not let this key use {model.name}", f"check {key} and what it is allowed to do"
+        case HTTPStatus.NOT_FOUND:
+            hint = f"check SOUL_PERSONA_MODEL and SOUL_THINKING_MODEL, then {url}"
+            return f"{vendor} does not know the model {model.name}", hint
+        case _ if status < HTTPStatus.BAD_REQUEST:
+            return f"{vendor} redirects requests to another address", f"correct {url}"
+        case _:
+            said = _quoted(_said(error), endpoint)
+            hint = f"check that {model.name} is a chat model and that {url} is right"
+            return f"{vendor} refused the request with status {status}{said}", hint
+
+
+def _from_event(body: Mapping[str, object], error: Exception, endpoint: Endpoint, model: ModelId) -> ModelError:
+    """An error that came as an event inside a stream that had begun well."""
+    code = body.get("code")  # OpenRouter tells the status of the model's host this way
+    if isinstance(code, int) and HTTPStatus.BAD_REQUEST <= code <= _LAST_STATUS:
+        return _from_status(code, error, endpoint, model)
+    if body.get("type") in _PERMANENT_KINDS:
+        said = _quoted(_said(error), endpoint)
+        return ModelRefused(f"{endpoint.vendor} gave the request up{said}", hint="look at the prompt and the settings")
+    return ModelUnavailable(f"{model.full} failed in the middle of its answer", hint="try again")
+
+
+def _root(error: Exception) -> BaseException:
+    """What lies under an SDK's connection error: the HTTP library's error, or ours from inside a response."""
+    import httpx2
+
+    root: BaseException = error
+    while root.__cause__ is not None and not isinstance(root, httpx2.HTTPError | OversizedResponseError):
+        root = root.__cause__
+    return root
+
+
+def _details(error: Exception) -> Mapping[str, object]:
+    """The `error` object of a provider's answer, wherever the SDK left it; empty when there is none."""
+    body = getattr(error, "body", None)
+    inner = body.get("error", body) if isinstance(body, Mapping) else None
+    return inner if isinstance(inner, Mapping) else {}
+
+
+def _said(error: Exception) -> str:
+    message = _details(error).get("message")
+    return clean(message) if isinstance(message, str) else ""
+
+
+def _mentions(error: Exception, words: tuple[str, ...]) -> bool:
+    details = _details(error)
+    text = f"{details.get('message')} {details.get('code')} {details.get('type')}".lower()
+    return any(word in text for word in words)
+
+
+def _quoted(said: str, endpoint: Endpoint) -> str:
+    """The provider's own words, short and on one line; left out when they repeat the key."""
+    line = " ".join(said.split())
+    key = endpoint.api_key.get_secret_value()
+    return f": {line[:_LONGEST_QUOTE]}" if line and key not in said else ""
+
+
+def _holds_key(error: Exception, endpoint: Endpoint) -> bool:
+    key = endpoint.api_key.get_secret_value()
+    return bool(endpoint.key_variable) and key in f"{error!s}{error!r}{getattr(error, 'body', '')!r}"
+
+
+def _look_at_url(endpoint: Endpoint) -> str:
+    if endpoint.vendor is Vendor.OLLAMA:
+        return f"start Ollama with `ollama serve`, or correct {endpoint.url_variable}"
+    return f"check the network and {endpoint.url_variable}"
+
+
+def _retry_after(error: Exception) -> float | None:
+    """Seconds until the provider wants to be asked again; a date counts from the response's own date."""
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    try:
+        if milliseconds := headers.get("retry-after-ms"):
+            return _sensible(float(milliseconds) / 1000)
+        return _sensible(float(headers.get("retry-after", "")))
+    except ValueError:
+        pass
+    try:
+        until = parsedate_to_datetime(headers.get("retry-after", ""))
+        return _sensible((until - parsedate_to_datetime(headers.get("date", ""))).total_seconds())
+    except (ValueError, TypeError):
+        return None
+
+
+def _sensible(seconds: float) -> float | None:
+    return max(0.0, seconds) if math.isfinite(seconds) else None

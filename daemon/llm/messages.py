@@ -1,0 +1,25 @@
+"""Prompts as the messages that every chat API accepts: no blanks, clean text, the user first and last."""
+
+import json
+
+from daemon.core.ports import Message, Prompt, Speaker
+from daemon.llm.clean_text import clean
+
+_EARLIER = Message(Speaker.USER, "(The conversation began earlier.)")
+_SILENCE = Message(Speaker.USER, "(Nothing new was said.)")
+
+
+def chat_of(prompt: Prompt) -> list[Message]:
+    """The prompt's messages, made acceptable: APIs refuse blank ones and, the newer ones, an answer begun for them."""
+    messages = [Message(each.speaker, clean(each.text)) for each in prompt.messages if each.text.strip()]
+    if messages and messages[0].speaker is not Speaker.USER:
+        messages.insert(0, _EARLIER)
+    if not messages or messages[-1].speaker is not Speaker.USER:
+        messages.append(_SILENCE)
+    return messages
+
+
+def schema_in_words(prompt: Prompt) -> str:
+    """The instruction that stands in for structured output where a back-end has none."""
+    schema = json.dumps(prompt.json_schema, ensure_ascii=False, sort_keys=True)
+    return f"Answer with one JSON value that fits this JSON Schema, without a code fence or any other word:\n{schema}"

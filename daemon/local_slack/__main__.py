@@ -1,0 +1,63 @@
+"""A workspace as a process of its own: `python -m daemon.local_slack --port 8765`, stopped by SIGTERM or Ctrl-C."""
+
+import argparse
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import Sequence
+
+from daemon.core.errors import ConfigError
+from daemon.local_slack.limits import Profile
+from daemon.local_slack.server import serve_workspace
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve until told to stop; prints `{url, api_url, bot_token, app_token, bot_user, team}` as one JSON line."""
+    options = _parser().parse_args(arguments)
+    try:
+        asyncio.run(_serve(options))
+    except ConfigError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m daemon.local_slack", description="A local Slack workspace on loopback."
+    )
+    parser.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0 picks a free one")
+    parser.add_argument("--bot-token", default="", help="bot token to accept; made up when not given")
+    parser.add_argument("--app-token", default="", help="app-level token to accept; made up when not given")
+    parser.add_argument("--bot-name", default="Soul", help="what the app is called")
+    parser.add_argument("--limits", choices=[str(profile) for profile in Profile], default="off", help="rate limits")
+    return parser
+
+
+async def _serve(options: argparse.Namespace) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with serve_workspace(
+        port=options.port,
+        bot_token=options.bot_token,
+        app_token=options.app_token,
+        bot_name=options.bot_name,
+        limits=options.limits,
+    ) as workspace:
+        address = {
+            "url": workspace.url,
+            "api_url": workspace.api_url,
+            "bot_token": workspace.bot_token,
+            "app_token": workspace.app_token,
+            "bot_user": workspace.bot_user.id,
+            "team": workspace.team.id,
+        }
+        sys.stdout.write(json.dumps(address) + "\n")
+        sys.stdout.flush()
+        await stop.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,277 @@
+"""A typed client of the control API, for tests and tools that drive a workspace from outside."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Final, Self, TypeVar
+
+import aiohttp
+
+from daemon.core.errors import DaemonError
+from daemon.local_slack.model import Json
+
+_Found = TypeVar("_Found")
+_WAIT: Final = 10.0
+
+
+class WorkspaceRefused(DaemonError):
+    """The workspace said no; `code` is its name for the reason, the hint says what would work."""
+
+    def __init__(self, code: str, hint: str) -> None:
+        super().__init__(f"the workspace refused: {code}", hint=hint)
+        self.code = code
+
+
+class WorkspaceClient:
+    """`async with WorkspaceClient(url) as people:` and then speak as them. Everything raises WorkspaceRefused for a no.
+
+    People and channels go by id or name; `dm` is a person's DM with the app. Messages are Slack's objects with their
+    `channel`.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url.rstrip("/")
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        """Open the HTTP session."""
+        endless = aiohttp.ClientTimeout(total=None)
+        self._session = aiohttp.ClientSession(timeout=endless, connector=aiohttp.TCPConnector(limit=0))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the HTTP session."""
+        if self._session is not None:
+            await self._session.close()
+
+    # -- people acting ----------------------------------------------------------------------------------------------
+
+    async def say(
+        self,
+        person: str,
+        channel: str,
+        text: str,
+        *,
+        thread: str = "",
+        broadcast: bool = False,
+        files: Sequence[Json] = (),
+    ) -> Json:
+        """Post typed words; `@Name` mentions. Files are `{name, text}` or `{name, base64}`. Gives the message."""
+        spoken = {"person": person, "channel": channel, "text": text, "thread": thread, "broadcast": broadcast}
+        return dict((await self.post("say", **spoken, files=list(files)))["message"])
+
+    async def edit(self, person: str, channel: str, ts: str, text: str) -> Json:
+        """Change somebody's own words; gives the message."""
+        return dict((await self.post("edit", person=person, channel=channel, ts=ts, text=text))["message"])
+
+    async def delete(self, person: str, channel: str, ts: str) -> None:
+        """Take back somebody's own message."""
+        await self.post("delete", person=person, channel=channel, ts=ts)
+
+    async def react(self, person: str, channel: str, ts: str, name: str, *, remove: bool = False) -> None:
+        """Add or take back an emoji."""
+        await self.post("react", person=person, channel=channel, ts=ts, name=name, remove=remove)
+
+    async def click(self, person: str, channel: str, ts: str, action_id: str, value: str = "") -> bool:
+        """Press a button; false when no socket was open."""
+        pressed = await self.post("click", person=person, channel=channel, ts=ts, action_id=action_id, value=value)
+        return bool(pressed["delivered"])
+
+    async def command(self, person: str, channel: str, command: str, text: str = "") -> bool:
+        """Type a slash command; false when no socket was open."""
+        typed = await self.post("command", person=person, channel=channel, command=command, text=text)
+        return bool(typed["delivered"])
+
+    async def open_dm(self, person: str) -> str:
+        """Open a person's DM with the app (raises app_home_opened); gives the channel's id."""
+        return str((await self.post("open_dm", person=person))["channel"])
+
+    async def join(self, person: str, channel: str) -> None:
+        """Let somebody, or the app, join a channel."""
+        await self.post("join", person=person, channel=channel)
+
+    async def add_person(self, name: str, *, standing: str = "member", team: str = "") -> Json:
+        """Let somebody in; standings are those of `daemon.local_slack.model.Standing`. Gives Slack's user object."""
+        return dict((await self.post("person", name=name, standing=standing, team=team))["person"])
+
+    async def add_channel(
+        self, name: str, *, kind: str = "channel", members: Sequence[str] = (), app: bool = True, shared: bool = False
+    ) -> Json:
+        """Open a room; `kind` is channel, group, im or mpim. Gives Slack's conversation object."""
+        room = await self.post("channel", name=name, kind=kind, members=list(members), app=app, shared=shared)
+        return dict(room["channel"])
+
+    # -- looking ----------------------------------------------------------------------------------------------------
+
+    async def state(self, person: str = "") -> Json:
+        """People, channels and status lines, as a person sees them or (without one) all."""
+        return await self.get("state", person=person)
+
+    async def messages(self, channel: str, *, person: str = "", thread: str = "", limit: int = 10_000) -> list[Json]:
+        """A timeline, one thread with its root, or (`*`) everything, oldest first; as `person` sees it."""
+        page = await self.get("messages", channel=channel, person=person, thread=thread, limit=str(limit))
+        return list(page["messages"])
+
+    async def ephemerals(self, person: str, channel: str) -> list[Json]:
+        """What only this person was shown in a channel."""
+        return list((await self.get("messages", person=person, channel=channel))["ephemerals"])
+
+    async def posts_by_bot(self, channel: str, *, person: str = "", thread: str = "*") -> list[Json]:
+        """What the app said in a channel (threads included), oldest first."""
+        bot = (await self.state())["bot"]["id"]
+        return [m for m in await self.messages(channel, person=person, thread=thread) if m["user"] == bot]
+
+    async def status_of(self, channel: str, thread: str) -> str:
+        """The status line under a thread, empty when there is none."""
+        lines = (await self.state())["statuses"]
+        return next((str(s["status"]) for s in lines if (s["channel"], s["thread_ts"]) == (channel, thread)), "")
+
+    async def calls(self, method: str = "", *, after: int = 0) -> list[Json]:
+        """Web API calls `{number, method, args, at, status, answer}`, oldest first."""
+        return list((await self.get("calls", method=method, after=str(after)))["calls"])
+
+    async def deliveries(self, event_id: str = "") -> list[Json]:
+        """Attempts to hand envelopes over, oldest first."""
+        return list((await self.get("deliveries", event_id=event_id))["deliveries"])
+
+    async def sockets(self) -> int:
+        """How many sockets the app has open."""
+        return len((await self.get("sockets"))["sockets"])
+
+    # -- waiting ----------------------------------------------------------------------------------------------------
+
+    async def wait_for(
+        self,
+        look: Callable[[], Awaitable[_Found | None]],
+        timeout: float = _WAIT,  # noqa: ASYNC109  # the caller's patience
+    ) -> _Found:
+        """Look whenever something happened until `look` gives something true. Raises TimeoutError."""
+        async with asyncio.timeout(timeout), self._news() as news:
+            while not (found := await look()):
+                await anext(news)
+            return found
+
+    async def wait_for_post(
+        self,
+        channel: str,
+        *,
+        containing: str = "",
+        count: int = 1,
+        timeout: float = _WAIT,  # noqa: ASYNC109  # as above
+    ) -> list[Json]:
+        """Wait until the app has finished `count` messages with certain words in a channel; gives them."""
+
+        async def look() -> list[Json] | None:
+            posts = [p for p in await self.posts_by_bot(channel) if p.get("streaming_state") != "in_progress"]
+            found = [p for p in posts if containing in p["text"]]
+            return found if len(found) >= count else None
+
+        return await self.wait_for(look, timeout)
+
+    async def wait_for_sockets(self, count: int, timeout: float = _WAIT) -> None:  # noqa: ASYNC109  # as above
+        """Wait until the app has exactly this many sockets open."""
+
+        async def look() -> bool:
+            return await self.sockets() == count
+
+        await self.wait_for(look, timeout)
+
+    async def wait_for_ack(self, event_id: str, timeout: float = _WAIT) -> Json:  # noqa: ASYNC109  # as above
+        """Wait until some delivery of an event was acknowledged; gives that delivery."""
+
+        async def look() -> Json | None:
+            return next((d for d in await self.deliveries(event_id) if d["acked_at"] is not None), None)
+
+        return await self.wait_for(look, timeout)
+
+    async def events(self, person: str = "", after: int | None = None) -> AsyncGenerator[tuple[str, Json], None]:
+        """Every change a person may see, as (kind, data), beginning with `ready`; without a person, everything."""
+        params = {"person": person} if after is None else {"person": person, "after": str(after)}
+        async with self._http().get(f"{self.url}/_control/events", params=params) as response:
+            if response.status != 200:  # noqa: PLR2004  # HTTP's own number
+                raise _refusal(await response.json())
+            kind = ""
+            async for line in response.content:
+                name, _, value = line.decode().rstrip("\n").partition(": ")
+                if name == "event":
+                    kind = value
+                elif name == "data":
+                    yield kind, json.loads(value)
+
+    # -- setting up -------------------------------------------------------------------------------------------------
+
+    async def advance(self, seconds: float) -> None:
+        """Move the workspace's clock forward."""
+        await self.post("clock", advance=seconds)
+
+    async def fault(self, method: str = "", **order: object) -> None:
+        """Order a fault; see `daemon.local_slack.fault_orders`."""
+        await self.post("fault", **({"method": method} if method else {}), **order)
+
+    async def clear_faults(self) -> None:
+        """From now on everything works."""
+        await self.post("fault", clear=True)
+
+    async def limits(self, profile: str) -> None:
+        """Put the rate limits `off` or as `slack` has them."""
+        await self.post("limits", profile=profile)
+
+    async def scopes(self, *scopes: str) -> None:
+        """Grant exactly these scopes from now on."""
+        await self.post("scopes", scopes=list(scopes))
+
+    async def emit(self, event: Json, channel: str = "") -> str:
+        """Raise any event; gives its event id."""
+        return str((await self.post("emit", event=event, channel=channel))["event_id"])
+
+    async def emit_envelope(self, envelope: Json) -> bool:
+        """Send an envelope as it is; false when no socket was open."""
+        return bool((await self.post("emit", envelope=envelope))["delivered"])
+
+    async def repeat(self, event_id: str) -> None:
+        """Deliver an earlier event again, with the same event id."""
+        await self.post("emit", repeat=event_id)
+
+    # -- the wire ---------------------------------------------------------------------------------------------------
+
+    async def post(self, order: str, **fields: object) -> Json:
+        """Any order of the control API."""
+        async with self._http().post(f"{self.url}/_control/{order}", json=fields) as response:
+            return _checked(await response.json())
+
+    async def get(self, view: str, **fields: str) -> Json:
+        """Any view of the control API."""
+        async with self._http().get(f"{self.url}/_control/{view}", params=fields) as response:
+            return _checked(await response.json())
+
+    @asynccontextmanager
+    async def _news(self) -> AsyncIterator[AsyncIterator[None]]:
+        """Yields once for every burst of changes, beginning after the feed is open."""
+        async with self._http().get(f"{self.url}/_control/events") as response:
+            await response.content.readuntil(b"\n\n")
+
+            async def bursts() -> AsyncIterator[None]:
+                while await response.content.readany():
+                    yield
+                raise TimeoutError("the workspace stopped while it was being waited for")
+
+            yield bursts()
+
+    def _http(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            raise RuntimeError("enter the client with `async with` first")
+        return self._session
+
+
+def _checked(answer: Json) -> Json:
+    if not answer.get("ok"):
+        raise _refusal(answer)
+    return answer
+
+
+def _refusal(answer: Json) -> WorkspaceRefused:
+    return WorkspaceRefused(str(answer.get("error")), str(answer.get("hint", "")))

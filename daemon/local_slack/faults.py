@@ -1,0 +1,72 @@
+"""Faults to be injected: what the Web API and the sockets are to do wrong, and how often."""
+
+from collections import deque
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from daemon.local_slack.model import Json
+
+
+class FaultMode(StrEnum):
+    """What happens to a Web API call that meets a fault."""
+
+    ANSWER = "answer"
+    ACCEPT_THEN_ANSWER = "accept_then_answer"
+    ACCEPT_THEN_DROP = "accept_then_drop"
+    RESET_BEFORE = "reset_before"
+
+
+@dataclass(frozen=True, slots=True)
+class MethodFault:
+    """One call of `method` (`*` for any) goes wrong.
+
+    After `delay` workspace seconds: `answer` gives `body` without performing the call (or performs it, when there is no
+    body), `accept_then_answer` performs it and then gives `body`, `accept_then_drop` performs it and drops the
+    connection without a response, `reset_before` drops the connection without performing it.
+    """
+
+    method: str
+    mode: FaultMode = FaultMode.ANSWER
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    body: Json | None = None
+    delay: float = 0.0
+
+
+class Faults:
+    """What is still to go wrong."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """From now on everything works."""
+        self._methods: dict[str, deque[MethodFault]] = {}
+        self.refuse_status = 503
+        self.refuse_handshakes = 0
+        self.dead_tickets = 0
+        self.greeting = ""
+        self.greetings = 0
+        self.silent = False
+        self.ignored_acks = 0
+        self.duplicates = 0
+        self.mention_first = False
+        self.refuse_chunks = False
+
+    def add(self, fault: MethodFault, times: int) -> None:
+        """The next `times` calls of the method meet this fault, after those already waiting."""
+        self._methods.setdefault(fault.method, deque()).extend([fault] * times)
+
+    def take(self, method: str) -> MethodFault | None:
+        """The fault that this call meets, if any; each is met once."""
+        for name in (method, "*"):
+            if waiting := self._methods.get(name):
+                return waiting.popleft()
+        return None
+
+    def spend(self, name: str) -> bool:
+        """Use up one of a counted fault, such as `dead_tickets`; false when none is left."""
+        left = int(getattr(self, name))
+        if left:
+            setattr(self, name, left - 1)
+        return left > 0

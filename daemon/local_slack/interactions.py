@@ -1,0 +1,129 @@
+"""Buttons, dialogs and commands: what people press, the triggers it gives, and the URLs that may answer it later."""
+
+import secrets
+from dataclasses import dataclass
+from typing import Final
+
+from daemon.local_slack.clock import WorkspaceClock
+from daemon.local_slack.model import Channel, Json, Message, Person
+from daemon.local_slack.slack_json import message_json
+from daemon.local_slack.state import State
+
+_TRIGGER_LIFE: Final = 3.0
+_RESPONSE_LIFE: Final = 1800.0
+_RESPONSE_USES: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseUrl:
+    """Who may be answered by a response_url, where, and about which message (empty ts for a command)."""
+
+    person: str
+    channel: str
+    ts: str
+    until: float
+    uses: int = _RESPONSE_USES
+
+
+class Interactions:
+    """Triggers (once, three seconds) and response URLs (five times, thirty minutes)."""
+
+    def __init__(self, clock: WorkspaceClock) -> None:
+        self._clock = clock
+        self._triggers: dict[str, tuple[str, float]] = {}
+        self.responses: dict[str, ResponseUrl] = {}
+
+    def new_trigger(self, person: str) -> str:
+        """A trigger id that a person's action gives the app."""
+        trigger = f"{secrets.randbelow(10**12)}.{secrets.token_hex(8)}"
+        self._triggers[trigger] = (person, self._clock.now() + _TRIGGER_LIFE)
+        return trigger
+
+    def spend_trigger(self, trigger: str) -> str | None:
+        """The person behind a trigger, empty when it has expired, None when it is unknown or used."""
+        person, until = self._triggers.pop(trigger, (None, 0.0))
+        return person if person is None or self._clock.now() < until else ""
+
+    def new_response_url(self, url: str, person: str, channel: str, ts: str = "") -> str:
+        """An address under the workspace's own `url` that may answer a person."""
+        key = secrets.token_urlsafe(12)
+        self.responses[key] = ResponseUrl(person, channel, ts, self._clock.now() + _RESPONSE_LIFE)
+        return f"{url}/response/{key}"
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """A person presses something in a message: the action as Slack reports it, and the ways to answer it."""
+
+    person: Person
+    channel: Channel
+    message: Message
+    action: Json
+    trigger: str
+    response_url: str
+
+
+def find_element(message: Message, action_id: str) -> tuple[Json, Json] | None:
+    """The block and the element with an action id, if the message has it."""
+    for block in message.blocks:
+        for element in [*block.get("elements", []), block.get("accessory")]:
+            if isinstance(element, dict) and element.get("action_id") == action_id:
+                return block, element
+    return None
+
+
+def choice(element: Json, value: str) -> Json | None:
+    """What an element reports when pressed, None when it doesn't offer this value."""
+    if element.get("type") != "feedback_buttons":
+        own = str(element.get("value", ""))
+        return {"value": own, "text": element.get("text")} if value in ("", own) else None
+    for name in ("positive_button", "negative_button"):
+        button = element.get(name) or {}
+        if button.get("value") == value:
+            return {"value": value, "text": button.get("text")}
+    return None
+
+
+def block_actions(state: State, press: Press, url: str) -> Json:
+    """The `block_actions` payload of a press (Slack: interaction payloads)."""
+    message = press.message
+    container = {"type": "message", "message_ts": message.ts, "channel_id": message.channel, "is_ephemeral": False}
+    if message.thread_ts:
+        container["thread_ts"] = message.thread_ts
+    return {
+        "type": "block_actions",
+        "user": _user(press.person),
+        "api_app_id": state.app.app_id,
+        "token": "local",
+        "container": container,
+        "trigger_id": press.trigger,
+        "team": {"id": state.team.id, "domain": state.team.domain},
+        "enterprise": None,
+        "is_enterprise_install": False,
+        "channel": {"id": press.channel.id, "name": press.channel.name or "directmessage"},
+        "message": message_json(state, message, url),
+        "state": {"values": {}},
+        "response_url": press.response_url,
+        "actions": [press.action],
+    }
+
+
+def slash_command(state: State, person: Person, channel: Channel, command: str, text: str) -> Json:
+    """The payload of a slash command, still without trigger and response URL."""
+    return {
+        "token": "local",
+        "team_id": state.team.id,
+        "team_domain": state.team.domain,
+        "channel_id": channel.id,
+        "channel_name": channel.name or "directmessage",
+        "user_id": person.id,
+        "user_name": person.name,
+        "command": command,
+        "text": text,
+        "api_app_id": state.app.app_id,
+        "is_enterprise_install": "false",
+    }
+
+
+def _user(person: Person) -> Json:
+    return {"id": person.id, "username": person.name, "name": person.name, "team_id": person.team}

@@ -1,0 +1,36 @@
+"""The workspace that everybody starts with: a team, five faces, four channels, and a DM of the app with each."""
+
+from daemon.local_slack.model import Channel, ChannelKind, Identity, Person, Standing, Team
+from daemon.local_slack.state import State
+
+TEAM = Team(id="T0LOCAL", name="Local workspace", domain="local")
+FOREIGN_TEAM = "T0ELSEWHERE"
+
+
+def seeded(app: Identity, bot_name: str, now: float) -> State:
+    """A fresh state: Ada, Ben and Chloe are members, Gus is a guest; #general, #random, and the private #founders."""
+    state = State(TEAM, app)
+    bot = Person(
+        app.user, bot_name.lower(), bot_name, bot_name, Standing.BOT, TEAM.id, bot_id=app.bot_id, app_id=app.app_id
+    )
+    people = [
+        bot,
+        Person("U0ADA", "ada", "Ada", "Ada Byron", Standing.MEMBER, TEAM.id),
+        Person("U0BEN", "ben", "Ben", "Ben Okri", Standing.MEMBER, TEAM.id),
+        Person("U0CHLOE", "chloe", "Chloe", "Chloe Laurent", Standing.MEMBER, TEAM.id),
+        Person("U0GUS", "gus", "Gus", "Gus Novak", Standing.GUEST, TEAM.id),
+    ]
+    state.people.update((person.id, person) for person in people)
+    members = tuple(person.id for person in people if person.standing is Standing.MEMBER)
+    rooms = [
+        Channel("C0GENERAL", "general", ChannelKind.PUBLIC, (*members, "U0GUS", app.user), int(now)),
+        Channel("C0RANDOM", "random", ChannelKind.PUBLIC, members, int(now)),
+        Channel("C0FOUNDERS", "founders", ChannelKind.PRIVATE, ("U0ADA", "U0BEN", app.user), int(now)),
+    ]
+    rooms += [
+        Channel(f"D{person.id[1:]}", "", ChannelKind.DM, (person.id, app.user), int(now))
+        for person in people
+        if person is not bot
+    ]
+    state.channels.update((room.id, room) for room in rooms)
+    return state

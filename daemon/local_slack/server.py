@@ -1,0 +1,219 @@
+"""Starts and stops a workspace on a loopback port, in this process."""
+
+import asyncio
+import errno
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from aiohttp import web
+
+from daemon.core.clock import SystemClock
+from daemon.core.errors import ConfigError
+from daemon.core.ports import Clock
+from daemon.local_slack.clock import WorkspaceClock
+from daemon.local_slack.control import Control, only_from_here
+from daemon.local_slack.deliveries import Retries
+from daemon.local_slack.limits import Limits, Profile
+from daemon.local_slack.model import Identity, Person, Team
+from daemon.local_slack.seed import seeded
+from daemon.local_slack.web_api.router import WebApi
+from daemon.local_slack.web_api.uploads import SideDoors
+from daemon.local_slack.workspace import Workspace
+
+HOST: Final = "127.0.0.1"
+PAGE: Final = Path(__file__).parent / "page"
+SCOPES: Final = frozenset(
+    {
+        "app_mentions:read",
+        "assistant:write",
+        "channels:history",
+        "channels:join",
+        "channels:read",
+        "chat:write",
+        "chat:write.customize",
+        "commands",
+        "files:read",
+        "files:write",
+        "groups:history",
+        "groups:read",
+        "im:history",
+        "im:read",
+        "im:write",
+        "mpim:history",
+        "mpim:read",
+        "mpim:write",
+        "reactions:read",
+        "reactions:write",
+        "users:read",
+    }
+)
+"""All that a soul needs, and what reading its surroundings takes besides (Slack: app manifest)."""
+_LARGEST_REQUEST: Final = 64 * 1024 * 1024
+_NUDGE_EVERY: Final = 15.0
+_BACKLOG: Final = 4096  # hundreds of people may speak in the same instant
+
+
+class WorkspaceServer:
+    """A running workspace: `async with` binds it to 127.0.0.1 and serves until the block ends.
+
+    `port` 0 takes a free one. Tokens are made up unless given. Raises ConfigError when the port is taken.
+    """
+
+    def __init__(
+        self,
+        *,
+        port: int = 0,
+        clock: Clock | None = None,
+        limits: str = "off",
+        bot_token: str = "",
+        app_token: str = "",
+        bot_name: str = "Soul",
+        scopes: Iterable[str] = SCOPES,
+        retries: Retries | None = None,
+        page: Path = PAGE,
+    ) -> None:
+        app = Identity(
+            bot_token=bot_token or f"xoxb-local-{secrets.token_hex(12)}",
+            app_token=app_token or f"xapp-local-{secrets.token_hex(12)}",
+        )
+        time = WorkspaceClock(clock or SystemClock())
+        self.workspace = Workspace(
+            seeded(app, bot_name, time.now()),
+            time,
+            limits=Limits(Profile(limits)),
+            retries=retries or Retries(),
+            scopes=frozenset(scopes),
+        )
+        self._port = port
+        self._page = page
+        self._tasks = asyncio.TaskGroup()
+        self._runner: web.AppRunner | None = None
+
+    @property
+    def url(self) -> str:
+        """The address of the page, without a trailing slash."""
+        return self.workspace.url
+
+    @property
+    def api_url(self) -> str:
+        """The base URL for Slack clients, with a trailing slash."""
+        return f"{self.url}/api/"
+
+    @property
+    def bot_token(self) -> str:
+        """The app's bot token."""
+        return self.workspace.state.app.bot_token
+
+    @property
+    def app_token(self) -> str:
+        """The app-level token for Socket Mode."""
+        return self.workspace.state.app.app_token
+
+    @property
+    def bot_user(self) -> Person:
+        """The app's own user."""
+        return self.workspace.state.bot()
+
+    @property
+    def team(self) -> Team:
+        """The workspace's team."""
+        return self.workspace.state.team
+
+    async def __aenter__(self) -> Self:
+        """Bind and serve."""
+        self._runner = web.AppRunner(self._application(), access_log=None, shutdown_timeout=2.0)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, HOST, self._port, backlog=_BACKLOG)
+        try:
+            await site.start()
+        except OSError as error:
+            await self._runner.cleanup()
+            if error.errno != errno.EADDRINUSE:
+                raise ConfigError(
+                    f"can't listen on {HOST}:{self._port}: {error.strerror}", hint="choose another port"
+                ) from error
+            hint = "stop the other program, or set SOUL_WORKSPACE_PORT to another port (0 picks a free one)"
+            raise ConfigError(f"port {self._port} on {HOST} is in use", hint=hint) from error
+        self.workspace.url = f"http://{HOST}:{self._runner.addresses[0][1]}"
+        await self._tasks.__aenter__()
+        self._timers = self._tasks.create_task(self.workspace.clock.run())
+        self._nudge()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close every socket and stop listening."""
+        self._timers.cancel()
+        await self._tasks.__aexit__(None, None, None)
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    def _application(self) -> web.Application:
+        application = web.Application(client_max_size=_LARGEST_REQUEST, middlewares=[only_from_here])
+        api, doors, control = WebApi(self.workspace), SideDoors(self.workspace), Control(self.workspace)
+        application.add_routes(
+            [
+                web.get("/api/{method}", api.handle),
+                web.post("/api/{method}", api.handle),
+                web.get("/link/", self.workspace.links.handle),
+                web.post("/upload/{file}", doors.upload),
+                web.get("/files-pri/{key}/{name}", doors.download),
+                web.post("/response/{key}", doors.respond),
+                web.get("/_control/{name}", control.read),
+                web.post("/_control/{name}", control.act),
+                web.get("/", self._index),
+                web.get("/{path:.+}", self._page_file),
+            ]
+        )
+        application.on_shutdown.append(self._say_goodbye)
+        return application
+
+    async def _say_goodbye(self, _application: web.Application) -> None:
+        self.workspace.links.close_all()
+        self.workspace.feed.close()
+
+    async def _index(self, _request: web.Request) -> web.StreamResponse:
+        index = self._page / "index.html"
+        if index.is_file():
+            return web.FileResponse(index, headers={"Cache-Control": "no-cache"})
+        return web.Response(text="The local workspace is running; its page is not installed.\n")
+
+    async def _page_file(self, request: web.Request) -> web.StreamResponse:
+        path = (self._page / request.match_info["path"]).resolve()
+        if not path.is_relative_to(self._page.resolve()) or not path.is_file():
+            return web.Response(status=404, text="not found\n")
+        return web.FileResponse(path, headers={"Cache-Control": "no-cache"})
+
+    def _nudge(self) -> None:
+        self.workspace.feed.wake()
+        self.workspace.clock.after(_NUDGE_EVERY, self._nudge)
+
+
+def serve_workspace(
+    *,
+    port: int = 0,
+    clock: Clock | None = None,
+    limits: str = "off",
+    bot_token: str = "",
+    app_token: str = "",
+    bot_name: str = "Soul",
+    scopes: Iterable[str] = SCOPES,
+    retries: Retries | None = None,
+    page: Path = PAGE,
+) -> WorkspaceServer:
+    """A workspace to be entered: `async with serve_workspace() as workspace`."""
+    return WorkspaceServer(
+        port=port,
+        clock=clock,
+        limits=limits,
+        bot_token=bot_token,
+        app_token=app_token,
+        bot_name=bot_name,
+        scopes=scopes,
+        retries=retries,
+        page=page,
+    )

@@ -1,0 +1,159 @@
+"""Slack's JSON for people, channels, messages and files."""
+
+from daemon.local_slack.model import Channel, ChannelKind, File, Json, Message, Person, Standing
+from daemon.local_slack.state import State
+
+
+def person_json(person: Person) -> Json:
+    """A user object (Slack: users.info)."""
+    return {
+        "id": person.id,
+        "team_id": person.team,
+        "name": person.name,
+        "real_name": person.real_name,
+        "deleted": person.standing is Standing.DEACTIVATED,
+        "tz": person.tz,
+        "tz_label": person.tz,
+        "tz_offset": 0,
+        "is_bot": person.is_bot,
+        "is_app_user": False,
+        "is_admin": False,
+        "is_owner": False,
+        "is_primary_owner": False,
+        "is_restricted": person.standing in (Standing.GUEST, Standing.ULTRA_GUEST),
+        "is_ultra_restricted": person.standing is Standing.ULTRA_GUEST,
+        "is_stranger": person.standing is Standing.STRANGER,
+        "updated": 0,
+        "profile": {
+            "display_name": person.display_name,
+            "display_name_normalized": person.display_name,
+            "real_name": person.real_name,
+            "real_name_normalized": person.real_name,
+            "team": person.team,
+            **({"api_app_id": person.app_id, "bot_id": person.bot_id} if person.is_bot else {}),
+        },
+    }
+
+
+def channel_json(state: State, channel: Channel, viewer: str) -> Json:
+    """A conversation object as one of its readers gets it (Slack: conversations.info)."""
+    if channel.kind is ChannelKind.DM:
+        other = next((user for user in channel.members if user != viewer), viewer)
+        return {
+            "id": channel.id,
+            "created": channel.created,
+            "is_im": True,
+            "is_archived": channel.archived,
+            "is_org_shared": False,
+            "is_user_deleted": state.people[other].standing is Standing.DEACTIVATED,
+            "user": other,
+            "context_team_id": state.team.id,
+        }
+    return {
+        "id": channel.id,
+        "name": channel.name,
+        "name_normalized": channel.name,
+        "created": channel.created,
+        "creator": channel.members[0] if channel.members else "",
+        "is_channel": channel.kind is ChannelKind.PUBLIC,
+        "is_group": channel.kind is ChannelKind.PRIVATE,
+        "is_im": False,
+        "is_mpim": channel.kind is ChannelKind.GROUP_DM,
+        "is_private": channel.kind is not ChannelKind.PUBLIC,
+        "is_member": viewer in channel.members,
+        "is_archived": channel.archived,
+        "is_general": channel.name == "general",
+        "is_shared": channel.shared,
+        "is_ext_shared": channel.shared,
+        "is_org_shared": False,
+        "num_members": len(channel.members),
+        "context_team_id": state.team.id,
+        "topic": {"value": "", "creator": "", "last_set": 0},
+        "purpose": {"value": "", "creator": "", "last_set": 0},
+    }
+
+
+def file_json(state: State, file: File, url: str) -> Json:
+    """A file object; `url` is the workspace's own address (Slack: files.info)."""
+    private = f"{url}/files-pri/{state.team.id}-{file.id}/{file.name}"
+    return {
+        "id": file.id,
+        "created": file.created,
+        "timestamp": file.created,
+        "name": file.name,
+        "title": file.title,
+        "mimetype": file.mimetype,
+        "filetype": file.name.rpartition(".")[2],
+        "user": file.owner,
+        "size": len(file.content),
+        "mode": "hosted",
+        "is_external": False,
+        "is_public": False,
+        "url_private": private,
+        "url_private_download": f"{private}?download=1",
+    }
+
+
+def message_json(state: State, message: Message, url: str, *, metadata: bool = False) -> Json:
+    """A message object; metadata only on request, as in Slack's history."""
+    author = state.people.get(message.author)
+    shape: Json = {"type": "message", "user": message.author, "text": message.text, "ts": message.ts}
+    shape["team"] = author.team if author else state.team.id
+    if author and author.is_bot:
+        shape |= _by_bot(author)
+    optional: dict[str, object] = {
+        "subtype": message.subtype,
+        "client_msg_id": message.client_msg_id,
+        "blocks": list(message.blocks),
+        "attachments": list(message.attachments),
+        "files": [file_json(state, state.files[file], url) for file in message.files if file in state.files],
+        "edited": {"user": message.edited_by, "ts": message.edited_ts} if message.edited_ts else None,
+        "streaming_state": message.streaming,
+        "chunks": list(message.chunks),
+        "metadata": message.metadata if metadata else None,
+        "reactions": [{"name": r.name, "users": list(r.users), "count": len(r.users)} for r in message.reactions],
+    }
+    if message.face is not None:
+        optional |= {"username": message.face.name, "icons": _icons(message.face.icon)}
+    shape |= {name: value for name, value in optional.items() if value}
+    return shape | _thread(state, message)
+
+
+def _icons(icon: str) -> Json:
+    if not icon:
+        return {}
+    return {"emoji": icon} if icon.startswith(":") else {"image_48": icon}
+
+
+def _by_bot(author: Person) -> Json:
+    return {
+        "bot_id": author.bot_id,
+        "app_id": author.app_id,
+        "bot_profile": {
+            "id": author.bot_id,
+            "app_id": author.app_id,
+            "name": author.real_name,
+            "deleted": False,
+            "team_id": author.team,
+        },
+    }
+
+
+def _thread(state: State, message: Message) -> Json:
+    timeline = state.timeline(message.channel)
+    if message.is_reply:
+        root = timeline.get(message.thread_ts)
+        return {"thread_ts": message.thread_ts, "parent_user_id": root.author if root else "USLACKBOT"}
+    replies = timeline.replies(message.ts)
+    if not replies:
+        return {}
+    authors = list(dict.fromkeys(reply.author for ts in replies if (reply := timeline.get(ts))))
+    return {
+        "thread_ts": message.ts,
+        "reply_count": len(replies),
+        "reply_users_count": len(authors),
+        "reply_users": authors[:5],
+        "latest_reply": replies[-1],
+        "is_locked": False,
+        "subscribed": state.app.user in authors,
+    }

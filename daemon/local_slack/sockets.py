@@ -1,0 +1,201 @@
+"""The app's sockets (Slack: Socket Mode): tickets, greetings, frames in and out, and every way a connection can end."""
+
+import asyncio
+import itertools
+import json
+import secrets
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from aiohttp import WSMsgType, web
+
+from daemon.local_slack.clock import WorkspaceClock
+from daemon.local_slack.faults import Faults
+from daemon.local_slack.feed import Feed
+from daemon.local_slack.model import Json
+
+MAX_SOCKETS: Final = 10
+_TICKET_LIFE: Final = 60.0
+_LEAVING_LIFE: Final = 10.0
+_PING_EVERY: Final = 30.0
+_CONNECTION_LIFE: Final = 18_060
+
+
+@dataclass(frozen=True, slots=True)
+class _Close:
+    code: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Ping:
+    data: bytes = b""
+
+
+class Link:
+    """One open socket. `leaving` means that it was told to go and gets work only if there is no other."""
+
+    def __init__(self, number: int, ws: web.WebSocketResponse, transport: asyncio.Transport | None) -> None:
+        self.number = number
+        self.leaving = False
+        self._ws = ws
+        self._transport = transport
+        self._frames: asyncio.Queue[str | _Close | _Ping] = asyncio.Queue()
+
+    def send(self, frame: str) -> None:
+        """Queue a text frame."""
+        self._frames.put_nowait(frame)
+
+    def ping(self) -> None:
+        """Queue a ping of our own."""
+        self._frames.put_nowait(_Ping())
+
+    def close(self, code: int) -> None:
+        """Queue a close frame."""
+        self._frames.put_nowait(_Close(code))
+
+    def reset(self) -> None:
+        """Drop the connection at once, without a close frame."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    async def write(self, faults: Faults) -> None:
+        """Send what is queued until the connection ends; a silent workspace swallows it."""
+        with suppress(ConnectionError):
+            while not self._ws.closed:
+                frame = await self._frames.get()
+                if isinstance(frame, _Close):
+                    await self._ws.close(code=frame.code)
+                elif faults.silent:
+                    continue
+                elif isinstance(frame, _Ping):
+                    await self._ws.ping(frame.data)
+                else:
+                    await self._ws.send_str(frame)
+
+
+class Links:
+    """All sockets of the app, and the tickets that open them."""
+
+    def __init__(self, app_id: str, clock: WorkspaceClock, faults: Faults, feed: Feed) -> None:
+        self._app_id = app_id
+        self._clock = clock
+        self._faults = faults
+        self._feed = feed
+        self._tickets: dict[str, float] = {}
+        self._open: list[Link] = []
+        self._numbers = itertools.count(1)
+        self._turn = 0
+        self.acknowledge: Callable[[str, Json | None], None] = lambda _envelope_id, _payload: None
+        self.app_came_or_went: Callable[[bool], None] = lambda _present: None
+
+    @property
+    def open(self) -> tuple[Link, ...]:
+        """The sockets that are open now, oldest first."""
+        return tuple(self._open)
+
+    def issue(self, url: str) -> str:
+        """A WebSocket address with a ticket that is good for one handshake within a minute."""
+        ticket = secrets.token_urlsafe(16)
+        if not self._faults.spend("dead_tickets"):
+            self._tickets[ticket] = self._clock.now() + _TICKET_LIFE
+        return f"{url.replace('http', 'ws', 1)}/link/?ticket={ticket}&app_id={self._app_id}"
+
+    def pick(self) -> Link | None:
+        """The socket whose turn it is."""
+        staying = [link for link in self._open if not link.leaving] or self._open
+        if not staying:
+            return None
+        self._turn += 1
+        return staying[self._turn % len(staying)]
+
+    def disconnect(self, link: Link, reason: str) -> None:
+        """Tell a socket to go, as Slack does before it closes the connection some seconds later."""
+        link.leaving = True
+        link.send(json.dumps({"type": "disconnect", "reason": reason, "debug_info": {"host": "local"}}))
+        self._clock.after(_LEAVING_LIFE, lambda: link.close(1000))
+
+    def close_all(self) -> None:
+        """Close every socket, because the workspace stops."""
+        for link in self._open:
+            link.close(1001)
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Serve one handshake and, if it is good, the connection until it ends."""
+        if self._faults.spend("refuse_handshakes"):
+            self._tell("refused", 0)
+            return web.Response(status=self._faults.refuse_status)
+        if self._tickets.pop(request.query.get("ticket", ""), 0.0) <= self._clock.now():
+            self._tell("refused", 0)
+            return web.Response(status=404, text="the ticket is unknown, used or expired")
+        ws = web.WebSocketResponse(autoping=False)
+        await ws.prepare(request)
+        link = Link(next(self._numbers), ws, request.transport)
+        await self._serve(link, ws)
+        return ws
+
+    async def _serve(self, link: Link, ws: web.WebSocketResponse) -> None:
+        self._open.append(link)
+        self._greet(link)
+        self._tell("opened", link.number)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                writer = tasks.create_task(link.write(self._faults))
+                await self._read(ws)
+                writer.cancel()
+        finally:
+            self._open.remove(link)
+            self._tell("closed", link.number)
+
+    def _greet(self, link: Link) -> None:
+        link.send(
+            json.dumps(
+                {
+                    "type": "hello",
+                    "num_connections": len(self._open),
+                    "connection_info": {"app_id": self._app_id},
+                    "debug_info": {
+                        "host": "local",
+                        "build_number": 1,
+                        "approximate_connection_time": _CONNECTION_LIFE,
+                    },
+                }
+            )
+        )
+        if self._faults.spend("greetings"):
+            self.disconnect(link, self._faults.greeting)
+        elif len(self._open) > MAX_SOCKETS:
+            self.disconnect(link, "too_many_websockets")
+        self._ping_later(link)
+
+    def _ping_later(self, link: Link) -> None:
+        def ping() -> None:
+            if link in self._open:
+                link.ping()
+                self._ping_later(link)
+
+        self._clock.after(_PING_EVERY, ping)
+
+    async def _read(self, ws: web.WebSocketResponse) -> None:
+        async for frame in ws:
+            if self._faults.silent:
+                continue
+            if frame.type is WSMsgType.PING:
+                with suppress(ConnectionError):
+                    await ws.pong(frame.data)
+            elif frame.type is WSMsgType.TEXT:
+                self._take(frame.data)
+
+    def _take(self, text: str) -> None:
+        try:
+            answer = json.loads(text)
+        except ValueError:
+            return
+        if isinstance(answer, dict) and isinstance(answer.get("envelope_id"), str):
+            payload = answer.get("payload")
+            self.acknowledge(answer["envelope_id"], payload if isinstance(payload, dict) else None)
+
+    def _tell(self, happened: str, number: int) -> None:
+        self._feed.publish("socket", {"happened": happened, "socket": number, "open": len(self._open)}, operator=True)
+        self.app_came_or_went(bool(self._open))

@@ -1,0 +1,112 @@
+"""All that a workspace knows, in one place: people, channels, messages, files and what the app has shown them."""
+
+import itertools
+import re
+from dataclasses import replace
+
+from daemon.local_slack.model import (
+    Channel,
+    ChannelKind,
+    File,
+    Identity,
+    Json,
+    Message,
+    Person,
+    Prompts,
+    Session,
+    Status,
+    Team,
+)
+from daemon.local_slack.timeline import Span, Timeline
+
+
+class State:
+    """Values by id. Nothing here tells anybody of a change; that is `Workspace`'s part."""
+
+    def __init__(self, team: Team, app: Identity) -> None:
+        self.team = team
+        self.app = app
+        self.people: dict[str, Person] = {}
+        self.channels: dict[str, Channel] = {}
+        self.files: dict[str, File] = {}
+        self.statuses: dict[tuple[str, str], Status] = {}
+        self.sessions: dict[tuple[str, str], Session] = {}
+        self.titles: dict[tuple[str, str], str] = {}
+        self.prompts: dict[str, Prompts] = {}
+        self.homes: dict[str, Json] = {}
+        self.ephemerals: dict[str, list[Message]] = {}
+        self.read_up_to: dict[tuple[str, str], str] = {}
+        self._timelines: dict[str, Timeline] = {}
+        self._numbers = itertools.count(1)
+
+    def new_id(self, prefix: str, name: str = "") -> str:
+        """A fresh id such as U0ADA; the name makes it readable, a number makes it unique."""
+        readable = f"{prefix}0{re.sub(r'[^A-Z0-9]', '', name.upper())[:12]}"
+        taken = self.people.keys() | self.channels.keys() | self.files.keys()
+        if name and len(readable) > len(prefix) + 1 and readable not in taken:
+            return readable
+        return next(new for n in self._numbers if (new := f"{readable}{n:04d}") not in taken)
+
+    def timeline(self, channel: str) -> Timeline:
+        """The messages of a channel."""
+        return self._timelines.setdefault(channel, Timeline())
+
+    def message(self, channel: str, ts: str) -> Message | None:
+        """One message, if it is there."""
+        return self.timeline(channel).get(ts)
+
+    def bot(self) -> Person:
+        """The app's own user."""
+        return self.people[self.app.user]
+
+    def app_is_in(self, channel: Channel) -> bool:
+        """Whether the app is a member, so that it hears what is said there."""
+        return self.app.user in channel.members
+
+    def sees(self, person: str, channel: Channel) -> bool:
+        """Whether a person may read a channel: members always, public channels also every full member."""
+        if person in channel.members:
+            return True
+        known = self.people.get(person)
+        return channel.kind is ChannelKind.PUBLIC and known is not None and not known.is_guest
+
+    def dm_of(self, person: str) -> Channel | None:
+        """The DM between a person and the app, if it was ever opened."""
+        pair = {person, self.app.user}
+        return next((c for c in self.channels.values() if c.kind is ChannelKind.DM and set(c.members) == pair), None)
+
+    def channel_named(self, name: str) -> Channel | None:
+        """A channel by id, or by name with or without `#`."""
+        if name in self.channels:
+            return self.channels[name]
+        bare = name.removeprefix("#")
+        return next((c for c in self.channels.values() if c.name == bare and bare), None)
+
+    def person_named(self, name: str) -> Person | None:
+        """Somebody by id, handle or displayed name, in any case."""
+        if name in self.people:
+            return self.people[name]
+        wanted = name.removeprefix("@").lower()
+        return next(
+            (
+                p
+                for p in self.people.values()
+                if wanted in (p.name.lower(), p.display_name.lower(), p.real_name.lower())
+            ),
+            None,
+        )
+
+    def unread(self, person: str, channel: str) -> int:
+        """How many messages of others in a channel's timeline a person has not read."""
+        timeline = self.timeline(channel)
+        seen = self.read_up_to.get((person, channel), "")
+        newer = (timeline.get(ts) for ts in timeline.history(Span(oldest=seen)))
+        return sum(message is not None and message.author != person for message in newer)
+
+    def join(self, channel: str, person: str) -> Channel:
+        """Add a member and return the channel as it is now."""
+        room = self.channels[channel]
+        if person not in room.members:
+            room = replace(room, members=(*room.members, person))
+            self.channels[channel] = room
+        return room

@@ -1,0 +1,95 @@
+"""The messages of one channel: found by ts at once, paged by bisection, ordered by strictly increasing ts."""
+
+import re
+from bisect import bisect_left, bisect_right, insort
+from dataclasses import dataclass
+
+from daemon.local_slack.model import Message
+
+_TS = re.compile(r"\d{10}\.\d{6}")
+
+
+def is_ts(text: str) -> bool:
+    """Whether this is a message id in Slack's form, such as `1700000000.000100`."""
+    return _TS.fullmatch(text) is not None
+
+
+def bound(text: str) -> str:
+    """A time bound (`0`, `1700000000`, `1700000000.5`) in the form that compares with ts values. Raises ValueError."""
+    seconds, _, fraction = text.partition(".")
+    if not seconds.isdigit() or (fraction and not fraction.isdigit()):
+        raise ValueError(text)
+    return f"{int(seconds):010d}.{fraction[:6].ljust(6, '0')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of time as Slack's `oldest`, `latest` and `inclusive` describe it; empty bounds are open."""
+
+    oldest: str = ""
+    latest: str = ""
+    inclusive: bool = False
+
+    def cut(self, order: list[str]) -> list[str]:
+        """The part of a sorted list of ts values inside this span."""
+        start, end = 0, len(order)
+        if self.oldest:
+            start = bisect_left(order, self.oldest) if self.inclusive else bisect_right(order, self.oldest)
+        if self.latest:
+            end = bisect_right(order, self.latest) if self.inclusive else bisect_left(order, self.latest)
+        return order[start:end]
+
+
+class Timeline:
+    """One channel's messages; values are replaced, never changed in place."""
+
+    def __init__(self) -> None:
+        self._messages: dict[str, Message] = {}
+        self._order: list[str] = []
+        self._threads: dict[str, list[str]] = {}
+        self._last_micros = 0
+
+    def next_ts(self, now: float) -> str:
+        """A ts for a message written now (seconds), larger than every one before."""
+        self._last_micros = max(self._last_micros + 1, int(now * 1_000_000))
+        return f"{self._last_micros // 1_000_000}.{self._last_micros % 1_000_000:06d}"
+
+    def get(self, ts: str) -> Message | None:
+        """The message with this ts, if there is one."""
+        return self._messages.get(ts)
+
+    def put(self, message: Message) -> None:
+        """Add a message, or replace the one with the same ts."""
+        known = message.ts in self._messages
+        self._messages[message.ts] = message
+        if known:
+            return
+        if message.is_reply:
+            insort(self._threads.setdefault(message.thread_ts, []), message.ts)
+        if message.in_timeline:
+            insort(self._order, message.ts)
+
+    def remove(self, ts: str) -> None:
+        """Forget a message entirely."""
+        message = self._messages.pop(ts)
+        for order in (self._order, self._threads.get(message.thread_ts, [])):
+            place = bisect_left(order, ts)
+            if place < len(order) and order[place] == ts:
+                del order[place]
+
+    @property
+    def newest(self) -> str:
+        """The ts of the newest message in the timeline, empty when there is none."""
+        return self._order[-1] if self._order else ""
+
+    def history(self, span: Span) -> list[str]:
+        """The ts values that channel history shows in a span, oldest first."""
+        return span.cut(self._order)
+
+    def replies(self, root: str) -> list[str]:
+        """The ts values under a root, oldest first, without the root."""
+        return self._threads.get(root, [])
+
+    def everything(self) -> list[Message]:
+        """All messages, replies included, oldest first."""
+        return [self._messages[ts] for ts in sorted(self._messages)]

@@ -1,0 +1,133 @@
+"""chat.*: posting, editing, deleting, and whispers to one person."""
+
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Final
+
+from daemon.local_slack.limits import Tier
+from daemon.local_slack.model import Channel, Face, Json, Message, Streaming
+from daemon.local_slack.slack_json import message_json
+from daemon.local_slack.web_api.call import Call, Endpoint, SlackError
+from daemon.local_slack.web_api.sizes import NAME, TEXT, check_blocks, check_markdown, check_metadata
+
+
+def post_message(call: Call) -> Json:
+    """chat.postMessage."""
+    channel = call.writable_channel()
+    draft = _draft(call, channel)
+    if not draft.text and not draft.blocks and not draft.attachments:
+        raise SlackError("no_text")
+    return _answer(call, call.workspace.post(draft))
+
+
+def post_ephemeral(call: Call) -> Json:
+    """chat.postEphemeral."""
+    channel = call.writable_channel()
+    draft = _draft(call, channel)
+    if not draft.text and not draft.blocks:
+        raise SlackError("no_text")
+    if call.needed("user") not in channel.members:
+        raise SlackError("user_not_in_channel")
+    return {"message_ts": call.workspace.show_to_one(call.text("user"), draft).ts}
+
+
+def update(call: Call) -> Json:
+    """chat.update: what is not given stays, except that new words end a stream and replace all it has shown."""
+    channel = call.joined_channel()
+    before = own_message(call, channel, "cant_update_message")
+    words = _words(call)
+    blocks = call.objects("blocks", "invalid_blocks")
+    attachments = call.objects("attachments", "invalid_attachments")
+    if not words and not blocks and not attachments:
+        raise SlackError("no_text")
+    check_blocks(blocks or ())
+    stamp = call.workspace.state.timeline(channel.id).next_ts(call.workspace.clock.now())
+    after = replace(
+        before,
+        text=words if words or blocks else before.text,
+        edited_by=call.workspace.state.app.user,
+        edited_ts=stamp,
+    )
+    if before.streaming is not None:
+        after = replace(after, streaming=Streaming.DONE, chunks=(), blocks=())
+    if blocks is not None:
+        after = replace(after, blocks=blocks)
+    if attachments is not None:
+        after = replace(after, attachments=attachments)
+    if call.has("metadata"):
+        after = replace(after, metadata=_metadata(call))
+    call.workspace.revise(after)
+    return _answer(call, after) | {"text": after.text}
+
+
+def delete(call: Call) -> Json:
+    """chat.delete, of the app's own messages."""
+    channel = call.joined_channel()
+    message = own_message(call, channel, "cant_delete_message")
+    call.workspace.withdraw(message)
+    return {"channel": channel.id, "ts": message.ts}
+
+
+def own_message(call: Call, channel: Channel, refusal: str) -> Message:
+    """The app's own message that the call names. Raises `message_not_found` or the given refusal."""
+    message = call.workspace.current(call.message(channel))
+    if message.author != call.workspace.state.app.user:
+        raise SlackError(refusal)
+    return message
+
+
+def _draft(call: Call, channel: Channel) -> Message:
+    blocks = call.objects("blocks", "invalid_blocks") or ()
+    check_blocks(blocks)
+    thread = call.thread(channel)
+    broadcast = bool(thread) and call.flag("reply_broadcast")
+    return Message(
+        channel.id,
+        call.workspace.state.app.user,
+        _words(call),
+        thread_ts=thread,
+        broadcast=broadcast,
+        subtype="thread_broadcast" if broadcast else "",
+        blocks=blocks,
+        attachments=call.objects("attachments", "invalid_attachments") or (),
+        metadata=_metadata(call),
+        face=face_of(call),
+    )
+
+
+def face_of(call: Call) -> Face | None:
+    """The name and icon a message asks for, None for the app's own. Raises `missing_scope`, `invalid_arguments`."""
+    name, icon = call.text("username"), call.text("icon_emoji") or call.text("icon_url")
+    if not name and not icon:
+        return None
+    call.require("chat:write.customize")
+    if len(name) > NAME:
+        raise SlackError("invalid_arguments")
+    return Face(name, icon)
+
+
+def _words(call: Call) -> str:
+    markdown = call.text("markdown_text")
+    if markdown and (call.text("text") or call.has("blocks")):
+        raise SlackError("markdown_text_conflict")
+    check_markdown(markdown)
+    return markdown or call.text("text")[:TEXT]
+
+
+def _metadata(call: Call) -> Json | None:
+    return check_metadata(call.value("metadata", "invalid_metadata_format"))
+
+
+def _answer(call: Call, message: Message) -> Json:
+    shape = message_json(call.workspace.state, message, call.workspace.url, metadata=True)
+    return {"channel": message.channel, "ts": message.ts, "message": shape}
+
+
+ENDPOINTS: Final = MappingProxyType(
+    {
+        "chat.postMessage": Endpoint(post_message, ("chat:write",), Tier.POSTING),
+        "chat.postEphemeral": Endpoint(post_ephemeral, ("chat:write",), Tier.FOUR),
+        "chat.update": Endpoint(update, ("chat:write",), Tier.THREE),
+        "chat.delete": Endpoint(delete, ("chat:write",), Tier.THREE),
+    }
+)

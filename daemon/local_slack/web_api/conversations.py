@@ -1,0 +1,206 @@
+"""conversations.*: reading channels and threads, finding, opening and joining rooms."""
+
+import base64
+import binascii
+from bisect import bisect_left, bisect_right
+from types import MappingProxyType
+from typing import Any, Final
+
+from daemon.local_slack.limits import Tier
+from daemon.local_slack.model import Channel, ChannelKind, Json, Message
+from daemon.local_slack.slack_json import channel_json, message_json
+from daemon.local_slack.timeline import Span, bound
+from daemon.local_slack.web_api.call import Call, Endpoint, SlackError
+
+_PAGE: Final = 100
+_MOST: Final = 999
+_TYPES: Final = MappingProxyType(
+    {
+        "public_channel": ChannelKind.PUBLIC,
+        "private_channel": ChannelKind.PRIVATE,
+        "im": ChannelKind.DM,
+        "mpim": ChannelKind.GROUP_DM,
+    }
+)
+
+
+def history(call: Call) -> Json:
+    """conversations.history: newest first, without replies that were not sent to the channel too."""
+    channel = call.joined_channel()
+    call.require_history(channel)
+    order = call.workspace.state.timeline(channel.id).history(_span(call))
+    limit = call.number("limit", _PAGE, _MOST)
+    cursor = _from_cursor(call)
+    end = bisect_right(order, cursor) if cursor else len(order)
+    start = max(0, end - limit)
+    page = _messages(call, channel, order[start:end][::-1])
+    return _page(page, order[start - 1] if start else "") | {"pin_count": 0}
+
+
+def replies(call: Call) -> Json:
+    """conversations.replies: the root first, then its replies, oldest first."""
+    channel = call.joined_channel()
+    call.require_history(channel)
+    timeline = call.workspace.state.timeline(channel.id)
+    ts = call.needed("ts")
+    root = timeline.get(ts)
+    if root is None:
+        raise SlackError("thread_not_found")
+    order = [] if root.is_reply else _span(call).cut(timeline.replies(ts))
+    limit = call.number("limit", _MOST, _MOST)
+    cursor = _from_cursor(call)
+    start = bisect_left(order, cursor) if cursor else 0
+    room = limit if cursor else max(1, limit - 1)
+    chosen = order[start : start + room]
+    page = _messages(call, channel, chosen if cursor else [ts, *chosen])
+    more = start + room < len(order)
+    return _page(page, order[start + room] if more else "")
+
+
+def info(call: Call) -> Json:
+    """conversations.info."""
+    state = call.workspace.state
+    return {"channel": channel_json(state, call.channel(), state.app.user)}
+
+
+def open_conversation(call: Call) -> Json:
+    """conversations.open: the DM with one person, or a group DM with several."""
+    state = call.workspace.state
+    if call.text("channel"):
+        return {"channel": channel_json(state, call.joined_channel(), state.app.user)}
+    users = [user for user in call.needed("users").split(",") if user]
+    if any(user not in state.people or user == state.app.user for user in users):
+        raise SlackError("user_not_found")
+    room = call.workspace.open_dm(users[0]) if len(users) == 1 else _group_dm(call, users)
+    return {"channel": channel_json(state, room, state.app.user) if call.flag("return_im") else {"id": room.id}}
+
+
+def list_conversations(call: Call) -> Json:
+    """conversations.list."""
+    state = call.workspace.state
+    rooms = [room for room in _of_types(call) if room.kind is ChannelKind.PUBLIC or state.app_is_in(room)]
+    return list_page(call, [channel_json(state, room, state.app.user) for room in rooms], "channels")
+
+
+def of_user(call: Call) -> Json:
+    """users.conversations: the rooms of somebody (the app itself by default) that the app can know of."""
+    state = call.workspace.state
+    user = call.text("user") or state.app.user
+    if user not in state.people:
+        raise SlackError("user_not_found")
+    known = [room for room in _of_types(call) if room.kind is ChannelKind.PUBLIC or state.app_is_in(room)]
+    rooms = [room for room in known if user in room.members]
+    return list_page(call, [channel_json(state, room, state.app.user) for room in rooms], "channels")
+
+
+def members(call: Call) -> Json:
+    """conversations.members."""
+    return list_page(call, list(call.channel().members), "members")
+
+
+def join(call: Call) -> Json:
+    """conversations.join: the app joins a public channel."""
+    channel = call.channel()
+    if channel.kind is not ChannelKind.PUBLIC:
+        raise SlackError("method_not_supported_for_channel_type")
+    state = call.workspace.state
+    room = call.workspace.join(channel, state.app.user)
+    return {"channel": channel_json(state, room, state.app.user)}
+
+
+def _messages(call: Call, channel: Channel, order: list[str]) -> list[Json]:
+    state = call.workspace.state
+    metadata = call.flag("include_all_metadata")
+    found: list[Message] = [m for ts in order if (m := state.message(channel.id, ts))]
+    current = (call.workspace.current(message) for message in found)
+    return [message_json(state, message, call.workspace.url, metadata=metadata) for message in current]
+
+
+def _span(call: Call) -> Span:
+    try:
+        oldest, latest = (bound(call.text(n)) if call.text(n) else "" for n in ("oldest", "latest"))
+    except ValueError as fault:
+        raise SlackError("invalid_ts_oldest" if call.text("oldest") else "invalid_ts_latest") from fault
+    return Span(oldest, latest, call.flag("inclusive"))
+
+
+def _page(messages: list[Json], next_ts: str) -> Json:
+    page: Json = {"messages": messages, "has_more": bool(next_ts)}
+    return page | ({"response_metadata": {"next_cursor": _cursor(next_ts)}} if next_ts else {})
+
+
+def _cursor(mark: str) -> str:
+    return base64.b64encode(f"next:{mark}".encode()).decode()
+
+
+def _from_cursor(call: Call) -> str:
+    """What the cursor points at: the ts, or the place in a list, at which the next page begins."""
+    try:
+        name, _, mark = base64.b64decode(call.text("cursor"), validate=True).decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError) as fault:
+        raise SlackError("invalid_cursor") from fault
+    if call.text("cursor") and (name != "next" or not mark):
+        raise SlackError("invalid_cursor")
+    return mark
+
+
+def list_page(call: Call, items: list[Any], name: str) -> Json:
+    """One page of a list that is paged by place. Raises `invalid_cursor`, `invalid_limit`."""
+    limit = call.number("limit", _PAGE, _MOST)
+    mark = _from_cursor(call) or "0"
+    if not mark.isdigit():
+        raise SlackError("invalid_cursor")
+    start, end = int(mark), int(mark) + limit
+    following = _cursor(str(end)) if end < len(items) else ""
+    return {name: items[start:end], "response_metadata": {"next_cursor": following}}
+
+
+def _of_types(call: Call) -> list[Channel]:
+    names = (call.text("types") or "public_channel").split(",")
+    if any(name.strip() not in _TYPES for name in names):
+        raise SlackError("invalid_types")
+    kinds = {_TYPES[name.strip()] for name in names}
+    skip = call.flag("exclude_archived")
+    return [r for r in call.workspace.state.channels.values() if r.kind in kinds and not (skip and r.archived)]
+
+
+def _group_dm(call: Call, users: list[str]) -> Channel:
+    state = call.workspace.state
+    wanted = {*users, state.app.user}
+    for room in state.channels.values():
+        if room.kind is ChannelKind.GROUP_DM and set(room.members) == wanted:
+            return room
+    names = "--".join(state.people[user].name for user in users)
+    room = Channel(
+        state.new_id("G"),
+        f"mpdm-{names}-1",
+        ChannelKind.GROUP_DM,
+        (*users, state.app.user),
+        int(call.workspace.clock.now()),
+    )
+    call.workspace.add_channel(room)
+    return room
+
+
+_READ: Final = (
+    "channels:read",
+    "groups:read",
+    "im:read",
+    "mpim:read",
+    "channels:history",
+    "groups:history",
+    "im:history",
+)
+_OPEN: Final = ("im:write", "mpim:write")
+ENDPOINTS: Final = MappingProxyType(
+    {
+        "conversations.history": Endpoint(history, (), Tier.THREE),
+        "conversations.replies": Endpoint(replies, (), Tier.THREE),
+        "conversations.info": Endpoint(info, _READ, Tier.THREE),
+        "conversations.open": Endpoint(open_conversation, _OPEN, Tier.THREE),
+        "conversations.list": Endpoint(list_conversations, _READ, Tier.TWO),
+        "conversations.members": Endpoint(members, _READ, Tier.FOUR),
+        "conversations.join": Endpoint(join, ("channels:join",), Tier.THREE),
+        "users.conversations": Endpoint(of_user, _READ, Tier.THREE),
+    }
+)

@@ -1,0 +1,70 @@
+"""files.*: upload in three steps, look up, and download with the bot token."""
+
+import mimetypes
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Final
+
+from daemon.local_slack.limits import Tier
+from daemon.local_slack.model import File, Json, Message
+from daemon.local_slack.slack_json import file_json
+from daemon.local_slack.web_api.call import Call, Endpoint, SlackError
+
+
+def get_upload_url(call: Call) -> Json:
+    """files.getUploadURLExternal: reserve a file and say where its bytes go."""
+    state = call.workspace.state
+    name = call.needed("filename")
+    call.number("length", 1, 1_000_000_000)
+    file = File(
+        state.new_id("F"),
+        name,
+        name,
+        mimetypes.guess_type(name)[0] or "application/octet-stream",
+        b"",
+        state.app.user,
+        int(call.workspace.clock.now()),
+    )
+    state.files[file.id] = file
+    return {"upload_url": f"{call.workspace.url}/upload/{file.id}", "file_id": file.id}
+
+
+def complete_upload(call: Call) -> Json:
+    """files.completeUploadExternal: share uploaded files in a channel, with a comment and in a thread if asked."""
+    state = call.workspace.state
+    wanted = call.objects("files", "invalid_arguments") or ()
+    found = [(state.files.get(str(item.get("id"))), item) for item in wanted]
+    if not found or any(file is None or not file.content for file, _ in found):
+        raise SlackError("file_not_found")
+    files = [replace(file, title=str(item.get("title") or file.name), shared=True) for file, item in found if file]
+    channels = [name for name in (call.text("channel_id") or call.text("channels")).split(",") if name]
+    rooms = [replace_channel(call, name).joined_channel() for name in channels]
+    threads = [replace_channel(call, room.id).thread(room) for room in rooms]
+    state.files.update((file.id, file) for file in files)
+    for room, thread in zip(rooms, threads, strict=True):
+        ids = tuple(file.id for file in files)
+        words = call.text("initial_comment")
+        call.workspace.post(Message(room.id, state.app.user, words, thread_ts=thread, subtype="file_share", files=ids))
+    return {"files": [file_json(state, file, call.workspace.url) for file in files]}
+
+
+def replace_channel(call: Call, channel: str) -> Call:
+    """The same call, about this channel."""
+    return replace(call, args=call.args | {"channel": channel})
+
+
+def file_info(call: Call) -> Json:
+    """files.info."""
+    file = call.workspace.state.files.get(call.text("file"))
+    if file is None:
+        raise SlackError("file_not_found")
+    return {"file": file_json(call.workspace.state, file, call.workspace.url), "comments": []}
+
+
+ENDPOINTS: Final = MappingProxyType(
+    {
+        "files.getUploadURLExternal": Endpoint(get_upload_url, ("files:write",), Tier.FOUR),
+        "files.completeUploadExternal": Endpoint(complete_upload, ("files:write",), Tier.FOUR),
+        "files.info": Endpoint(file_info, ("files:read",), Tier.FOUR),
+    }
+)

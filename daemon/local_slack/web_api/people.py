@@ -1,0 +1,60 @@
+"""users.* and reactions.*: who is here, and what they think of a message."""
+
+import re
+from types import MappingProxyType
+from typing import Final
+
+from daemon.local_slack.limits import Tier
+from daemon.local_slack.model import Json
+from daemon.local_slack.slack_json import person_json
+from daemon.local_slack.web_api.call import Call, Endpoint, SlackError
+from daemon.local_slack.web_api.conversations import list_page
+
+_EMOJI: Final = re.compile(r"[a-z0-9_+'\-]+(::skin-tone-[2-6])?")
+
+
+def user_info(call: Call) -> Json:
+    """users.info."""
+    person = call.workspace.state.people.get(call.text("user"))
+    if person is None:
+        raise SlackError("user_not_found")
+    return {"user": person_json(person)}
+
+
+def list_users(call: Call) -> Json:
+    """users.list."""
+    people = [person_json(person) for person in call.workspace.state.people.values()]
+    return list_page(call, people, "members") | {"cache_ts": int(call.workspace.clock.now())}
+
+
+def add_reaction(call: Call) -> Json:
+    """reactions.add."""
+    return _react(call, add=True, refusal="already_reacted")
+
+
+def remove_reaction(call: Call) -> Json:
+    """reactions.remove."""
+    return _react(call, add=False, refusal="no_reaction")
+
+
+def _react(call: Call, *, add: bool, refusal: str) -> Json:
+    name = call.text("name").strip(":")
+    if not _EMOJI.fullmatch(name):
+        raise SlackError("invalid_name")
+    channel = call.joined_channel()
+    if not call.text("timestamp"):
+        raise SlackError("no_item_specified")
+    message = call.message(channel, "timestamp")
+    if not call.workspace.react(message, name, call.workspace.state.app.user, add=add):
+        raise SlackError(refusal)
+    return {}
+
+
+ENDPOINTS: Final = MappingProxyType(
+    {
+        "users.info": Endpoint(user_info, ("users:read",), Tier.FOUR),
+        "users.list": Endpoint(list_users, ("users:read",), Tier.TWO),
+        "reactions.add": Endpoint(add_reaction, ("reactions:write",), Tier.THREE),
+        "reactions.remove": Endpoint(remove_reaction, ("reactions:write",), Tier.TWO),
+    }
+)

@@ -1,0 +1,133 @@
+"""The door of the Web API: arguments in three forms, tokens, scopes, rate limits, injected faults."""
+
+import secrets
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from aiohttp import web
+
+from daemon.local_slack.faults import FaultMode, MethodFault
+from daemon.local_slack.model import Json
+from daemon.local_slack.web_api import agents, app_itself, chat, conversations, files, people, streaming, views
+from daemon.local_slack.web_api.call import Call, Endpoint, SlackError
+from daemon.local_slack.workspace import Workspace
+
+ENDPOINTS: Final[Mapping[str, Endpoint]] = MappingProxyType(
+    {
+        name: endpoint
+        for family in (agents, app_itself, chat, conversations, files, people, streaming, views)
+        for name, endpoint in family.ENDPOINTS.items()
+    }
+)
+
+
+class _RateLimitedError(Exception):
+    def __init__(self, seconds: int) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+
+
+class WebApi:
+    """Answers POST and GET at /api/{method}."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Serve one call, or let it meet the fault that waits for it."""
+        method = request.match_info["method"]
+        try:
+            args = await _arguments(request)
+        except SlackError as error:
+            return self._respond(method, {}, 200, {"ok": False, "error": error.code}, {})
+        token = _token(request, args)
+        args.pop("token", None)
+        fault = self._workspace.faults.take(method)
+        if fault is None:
+            return self._respond(method, args, *self._perform(method, args, token))
+        return await self._misbehave(request, fault, method, args, token)
+
+    async def _misbehave(
+        self, request: web.Request, fault: MethodFault, method: str, args: Json, token: str
+    ) -> web.StreamResponse:
+        if fault.delay:
+            await self._workspace.clock.wait(fault.delay)
+        if fault.mode is FaultMode.RESET_BEFORE:
+            return self._drop(request, method, args, {})
+        if fault.mode is FaultMode.ANSWER and fault.body is not None:
+            return self._respond(method, args, fault.status, fault.body, fault.headers)
+        status, answer, headers = self._perform(method, args, token)
+        if fault.mode is FaultMode.ACCEPT_THEN_DROP:
+            return self._drop(request, method, args, answer)
+        if fault.body is not None:
+            return self._respond(method, args, fault.status, fault.body, fault.headers)
+        return self._respond(method, args, status, answer, headers)
+
+    def _perform(self, method: str, args: Json, token: str) -> tuple[int, Json, dict[str, str]]:
+        endpoint = ENDPOINTS.get(method)
+        call = Call(method, args, self._workspace)
+        answer: Json
+        try:
+            answer = {"ok": True} | self._admit(endpoint, call, token).run(call)
+        except SlackError as error:
+            answer = {"ok": False, "error": error.code} | error.extra
+        except _RateLimitedError as limit:
+            return 429, {"ok": False, "error": "ratelimited"}, {"Retry-After": str(limit.seconds)}
+        scopes = "connections:write" if endpoint and endpoint.app_token else ",".join(sorted(self._workspace.scopes))
+        return 200, answer, {"x-oauth-scopes": scopes}
+
+    def _admit(self, endpoint: Endpoint | None, call: Call, token: str) -> Endpoint:
+        if endpoint is None:
+            raise SlackError("unknown_method", req_method=call.method)
+        self._authorize(endpoint, token)
+        call.require(*endpoint.scopes)
+        self._throttle(endpoint, call)
+        return endpoint
+
+    def _authorize(self, endpoint: Endpoint, token: str) -> None:
+        app = self._workspace.state.app
+        if not token:
+            raise SlackError("not_authed")
+        is_app = secrets.compare_digest(token.encode(), app.app_token.encode())
+        if not is_app and not secrets.compare_digest(token.encode(), app.bot_token.encode()):
+            raise SlackError("invalid_auth")
+        if is_app is not endpoint.app_token:
+            raise SlackError("not_allowed_token_type")
+
+    def _throttle(self, endpoint: Endpoint, call: Call) -> None:
+        seconds = self._workspace.limits.check(
+            call.method, endpoint.tier, call.text("channel"), self._workspace.clock.now()
+        )
+        if seconds:
+            raise _RateLimitedError(seconds)
+
+    def _respond(self, method: str, args: Json, status: int, answer: Json, headers: dict[str, str]) -> web.Response:
+        self._workspace.record_call(method, args, self._workspace.clock.now(), status, answer)
+        return web.json_response(answer, status=status, headers={"x-slack-req-id": secrets.token_hex(8)} | headers)
+
+    def _drop(self, request: web.Request, method: str, args: Json, answer: Json) -> web.Response:
+        self._workspace.record_call(method, args, self._workspace.clock.now(), 0, answer)
+        if request.transport is not None:
+            request.transport.abort()
+        return web.Response()
+
+
+async def _arguments(request: web.Request) -> Json:
+    if request.content_type == "application/json":
+        try:
+            body = await request.json()
+        except ValueError as fault:
+            raise SlackError("invalid_json") from fault
+        if not isinstance(body, dict):
+            raise SlackError("json_not_object")
+        return dict(request.query) | body
+    args: Json = dict(request.query)
+    if request.can_read_body:
+        args |= {name: value for name, value in (await request.post()).items() if isinstance(value, str)}
+    return args
+
+
+def _token(request: web.Request, args: Json) -> str:
+    kind, _, token = request.headers.get("Authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" else str(args.get("token") or "")

@@ -1,0 +1,110 @@
+"""chat.startStream, appendStream and stopStream: a message that grows while it is being written."""
+
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Final
+
+from daemon.local_slack import chunks as streamed
+from daemon.local_slack.limits import Tier
+from daemon.local_slack.model import ChannelKind, Json, Message, Streaming
+from daemon.local_slack.slack_json import message_json
+from daemon.local_slack.web_api.agents import set_session
+from daemon.local_slack.web_api.call import Call, Endpoint, SlackError
+from daemon.local_slack.web_api.chat import face_of, own_message
+from daemon.local_slack.web_api.sizes import check_blocks, check_markdown, check_metadata
+
+_DISPLAYS: Final = ("", "timeline", "plan")
+
+
+def start_stream(call: Call) -> Json:
+    """chat.startStream: needs a thread, and outside DMs whom it answers."""
+    channel = call.writable_channel()
+    if not call.has("thread_ts"):
+        call.needed("thread_ts")
+    thread = call.thread(channel)
+    if channel.kind is not ChannelKind.DM:
+        for name in ("recipient_team_id", "recipient_user_id"):
+            if not call.text(name):
+                raise SlackError(f"missing_{name}")
+        if call.text("recipient_user_id") not in call.workspace.state.people:
+            raise SlackError("user_not_found")
+    if call.text("task_display_mode") not in _DISPLAYS:
+        raise SlackError("invalid_arguments")
+    draft = Message(
+        channel.id,
+        call.workspace.state.app.user,
+        "",
+        thread_ts=thread,
+        face=face_of(call),
+        streaming=Streaming.OPEN,
+        touched=call.workspace.clock.now(),
+    )
+    return _answer(call.workspace.post(_grown(call, draft)))
+
+
+def append_stream(call: Call) -> Json:
+    """chat.appendStream."""
+    message = _open_stream(call)
+    if not call.text("markdown_text") and not call.has("chunks"):
+        raise SlackError("no_text")
+    grown = replace(_grown(call, message), touched=call.workspace.clock.now())
+    return _answer(call.workspace.revise(grown, event=False))
+
+
+def stop_stream(call: Call) -> Json:
+    """chat.stopStream: the rest of the words, blocks under them, metadata, and what becomes of the session."""
+    message = _open_stream(call)
+    blocks = call.objects("blocks", "invalid_blocks") or ()
+    check_blocks(blocks)
+    metadata = check_metadata(call.value("metadata", "invalid_metadata_format"))
+    grown = _grown(call, message)
+    done = replace(
+        grown,
+        streaming=Streaming.DONE,
+        blocks=blocks,
+        metadata=metadata,
+        chunks=streamed.stopped(grown.chunks),
+    )
+    if call.text("session_status"):
+        set_session(call, message.channel, message.thread_ts, call.text("session_status"))
+    call.workspace.revise(done)
+    shape = message_json(call.workspace.state, done, call.workspace.url, metadata=True)
+    return _answer(done) | {"message": shape}
+
+
+def _open_stream(call: Call) -> Message:
+    channel = call.joined_channel()
+    message = own_message(call, channel, "message_not_owned_by_app")
+    if message.streaming is not Streaming.OPEN:
+        raise SlackError("message_not_in_streaming_state")
+    return message
+
+
+def _grown(call: Call, message: Message) -> Message:
+    """The message with what the call adds; a stream takes words or chunks, whichever came first."""
+    words = call.text("markdown_text")
+    chunks = call.objects("chunks", "invalid_chunks") or ()
+    if words and chunks:
+        raise SlackError("cannot_provide_both_markdown_text_and_chunks")
+    if chunks and (call.workspace.faults.refuse_chunks or not all(map(streamed.valid, chunks))):
+        raise SlackError("invalid_chunks")
+    in_chunks = bool(chunks) if words or chunks else message.in_chunks
+    if message.in_chunks not in (None, in_chunks):
+        raise SlackError("streaming_mode_mismatch")
+    told = words + streamed.words(chunks)
+    check_markdown(told)
+    shown = streamed.folded(message.chunks, chunks)
+    return replace(message, text=message.text + told, chunks=shown, in_chunks=in_chunks)
+
+
+def _answer(message: Message) -> Json:
+    return {"channel": message.channel, "ts": message.ts}
+
+
+ENDPOINTS: Final = MappingProxyType(
+    {
+        "chat.startStream": Endpoint(start_stream, ("chat:write",), Tier.TWO),
+        "chat.appendStream": Endpoint(append_stream, ("chat:write",), Tier.FOUR),
+        "chat.stopStream": Endpoint(stop_stream, ("chat:write",), Tier.TWO),
+    }
+)

@@ -1,0 +1,97 @@
+"""The addresses beside the methods: file upload and download, and response URLs."""
+
+from dataclasses import replace
+
+from aiohttp import web
+
+from daemon.local_slack.interactions import ResponseUrl
+from daemon.local_slack.model import Json, Message
+from daemon.local_slack.web_api.call import Call, SlackError
+from daemon.local_slack.web_api.sizes import TEXT, check_blocks
+from daemon.local_slack.workspace import Workspace
+
+_SIGN_IN = "<!DOCTYPE html><html><head><title>Sign in | Local workspace</title></head><body>Sign in</body></html>"
+
+
+class SideDoors:
+    """Serves POST /upload/{file}, GET /files-pri/{key}/{name} and POST /response/{key}."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    async def upload(self, request: web.Request) -> web.Response:
+        """Take the bytes of a file whose upload was announced, raw or as the first part of a form."""
+        state = self._workspace.state
+        file = state.files.get(request.match_info["file"])
+        if file is None or file.shared:
+            return web.Response(status=404, text="no such upload")
+        content = await _content(request)
+        state.files[file.id] = replace(file, content=content)
+        self._workspace.record_call("(upload)", {"file": file.id, "bytes": len(content)}, self._now(), 200, {})
+        return web.Response(text=f"OK - {len(content)}")
+
+    async def download(self, request: web.Request) -> web.Response:
+        """A file's bytes for the bot token; anybody else gets Slack's sign-in page with status 200."""
+        state = self._workspace.state
+        if request.headers.get("Authorization", "") != f"Bearer {state.app.bot_token}":
+            return web.Response(text=_SIGN_IN, content_type="text/html")
+        file = state.files.get(request.match_info["key"].partition("-")[2])
+        if file is None:
+            return web.Response(status=404, text="no such file")
+        return web.Response(body=file.content, content_type=file.mimetype)
+
+    async def respond(self, request: web.Request) -> web.Response:
+        """Answer an interaction or a command through its response_url (five times within thirty minutes)."""
+        responses = self._workspace.interactions.responses
+        key = request.match_info["key"]
+        grant = responses.get(key)
+        if grant is None or grant.until <= self._now():
+            return web.json_response({"ok": False, "error": "expired_url"}, status=404)
+        if not grant.uses:
+            return web.json_response({"ok": False, "error": "used_url"}, status=404)
+        try:
+            body = await request.json()
+            answer = self._answer(Call("(response_url)", dict(body), self._workspace), grant)
+        except (ValueError, TypeError):
+            answer = {"ok": False, "error": "invalid_payload"}
+        except SlackError as error:
+            answer = {"ok": False, "error": error.code}
+        else:
+            responses[key] = replace(grant, uses=grant.uses - 1)
+        status = 200 if answer["ok"] else 400
+        self._workspace.record_call("(response_url)", dict(body) if status == 200 else {}, self._now(), status, answer)  # noqa: PLR2004  # HTTP's own number
+        return web.json_response(answer, status=status)
+
+    def _answer(self, call: Call, grant: ResponseUrl) -> Json:
+        workspace = self._workspace
+        message = workspace.state.message(grant.channel, grant.ts) if grant.ts else None
+        if message is not None and call.flag("delete_original"):
+            workspace.withdraw(message)
+            return {"ok": True}
+        blocks = call.objects("blocks", "invalid_blocks") or ()
+        check_blocks(blocks)
+        words = call.text("text")[:TEXT]
+        if not words and not blocks:
+            raise SlackError("no_text")
+        if message is not None and call.flag("replace_original"):
+            workspace.revise(replace(message, text=words, blocks=blocks))
+            return {"ok": True}
+        thread = call.text("thread_ts")
+        draft = Message(grant.channel, workspace.state.app.user, words, thread_ts=thread, blocks=blocks)
+        if call.text("response_type") == "in_channel":
+            workspace.post(draft)
+        else:
+            workspace.show_to_one(grant.person, draft)
+        return {"ok": True}
+
+    def _now(self) -> float:
+        return self._workspace.clock.now()
+
+
+async def _content(request: web.Request) -> bytes:
+    if not request.content_type.startswith("multipart/"):
+        return await request.read()
+    for value in (await request.post()).values():
+        if isinstance(value, web.FileField):
+            return value.file.read()
+    return b""

@@ -1,0 +1,50 @@
+"""views.*: the app's home tab and its dialogs."""
+
+from types import MappingProxyType
+from typing import Final
+
+from daemon.local_slack.limits import Tier
+from daemon.local_slack.model import Json
+from daemon.local_slack.web_api.call import Call, Endpoint, SlackError
+from daemon.local_slack.web_api.sizes import VIEW_BLOCKS, check_blocks
+
+
+def publish_view(call: Call) -> Json:
+    """views.publish: what one person sees in the app's home tab."""
+    state = call.workspace.state
+    person = call.needed("user_id")
+    if person not in state.people:
+        raise SlackError("user_not_found")
+    view = _view(call, "home")
+    state.homes[person] = view
+    call.workspace.feed.publish("home", {"view": view}, person=person)
+    return {"view": view}
+
+
+def open_view(call: Call) -> Json:
+    """views.open: a dialog for whoever caused the trigger, within its three seconds."""
+    person = call.workspace.interactions.spend_trigger(call.needed("trigger_id"))
+    if person is None:
+        raise SlackError("invalid_trigger_id")
+    if not person:
+        raise SlackError("expired_trigger_id")
+    view = _view(call, "modal")
+    call.workspace.feed.publish("modal", {"view": view}, person=person)
+    return {"view": view}
+
+
+def _view(call: Call, kind: str) -> Json:
+    view = call.value("view", "invalid_arguments")
+    if not isinstance(view, dict) or view.get("type") != kind or not isinstance(view.get("blocks"), list):
+        raise SlackError("invalid_arguments", response_metadata={"messages": [f"[ERROR] a {kind} view is needed"]})
+    check_blocks(tuple(view["blocks"]), VIEW_BLOCKS)
+    state = call.workspace.state
+    return view | {"id": state.new_id("V"), "team_id": state.team.id, "app_id": state.app.app_id}
+
+
+ENDPOINTS: Final = MappingProxyType(
+    {
+        "views.publish": Endpoint(publish_view, (), Tier.FOUR),
+        "views.open": Endpoint(open_view, (), Tier.FOUR),
+    }
+)

@@ -1,0 +1,1 @@
+"""What can an admin see and change? Overviews, queue repair, schedules and restores."""

@@ -1,0 +1,180 @@
+"""How a daemon and its memory.db are doing, read in one look: who is alive, what waits, what was spent."""
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from daemon.core.errors import StoreError
+from daemon.memory.database import Database, Transaction, migrate, sqlite
+from daemon.memory.database.backup import sqlite_faults
+from daemon.memory.queues.presence import ProcessIdentity
+
+SILENT_MS = 60_000  # a daemon beats every few seconds; one not seen for so long hangs, sleeps or runs elsewhere
+
+
+@dataclass(frozen=True, slots=True)
+class LiveDaemon:
+    """A daemon that said it was alive; `gone` when its process surely ended, `silent` when it was not seen lately."""
+
+    soul: str
+    workspace: str
+    kind: str
+    host: str
+    pid: int
+    version: str
+    sqlite: str
+    started_ms: int
+    seen_ms: int
+    state: str
+    detail: Mapping[str, object]
+    gone: bool
+    silent: bool
+
+    @property
+    def alive(self) -> bool:
+        """Whether it may be counted on."""
+        return not self.gone and not self.silent
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """Model calls since a moment; `unpriced` counts those whose cost is not known and not in `cost_usd`."""
+
+    calls: int
+    failed: int
+    tokens_in: int
+    tokens_cached: int
+    tokens_out: int
+    cost_usd: float
+    unpriced: int
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Counts by state of what came in, goes out and is to be done, and since when the oldest of each waits."""
+
+    daemons: tuple[LiveDaemon, ...]
+    inbox: Mapping[str, int]
+    outbox: Mapping[str, int]
+    jobs: Mapping[str, int]
+    oldest_inbox_ms: int | None
+    oldest_outbox_ms: int | None
+    oldest_job_ms: int | None
+    spent: Spending
+    schema: int
+    journal: str
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """The SQLite that this program runs on; `wal_safe` when it is free of the WAL-reset fault."""
+
+    version: str
+    wal_safe: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """A look at memory.db as a file: its schema, its journal, what is wrong with it, and what to do about that."""
+
+    schema: int
+    journal: str
+    faults: tuple[str, ...]
+    cure: str = ""
+
+
+def library() -> Library:
+    """Which SQLite is linked."""
+    return Library(sqlite3.sqlite_version, sqlite.wal_is_safe())
+
+
+def inspect(path: Path, *, whole: bool) -> Inspection:
+    """Check a file through SQLite: all of it with every index, or (much faster) its structure alone.
+
+    Raises StoreError when it can't be read and SchemaMismatch when it isn't ours.
+    """
+    try:
+        with closing(sqlite.connect(path)) as connection:
+            schema, journal = sqlite.schema_version(connection), sqlite.journal_mode(connection)
+            if whole:
+                faults = sqlite_faults(connection)
+            else:
+                told = [str(row[0]) for row in connection.execute("PRAGMA quick_check(10)")]
+                faults = [] if told == ["ok"] else told
+    except sqlite3.Error as error:
+        raise sqlite.translate(error) from error
+    cure = "stop the daemon, then restore a backup: soul db restore PATH" if faults else ""
+    if schema < migrate.SCHEMA:
+        faults.append(f"schema {schema}, this program needs {migrate.SCHEMA}")
+        cure = cure or "run `soul db migrate`"
+    if schema > migrate.SCHEMA:
+        faults.append(f"schema {schema}, this program knows {migrate.SCHEMA}")
+        cure = cure or "update the program; the file itself is sound"
+    return Inspection(schema, journal, tuple(faults), cure)
+
+
+async def survey(database: Database, now_ms: int, since_ms: int) -> Overview:
+    """The state of things at a moment, with what was spent since another."""
+
+    async def unit(transaction: Transaction) -> Overview:
+        schema = await _number(transaction, "PRAGMA user_version")
+        journal = await transaction.one("PRAGMA journal_mode")
+        rows = await transaction.rows("SELECT * FROM presence ORDER BY started_ms")
+        return Overview(
+            daemons=tuple(_daemon(row, now_ms) for row in rows),
+            inbox=await _counts(transaction, "inbox"),
+            outbox=await _counts(transaction, "outbox"),
+            jobs=await _counts(transaction, "jobs"),
+            oldest_inbox_ms=await _number(
+                transaction, "SELECT min(received_ms) FROM inbox WHERE state IN ('new', 'claimed')"
+            ),
+            oldest_outbox_ms=await _number(
+                transaction, "SELECT min(created_ms) FROM outbox WHERE state IN ('drafting', 'pending', 'sending')"
+            ),
+            oldest_job_ms=await _number(
+                transaction, "SELECT min(created_ms) FROM jobs WHERE state IN ('ready', 'running')"
+            ),
+            spent=await _spending(transaction, since_ms),
+            schema=schema or 0,
+            journal=str(journal[0]) if journal else "",
+        )
+
+    return await database.read(unit)
+
+
+async def _number(transaction: Transaction, sql: str) -> int | None:
+    row = await transaction.one(sql)
+    return None if row is None or row[0] is None else int(row[0])
+
+
+async def _counts(transaction: Transaction, table: str) -> dict[str, int]:
+    rows = await transaction.rows(f"SELECT state, count(*) AS n FROM {table} GROUP BY state ORDER BY state")  # noqa: S608  # a name of ours
+    return {row["state"]: row["n"] for row in rows}
+
+
+async def _spending(transaction: Transaction, since_ms: int) -> Spending:
+    row = await transaction.one(
+        """
+        SELECT count(*) AS calls, coalesce(sum(outcome <> 'ok'), 0) AS failed,
+               coalesce(sum(tokens_in), 0) AS tokens_in, coalesce(sum(tokens_cached), 0) AS tokens_cached,
+               coalesce(sum(tokens_out), 0) AS tokens_out, coalesce(sum(cost_usd), 0.0) AS cost_usd,
+               coalesce(sum(cost_usd IS NULL), 0) AS unpriced
+        FROM llm_calls WHERE started_ms >= :since
+        """,
+        since=since_ms,
+    )
+    assert row is not None  # an aggregate always has a row
+    return Spending(**{name: row[name] for name in Spending.__dataclass_fields__})
+
+
+def _daemon(row: sqlite3.Row, now_ms: int) -> LiveDaemon:
+    shared = {name: row[name] for name in LiveDaemon.__dataclass_fields__ if name in row.keys()}  # noqa: SIM118  # a Row iterates over values
+    try:
+        gone = ProcessIdentity.parse(row["id"]).surely_dead()
+        detail = json.loads(row["detail"])
+    except ValueError as error:
+        raise StoreError(f"a row of presence can't be read: {error}", hint="run `soul db check`") from error
+    return LiveDaemon(**shared | {"detail": detail, "gone": gone, "silent": now_ms - row["seen_ms"] > SILENT_MS})

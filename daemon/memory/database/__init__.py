@@ -1,0 +1,255 @@
+"""One writer with a queue and a few readers on memory.db; a write is a short unit of work, grouped with others.
+
+Units that wait at the same moment share one transaction, each under its own savepoint, so that a burst pays for one
+sync instead of many. A caller is answered only after the commit. Units must await nothing but their transaction: no
+model, network or file inside (design, section 6).
+"""
+
+import asyncio
+import random
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import aiosqlite
+
+from daemon.core.concurrency import alongside
+from daemon.core.errors import StoreBusy, StoreError
+from daemon.core.ports import Clock
+from daemon.memory.database import migrate, sqlite
+
+T = TypeVar("T")
+Unit = Callable[["Transaction"], Awaitable[T]]
+
+BATCH = 64  # units that may share one transaction; keeps the write lock short
+_READERS = 2
+_BUSY_MS = 50  # SQLite's own wait, a floor only: fairness comes from our jittered retry
+_OF_ONE_UNIT = (
+    sqlite3.IntegrityError,
+    sqlite3.ProgrammingError,
+    sqlite3.DataError,
+    sqlite3.InterfaceError,
+    sqlite3.NotSupportedError,
+)  # faults of a statement; every other one is of the disk or the file and undoes the whole batch
+
+
+class Transaction:
+    """A handle for statements inside one transaction; rows come back whole, so no cursor outlives a statement."""
+
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        self._connection = connection
+
+    async def rows(self, sql: str, **values: object) -> list[sqlite3.Row]:
+        """Run a statement and fetch all its rows. Half a surrogate pair in a text is stored as U+FFFD."""
+        try:
+            return list(await self._connection.execute_fetchall(sql, values))
+        except UnicodeEncodeError:  # JSON can carry one and UTF-8 can't; raised before the statement ran
+            storable = {name: _storable(value) for name, value in values.items()}
+            return list(await self._connection.execute_fetchall(sql, storable))
+
+    async def one(self, sql: str, **values: object) -> sqlite3.Row | None:
+        """Run a statement and fetch its first row, if any."""
+        found = await self.rows(sql, **values)
+        return found[0] if found else None
+
+    async def run(self, sql: str, **values: object) -> None:
+        """Run a statement for its effect."""
+        await self.rows(sql, **values)
+
+
+def _storable(value: object) -> object:
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if isinstance(value, str) else value
+
+
+@dataclass(slots=True)
+class _Job(Generic[T]):
+    unit: Unit[T]
+    deadline: float
+    done: asyncio.Future[T] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+    def resolve(self, value: T) -> None:
+        if not self.done.done():  # the caller may have been cancelled meanwhile
+            self.done.set_result(value)
+
+    def fail(self, error: BaseException) -> None:
+        if not self.done.done():
+            self.done.set_exception(error)
+
+
+class Database:
+    """memory.db as the rest of the house sees it; see `open_database`."""
+
+    def __init__(
+        self, path: Path, clock: Clock, writer: aiosqlite.Connection, readers: list[aiosqlite.Connection]
+    ) -> None:
+        self.path = path
+        self._clock = clock
+        self._writer = writer
+        self._readers: asyncio.Queue[aiosqlite.Connection] = asyncio.Queue()
+        for reader in readers:
+            self._readers.put_nowait(reader)
+        self._waiting: asyncio.Queue[_Job[object] | None] = asyncio.Queue()  # None: nothing comes any more
+        self._ended = asyncio.Event()
+
+    async def write(self, unit: Unit[T], *, within: float = 5.0) -> T:
+        """Run a unit of work and return its value once it is durable.
+
+        Raises what the unit raises (nothing of it is stored then), StoreBusy after `within` seconds, StoreFull, or
+        SchemaMismatch when a newer program has migrated the file meanwhile. A cancelled caller's unit may still commit,
+        and so may one whose StoreError tells of a disk that failed in the very commit.
+        """
+        if self._ended.is_set():
+            raise StoreError("memory.db is closed", hint="the daemon is stopping; start it again")
+        job = _Job(unit, self._clock.monotonic() + within)
+        self._waiting.put_nowait(job)  # type: ignore[arg-type]  # the queue holds jobs of every value type
+        return await job.done
+
+    async def read(self, unit: Unit[T], *, within: float = 5.0) -> T:
+        """Run a unit of reads on one consistent snapshot. Raises StoreBusy after `within` seconds, or StoreError."""
+        deadline = self._clock.monotonic() + within
+        connection = await self._readers.get()
+        try:
+            return await self._retrying(deadline, lambda: self._read_once(connection, unit))
+        except sqlite3.Error as error:
+            raise sqlite.translate(error) from error
+        finally:
+            self._readers.put_nowait(connection)
+
+    async def _read_once(self, connection: aiosqlite.Connection, unit: Unit[T]) -> T:
+        try:
+            await connection.execute_fetchall("BEGIN")
+            return await unit(Transaction(connection))
+        finally:  # also after a cancelled BEGIN, which is under way all the same: no reader goes back with a snapshot
+            with suppress(sqlite3.OperationalError):  # none was begun
+                await connection.execute_fetchall("ROLLBACK")
+
+    async def run_writer(self) -> None:
+        """Serve the queue until told to stop or cancelled; `open_database` runs it."""
+        try:
+            while (first := await self._waiting.get()) is not None:
+                batch = [first]
+                while len(batch) < BATCH and not self._waiting.empty():
+                    if (job := self._waiting.get_nowait()) is None:
+                        self._waiting.put_nowait(None)
+                        break
+                    batch.append(job)
+                await self._commit(batch)
+        finally:
+            self._ended.set()
+            self._turn_away()
+
+    async def stop(self) -> None:
+        """Take no more units, and wait until all that wait are committed."""
+        self._waiting.put_nowait(None)
+        await self._ended.wait()
+
+    def _turn_away(self) -> None:
+        while not self._waiting.empty():
+            if (job := self._waiting.get_nowait()) is not None:
+                job.fail(StoreError("memory.db is closed", hint="the daemon is stopping; start it again"))
+
+    async def _commit(self, batch: list[_Job[object]]) -> None:
+        """Run the units of a batch in one transaction; callers are answered only when it has ended."""
+        try:
+            batch = await self._begin(batch)
+            if not batch:
+                return
+            await self._refuse_newer_schema()
+            answers = [await self._run_under_savepoint(job) for job in batch]
+            patience = max(job.deadline for job in batch)
+            await self._retrying(patience, lambda: self._writer.execute_fetchall("COMMIT"))
+        except (sqlite3.Error, StoreError) as error:
+            await self._rollback()
+            for job in batch:
+                job.fail(sqlite.translate(error) if isinstance(error, sqlite3.Error) else error)
+        except BaseException:  # cancelled, or a fault of ours: whether it is stored can't be told any more
+            for job in batch:
+                job.fail(StoreBusy("the daemon is stopping"))
+            raise
+        else:
+            for answer in answers:
+                answer()
+
+    async def _begin(self, batch: list[_Job[object]]) -> list[_Job[object]]:
+        """Take the write lock and return those who still wait: not the cancelled, nor those whose patience ended."""
+        while batch := [job for job in batch if not job.done.done()]:
+            patience = min(job.deadline for job in batch)
+            try:
+                await self._retrying(patience, lambda: self._writer.execute_fetchall("BEGIN IMMEDIATE"))
+            except StoreBusy as busy:
+                for job in batch:
+                    if job.deadline <= patience:
+                        job.fail(busy)
+            else:
+                break
+        return batch
+
+    async def _run_under_savepoint(self, job: _Job[object]) -> Callable[[], None]:
+        """Run one unit, undoing it alone when it fails; returns how its caller is to be answered."""
+        await self._writer.execute_fetchall("SAVEPOINT unit")
+        answer: Callable[[], None]
+        try:
+            answer = partial(job.resolve, await job.unit(Transaction(self._writer)))
+        except Exception as error:  # whatever a unit raises belongs to its caller, not to the writer
+            if isinstance(error, sqlite3.Error) and not isinstance(error, _OF_ONE_UNIT):
+                raise
+            answer = partial(job.fail, error)
+            await self._writer.execute_fetchall("ROLLBACK TO unit")
+        await self._writer.execute_fetchall("RELEASE unit")
+        return answer
+
+    async def _refuse_newer_schema(self) -> None:
+        rows = list(await self._writer.execute_fetchall("PRAGMA user_version"))
+        migrate.require_current(int(rows[0][0]))
+
+    async def _rollback(self) -> None:
+        with suppress(sqlite3.Error):  # SQLite rolls back by itself after some errors
+            await self._writer.execute_fetchall("ROLLBACK")
+
+    async def _retrying(self, deadline: float, attempt: Callable[[], Awaitable[T]]) -> T:
+        """Our own fair retry: small random waits instead of SQLite's growing ones, which starve a late comer."""
+        longest = 0.002
+        while True:
+            try:
+                return await attempt()
+            except sqlite3.OperationalError as error:
+                if not sqlite.is_busy(error):
+                    raise
+                if self._clock.monotonic() >= deadline:
+                    raise sqlite.translate(error) from error
+            await self._clock.sleep(random.uniform(0.0005, longest))  # noqa: S311 - jitter, not a secret
+            longest = min(0.02, longest * 1.5)
+
+
+@asynccontextmanager
+async def open_database(path: Path, clock: Clock, *, create: bool = True) -> AsyncIterator[Database]:
+    """Open memory.db, creating or migrating it first when `create` is set; closes every connection on the way out.
+
+    Raises SchemaMismatch or StoreError with a hint.
+    """
+    if create:
+        await asyncio.to_thread(migrate.migrate, path)
+    else:
+        migrate.require_current(await asyncio.to_thread(migrate.version_of, path))
+    async with AsyncExitStack() as stack:
+        connections = []
+        for _ in range(1 + _READERS):
+            connection = await aiosqlite.Connection(partial(_connect, path), 64)
+            stack.push_async_callback(connection.close)
+            connections.append(connection)
+        database = Database(path, clock, connections[0], connections[1:])
+        async with alongside(database.run_writer()):
+            try:
+                yield database
+            finally:
+                await database.stop()
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite.connect(path)
+    connection.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
+    return connection

@@ -1,0 +1,87 @@
+"""Bringing memory.db to this program's schema: fenced, in one transaction, Alembic imported only when a step is due."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from daemon.core.errors import SchemaMismatch, StoreError
+from daemon.memory.database import sqlite
+
+SCHEMA = 2  # the newest step in migrations/versions
+
+
+def version_of(path: Path) -> int:
+    """The schema version of a file, 0 when there is none yet. Raises SchemaMismatch for a foreign file."""
+    if not path.exists():
+        return 0
+    # Writable, because the journal of a process that was killed has to be rolled back before anything can be read.
+    with closing(sqlite.connect(path, create=False)) as connection:
+        try:
+            return sqlite.schema_version(connection)
+        except sqlite3.Error as error:
+            raise sqlite.translate(error) from error
+
+
+def require_current(found: int) -> None:
+    """Raises SchemaMismatch when the file is newer than this program, or older and not yet migrated."""
+    if found > SCHEMA:
+        raise SchemaMismatch(
+            f"memory.db has schema {found}, this program knows {SCHEMA}", hint="update the program; nothing was changed"
+        )
+    if found < SCHEMA:
+        raise SchemaMismatch(f"memory.db has schema {found}, this program needs {SCHEMA}", hint="run `soul db migrate`")
+
+
+def migrate(path: Path) -> tuple[int, int]:
+    """Create or update the file; returns the version before and after. All steps commit together or not at all.
+
+    Raises SchemaMismatch for a newer or foreign file, StoreError when the folder can't be written.
+    """
+    before = version_of(path)
+    if before == SCHEMA:
+        return before, before
+    if before > SCHEMA:
+        require_current(before)
+    fresh = not path.exists()
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"{path.parent} can't be made: {error.strerror}", hint="set SOUL_HOME to a writable folder"
+        ) from error
+    with closing(sqlite.connect(path)) as connection:
+        if fresh:  # an existing file keeps the mode that its owner chose
+            path.chmod(0o600)  # by path: opening and closing the live file would drop the process's locks
+        try:
+            _upgrade(connection)
+        except sqlite3.Error as error:
+            raise sqlite.translate(error) from error
+    return before, SCHEMA
+
+
+def _upgrade(connection: sqlite3.Connection) -> None:
+    from alembic import command
+    from alembic.config import Config
+    from sqlalchemy import create_engine, event
+    from sqlalchemy.exc import DBAPIError
+    from sqlalchemy.pool import StaticPool
+
+    engine = create_engine("sqlite://", creator=lambda: connection, poolclass=StaticPool)
+    # The driver must not begin for us: IMMEDIATE takes the write lock before the version is read a second time.
+    event.listen(engine, "begin", lambda conn: conn.exec_driver_sql("BEGIN IMMEDIATE"))
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("path_separator", "os")
+    try:
+        with engine.begin() as transaction:
+            if sqlite.schema_version(connection) < SCHEMA:
+                config.attributes["connection"] = transaction
+                command.upgrade(config, f"{SCHEMA:04d}")
+                connection.execute(f"PRAGMA application_id={sqlite.APPLICATION_ID}")
+                connection.execute(f"PRAGMA user_version={SCHEMA}")
+    except DBAPIError as error:
+        if isinstance(error.orig, sqlite3.Error):
+            raise error.orig from error
+        raise
+    finally:
+        engine.dispose(close=False)

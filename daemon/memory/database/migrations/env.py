@@ -1,0 +1,9 @@
+"""Alembic's entry: all due steps in one transaction on the connection that `migrate` hands over."""
+
+from alembic import context
+
+context.configure(
+    connection=context.config.attributes["connection"], target_metadata=None, transaction_per_migration=False
+)
+with context.begin_transaction():
+    context.run_migrations()

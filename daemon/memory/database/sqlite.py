@@ -1,0 +1,106 @@
+"""What is particular to SQLite: connecting, pragmas, the WAL-reset gate, and its error codes in our terms.
+
+Reasons for each setting are measured facts: power loss loses acknowledged rows below `synchronous=FULL`; a WAL can be
+reset under a second writer before SQLite 3.51.3 (and the branches 3.50.7 and 3.44.6); deleted text stays in the file
+without `secure_delete`.
+"""
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+from daemon.core.errors import SchemaMismatch, StoreBusy, StoreError, StoreFull
+
+APPLICATION_ID = 0x534F554C  # "SOUL", so that `file` and we can tell our file from any other
+_NOT_DISK_ERRORS = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+_WAL_FIXED = (3, 51, 3)
+_WAL_FIXED_ON_BRANCH = {(3, 44): 6, (3, 50): 7}
+_BUSY_S = 5.0  # while a file is opened others may be writing; whoever works on it sets a shorter wait
+_PRAGMAS = (
+    "PRAGMA synchronous=FULL",
+    "PRAGMA fullfsync=ON",  # macOS flushes the drive's own cache only when told to
+    "PRAGMA foreign_keys=ON",
+    "PRAGMA secure_delete=ON",
+    "PRAGMA trusted_schema=OFF",
+    "PRAGMA cell_size_check=ON",
+    "PRAGMA mmap_size=0",
+    "PRAGMA journal_size_limit=67108864",
+    "PRAGMA temp_store=MEMORY",
+)
+
+
+def wal_is_safe(version: Sequence[int] = sqlite3.sqlite_version_info) -> bool:
+    """Whether this SQLite is free of the WAL-reset fault (sqlite.org/wal.html)."""
+    major, minor, patch = tuple(version)[:3]
+    fixed_branch = _WAL_FIXED_ON_BRANCH.get((major, minor))
+    return (major, minor, patch) >= _WAL_FIXED or (fixed_branch is not None and patch >= fixed_branch)
+
+
+def connect(path: Path, *, create: bool = True, read_only: bool = False) -> sqlite3.Connection:
+    """Open memory.db with our settings, in autocommit mode: every transaction is begun by hand.
+
+    The journal of an existing file is never switched to or from WAL under others; rollback journals are truncated
+    rather than deleted, which saves a directory sync. A process that was killed may have left a hot journal, which a
+    `read_only` connection can't roll back. Raises StoreError.
+    """
+    mode = "ro" if read_only else "rwc" if create else "rw"
+    uri = f"{path.absolute().as_uri()}?mode={mode}"
+    try:
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=_BUSY_S)
+    except sqlite3.Error as error:
+        raise StoreError(
+            f"{path} can't be opened: {error}", hint="check that the folder exists and is writable"
+        ) from error
+    try:
+        connection.row_factory = sqlite3.Row
+        for pragma in _PRAGMAS:
+            connection.execute(pragma)
+        if not read_only:
+            _choose_journal(connection)
+    except sqlite3.Error as error:
+        connection.close()
+        raise translate(error) from error
+    return connection
+
+
+def _choose_journal(connection: sqlite3.Connection) -> None:
+    if journal_mode(connection) == "wal":
+        return
+    fresh = connection.execute("PRAGMA page_count").fetchone()[0] == 0
+    connection.execute(f"PRAGMA journal_mode={'WAL' if fresh and wal_is_safe() else 'TRUNCATE'}")
+
+
+def journal_mode(connection: sqlite3.Connection) -> str:
+    """The journal in force: `wal`, `truncate`, `delete` …"""
+    return str(connection.execute("PRAGMA journal_mode").fetchone()[0])
+
+
+def schema_version(connection: sqlite3.Connection) -> int:
+    """The schema version of an open file; 0 when it is empty. Raises SchemaMismatch for a file that isn't ours."""
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if application != APPLICATION_ID and connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+        raise SchemaMismatch("the database was made by another program", hint="set SOUL_HOME to a folder of its own")
+    return version
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether another connection is in the way and trying again helps."""
+    return (getattr(error, "sqlite_errorcode", 0) & 0xFF) in _NOT_DISK_ERRORS
+
+
+def translate(error: sqlite3.Error) -> StoreError:
+    """Say in our terms what SQLite says in its own."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in _NOT_DISK_ERRORS:
+        return StoreBusy("memory.db is held by another process", hint="see `soul status` for who has it open")
+    if code == sqlite3.SQLITE_FULL:
+        return StoreFull("the disk is full; nothing was stored", hint="free space on the disk that holds memory.db")
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return StoreError(
+            f"memory.db is damaged: {error}", hint="stop the daemon, run `soul db check`, then `soul db restore BACKUP`"
+        )
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
+        return StoreError(f"memory.db can't be written: {error}", hint="check the owner and mode of the data folder")
+    return StoreError(f"memory.db failed: {error}", hint="run `soul db check`")

@@ -1,0 +1,117 @@
+"""Words taken back take along what the soul had made of them: lines of notes, guesses, topic, task, research."""
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+
+from daemon.memory.database import Transaction
+from daemon.memory.knowledge.user_models import MODEL_KEY, keep_version
+from daemon.memory.records import as_json
+
+
+async def unlearn(transaction: Transaction, conversation: str, person: str, seq: int, now: int) -> None:
+    """Let go of what may have been made of turn `seq`, whose words `person` deleted or changed just now.
+
+    Lines of notes go, from the history too, and the guesses made beside them; so do the soul's topic and task there,
+    and what a mental process kept in mind, which may quote them. A revision in the making is refused, whatever it read.
+    The turns that are left may teach the same again.
+    """
+    rows = await transaction.rows(
+        """
+        UPDATE user_models SET version = version + 1, updated_ms = :now
+        WHERE person = :person AND (soul, workspace) IN (SELECT soul, workspace FROM conversations WHERE id = :id)
+        RETURNING *
+        """,
+        id=conversation,
+        person=person,
+        now=now,
+    )
+    for row in rows:
+        await _unlearn_lines(transaction, row, conversation, seq, now)
+    await transaction.run("UPDATE conversations SET kept = '{}' WHERE id = :id AND kept <> '{}'", id=conversation)
+    await transaction.run(
+        """
+        INSERT INTO soul_state (soul, workspace, audience, version, emotional_state, felt_ms, updated_ms)
+        SELECT soul, workspace, audience, 1, '', 0, :now FROM conversations c WHERE id = :id
+          AND (EXISTS (SELECT 1 FROM soul_state s WHERE s.soul = c.soul AND s.workspace = c.workspace
+                         AND s.audience = c.audience)
+            OR EXISTS (SELECT 1 FROM jobs j WHERE j.conversation = c.id
+                         AND j.state IN ('ready', 'running') AND j.state = 'running'))
+        ON CONFLICT (soul, workspace, audience) DO UPDATE SET version = soul_state.version + 1, topic = '', task = '',
+          updated_ms = excluded.updated_ms
+        """,
+        id=conversation,
+        now=now,
+    )
+
+
+async def _unlearn_lines(transaction: Transaction, row: sqlite3.Row, conversation: str, seq: int, now: int) -> None:
+    key = {name: row[name] for name in ("soul", "workspace", "person", "audience")}
+    former = await transaction.rows(
+        f"SELECT version, notes, change FROM user_model_history WHERE {MODEL_KEY} ORDER BY version",  # noqa: S608 - constant
+        **key,
+    )
+    changes = [json.loads(one["change"]) for one in former]
+    tainted = [_made_of(change, conversation, seq) for change in changes]
+    if not any(tainted):
+        return
+    gone = _lines_gone([json.loads(one["notes"]) for one in former], changes, tainted)
+    since = tainted.index(True)
+    for one, change in zip(former[since:], changes[since:], strict=True):
+        await _scrub(transaction, key, one, change, gone)
+    notes = [line for line in json.loads(row["notes"]) if line not in gone]
+    first = min(int(change["first"]) for change, bad in zip(changes, tainted, strict=True) if bad)
+    await transaction.run(
+        f"""
+        UPDATE user_models SET notes = :notes, whispers = '', modelled_to = min(modelled_to, :before) WHERE {MODEL_KEY}
+        """,  # noqa: S608 - the key is a constant
+        notes=as_json(notes),
+        before=first - 1,
+        **key,
+    )
+    change = {"unlearned": len(gone)}
+    await keep_version(
+        transaction, key, version=row["version"], notes=notes, whispers="", change=change, trace_id="", now=now
+    )
+
+
+def _made_of(change: Mapping[str, object], conversation: str, seq: int) -> bool:
+    if change.get("conversation") != conversation:
+        return False
+    first, last = change["first"], change["last"]
+    assert isinstance(first, int)
+    assert isinstance(last, int)
+    return first <= seq <= last
+
+
+def _lines_gone(
+    notes: Sequence[Sequence[str]], changes: Sequence[Mapping[str, object]], tainted: Sequence[bool]
+) -> set[str]:
+    """Lines that were new in a tainted version, and what later corrections made of them."""
+    gone, before = set[str](), set[str]()
+    for lines, change, bad in zip(notes, changes, tainted, strict=True):
+        if bad:
+            gone |= set(lines) - before
+        else:
+            corrected = change.get("corrected", ())
+            assert isinstance(corrected, Sequence)
+            gone |= {new for old, new in corrected if old in gone}
+        before = set(lines)
+    return gone
+
+
+async def _scrub(
+    transaction: Transaction, key: Mapping[str, str], one: sqlite3.Row, change: Mapping[str, object], gone: set[str]
+) -> None:
+    """Take lines out of a version in the history; of its change only the place it was made of is left."""
+    place = {name: change[name] for name in ("conversation", "first", "last") if name in change}
+    await transaction.run(
+        f"""
+        UPDATE user_model_history SET notes = :notes, whispers = '', change = :change
+        WHERE {MODEL_KEY} AND version = :version
+        """,  # noqa: S608 - the key is a constant
+        notes=as_json([line for line in json.loads(one["notes"]) if line not in gone]),
+        change=as_json({**place, "scrubbed": True}),
+        version=one["version"],
+        **key,
+    )

@@ -1,0 +1,116 @@
+"""What was said in a conversation, for ever, and the summary that stands for its older part in working memory."""
+
+from dataclasses import dataclass
+
+from daemon.core.perception import ConversationKey
+from daemon.core.ports import Clock
+from daemon.memory.database import Database, Transaction
+from daemon.memory.records import ASIDE, Heard, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A conversation as it is remembered: a summary of the turns up to `summarized_to`, and the turns after it.
+
+    `summarized_to` is zero or less when there is no summary. `aside` is what people said to each other in the thread
+    since the soul last answered.
+    """
+
+    summary: str
+    summarized_to: int
+    turns: tuple[Turn, ...]
+    aside: tuple[Heard, ...] = ()
+
+
+class Turns:
+    """Reads turns and keeps the summary beside them."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def transcript(self, conversation: ConversationKey, limit: int) -> Transcript:
+        """The summary and at most `limit` of the newest turns that it does not cover."""
+
+        async def unit(transaction: Transaction) -> Transcript:
+            known = await transaction.one(
+                "SELECT summary, summarized_to FROM working_memory WHERE conversation = :id", id=str(conversation)
+            )
+            summarized_to = known["summarized_to"] if known else 0
+            rows = await transaction.rows(
+                "SELECT * FROM turns WHERE conversation = :id AND seq > :after ORDER BY seq DESC LIMIT :limit",
+                id=str(conversation),
+                after=summarized_to,
+                limit=limit,
+            )
+            aside = await transaction.rows(
+                """
+                SELECT * FROM inbox WHERE conversation = :id AND state = 'ignored' AND reason = :reason
+                  AND CAST(ts AS REAL) > coalesce((SELECT CAST(ts AS REAL) FROM turns WHERE conversation = :id
+                                                   ORDER BY seq DESC LIMIT 1), 0)
+                ORDER BY ts DESC LIMIT 20
+                """,
+                id=str(conversation),
+                reason=ASIDE,
+            )
+            return Transcript(
+                summary=known["summary"] if known else "",
+                summarized_to=summarized_to,
+                turns=tuple(Turn.from_row(row) for row in reversed(rows)),
+                aside=tuple(Heard.from_row(row) for row in reversed(aside)),
+            )
+
+        return await self._database.read(unit)
+
+    async def summarize(self, conversation: ConversationKey, summary: str, up_to: int, *, instead_of: int) -> bool:
+        """Replace the summary by one that covers the turns to `up_to`.
+
+        False, and nothing is written, when the one it was made from (covering to `instead_of`) is no longer in force,
+        or words that it may have been made from were withdrawn or edited meanwhile.
+        """
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> bool:
+            known = await transaction.one(
+                "SELECT summarized_to FROM working_memory WHERE conversation = :id", id=str(conversation)
+            )
+            if (known["summarized_to"] if known else 0) != instead_of:
+                return False
+            row = await transaction.one(
+                """
+                INSERT INTO working_memory (conversation, version, audience, summary, summarized_to, updated_ms)
+                SELECT c.id, 1, c.audience, :summary, :up_to, :now FROM conversations c
+                WHERE c.id = :id AND EXISTS (SELECT 1 FROM turns t WHERE t.conversation = c.id AND t.seq = :up_to)
+                ON CONFLICT (conversation) DO UPDATE SET version = working_memory.version + 1,
+                  summary = excluded.summary, summarized_to = excluded.summarized_to, updated_ms = excluded.updated_ms
+                RETURNING version
+                """,
+                id=str(conversation),
+                summary=summary,
+                up_to=up_to,
+                now=now,
+            )
+            return row is not None
+
+        return await self._database.write(unit)
+
+
+async def forget_summary(transaction: Transaction, conversation: str, seq: int) -> None:
+    """Let go of a summary made with the words of turn `seq`, withdrawn or edited by now, and refuse one in the making.
+
+    It is made anew from the turns that are left. `summarized_to` falls below zero, to a value it never had, so that a
+    job that began before doesn't find the summary it started from.
+    """
+    await transaction.run(
+        """
+        INSERT INTO working_memory (conversation, version, audience, summary, summarized_to, updated_ms)
+        SELECT id, 1, audience, '', -1, last_ms FROM conversations c WHERE id = :id
+          AND (EXISTS (SELECT 1 FROM working_memory w WHERE w.conversation = c.id AND w.summarized_to >= :seq)
+            OR EXISTS (SELECT 1 FROM jobs j WHERE j.conversation = c.id
+                         AND j.state IN ('ready', 'running') AND j.state = 'running'))
+        ON CONFLICT (conversation) DO UPDATE SET summary = '', version = working_memory.version + 1,
+          summarized_to = -(working_memory.version + 1)
+        """,
+        id=conversation,
+        seq=seq,
+    )

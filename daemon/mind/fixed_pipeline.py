@@ -1,0 +1,88 @@
+"""The fixed pipeline of seed 000: think, reply, weigh what was learned; in one call or one call per step."""
+
+from contextlib import aclosing
+from dataclasses import replace
+from typing import TypeVar
+
+from daemon.core.errors import ModelError
+from daemon.core.working_memory import WorkingMemory
+from daemon.mind.cognition import Step
+from daemon.mind.mental_process import ProcessContext
+from daemon.mind.reminders import heed_reminders
+from daemon.mind.steps.external_dialog import external_dialog
+from daemon.mind.steps.internal_monologue import internal_monologue
+from daemon.mind.steps.mental_query import mental_query
+from daemon.mind.steps.respond import respond
+from daemon.soul import Soul
+from daemon.soul_engine import with_stance
+
+T = TypeVar("T")
+
+_LEARNED = "In their last message the person told something lasting about themselves."
+_MOVED = "The soul's own mood, topic or task changed with the last few turns."
+_MOODS_EVERY = 3  # replies; a mood seldom changes with each
+
+
+async def converse(context: ProcessContext, stance: str = "") -> WorkingMemory:
+    """Reply to what was said last, as the soul's pipeline has it (design, ruling 2); gives the memory afterwards.
+
+    `stance` is how the mental process wants it done, in the house's own words. Raises ModelError.
+    """
+    stances = (stance, await heed_reminders(context))
+    context = replace(context, memory=with_stance(context.memory, " ".join(one for one in stances if one)))
+    return await (_unified(context) if context.soul.pipeline == "unified" else _split(context))
+
+
+async def _unified(context: ProcessContext) -> WorkingMemory:
+    """One streamed call; only the reply leaves while it is made."""
+    async with aclosing(context.mind.stream(context.memory, tempered(context.soul, respond(context.soul)))) as thought:
+        await context.motor.speak(thought)
+        memory, response = await thought.finished()
+    context.motor.settle(response.reply)
+    context.motor.reflect(
+        monologue=response.monologue,
+        monologue_verb=response.monologue_verb,
+        reply_verb=response.reply_verb,
+        stimulus_verb=response.stimulus_verb,
+        user_model_check=response.user_model,
+        soul_state_check=response.soul_state,
+    )
+    return memory
+
+
+async def _split(context: ProcessContext) -> WorkingMemory:
+    """One call per step: a private thought, the reply made with it in mind, and the check."""
+    soul, mind = context.soul, context.mind
+    think = internal_monologue(soul.display_name, "What is this person after, and what do you make of it?")
+    memory, monologue = await mind.run(context.memory, tempered(soul, think))
+    memory = await say(replace(context, memory=memory), external_dialog(soul, "Reply to what was said last."))
+    context.motor.reflect(monologue=monologue)
+    await _reflect(replace(context, memory=memory))
+    return memory
+
+
+async def _reflect(context: ProcessContext) -> None:
+    """Ask the checks that a unified answer brings along; what was said stands, whatever becomes of the afterthought."""
+    checks = {"user_model_check": _LEARNED}
+    if context.visit.exchanges % _MOODS_EVERY == _MOODS_EVERY - 1:
+        checks["soul_state_check"] = _MOVED
+    for check, statement in checks.items():
+        try:
+            _, holds = await context.mind.run(context.memory, tempered(context.soul, mental_query(statement)))
+        except ModelError:
+            return
+        context.motor.reflect(**{check: holds})
+
+
+async def say(context: ProcessContext, step: Step[str]) -> WorkingMemory:
+    """Speak a step aloud while it is being made, and settle on it; gives the memory afterwards. Raises ModelError."""
+    async with aclosing(context.mind.stream(context.memory, tempered(context.soul, step))) as thought:
+        await context.motor.speak(thought)
+        memory, reply = await thought.finished()
+    context.motor.settle(reply)
+    return memory
+
+
+def tempered(soul: Soul, step: Step[T]) -> Step[T]:
+    """The step with the soul's own creativity, where it has one for it."""
+    return replace(step, creativity=soul.creativity_of(step.name, step.creativity))

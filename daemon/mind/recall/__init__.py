@@ -1,0 +1,63 @@
+"""Fills a fresh working memory with what the soul should have in mind for a conversation (design, section 3)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from daemon.core.fencing import clean_name
+from daemon.core.perception import Perception
+from daemon.core.ports import Overheard
+from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.memory.knowledge.soul_states import SoulState
+from daemon.memory.knowledge.turns import Transcript
+from daemon.memory.knowledge.user_models import UserModel
+from daemon.memory.records import Speaks, Turn
+from daemon.mind.recall.mood import with_state
+from daemon.mind.recall.people import with_people
+from daemon.soul import Soul
+from daemon.soul_engine import SUMMARY, begin, with_notes, with_now, with_thread
+
+TURNS_READ = 80
+"""Newest turns fetched for a prompt; the budgets in tokens decide how many of them are shown."""
+
+OVERHEARD_READ = 30
+"""Earlier messages of a thread that are read when the soul is asked in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What may be known where a conversation is heard: models of people by their id, and the soul's own state."""
+
+    people: Mapping[str, tuple[UserModel, ...]] = field(default_factory=dict)
+    own_state: SoulState | None = None
+
+    def of(self, person: str) -> tuple[UserModel, ...]:
+        """What may be known of a person; empty when nothing is."""
+        return self.people.get(person, ())
+
+
+def recall(
+    soul: Soul,
+    perception: Perception,
+    transcript: Transcript,
+    overheard: Sequence[Overheard],
+    *,
+    known: Known,
+    now_ms: int,
+) -> WorkingMemory:
+    """Working memory before the perception: who the soul is and how, where and when it is, who speaks, what was said.
+
+    `overheard` is what was said around the soul, of those who may be heard; the transcript is what it took part in.
+    """
+    memory = with_now(begin(soul), now_ms, perception.place)
+    memory = with_state(memory, known.own_state, soul, now_ms)
+    memory = with_people(memory, soul, *known.people.values())
+    memory = with_notes(memory, SUMMARY, transcript.summary)
+    memory = with_thread(memory, overheard)
+    return memory.concat(tuple(as_memory(turn) for turn in transcript.turns))
+
+
+def as_memory(turn: Turn) -> Memory:
+    """A turn of the transcript as a memory."""
+    if turn.speaker is Speaks.SOUL:
+        return Memory(Role.ASSISTANT, turn.body)
+    return Memory(Role.USER, turn.body, name=clean_name(turn.name))

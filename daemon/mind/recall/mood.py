@@ -1,0 +1,46 @@
+"""How the soul is just now: a feeling that fades back to rest and colours the verbs, and what it is about here."""
+
+from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.memory.knowledge.soul_states import SoulState
+from daemon.soul import Soul
+from daemon.soul_engine import SOUL_STATE
+
+_FAINTEST = 0.5  # what is weaker than this is not felt any more
+_WANING = 0.75
+
+
+def felt(state: SoulState | None, now_ms: int, soul: Soul) -> str:
+    """The emotional state after it has faded: half of it is gone after the soul's half-life, and then it rests.
+
+    A state that the soul doesn't know (any more) counts as rest.
+    """
+    if state is None or state.emotional_state not in soul.emotional_states:
+        return soul.rest_state
+    return state.emotional_state if _intensity(state, now_ms, soul) >= _FAINTEST else soul.rest_state
+
+
+def state_in_words(state: SoulState | None, soul: Soul, now_ms: int) -> str:
+    """The mood and the verbs it calls for, in the house's own words; empty where rest has no verbs of its own."""
+    mood = felt(state, now_ms, soul)
+    verbs = soul.verbs_in(mood)
+    if mood == soul.rest_state and verbs == soul.verbs_in(""):
+        return ""
+    fading = ", less than before" if state and _intensity(state, now_ms, soul) < _WANING else ""
+    speech, thought = ", ".join(verbs.speech), ", ".join(verbs.thought)
+    return f"Your mood: {mood}{fading}. It shows in how you speak ({speech}) and think ({thought}); don't name it."
+
+
+def with_state(memory: WorkingMemory, state: SoulState | None, soul: Soul, now_ms: int) -> WorkingMemory:
+    """Put the mood, bare, and topic and task as data: they were made of what people said."""
+    told = [("topic", state.topic), ("task", state.task)] if state else []
+    mood = state_in_words(state, soul, now_ms)
+    return memory.with_region(
+        SOUL_STATE,
+        *([Memory(Role.SYSTEM, mood)] if mood else []),
+        *(Memory(Role.USER, text, name=f"your {what} here") for what, text in told if text),
+    )
+
+
+def _intensity(state: SoulState, now_ms: int, soul: Soul) -> float:
+    minutes = max(0, now_ms - state.felt_ms) / 60_000
+    return float(0.5 ** (minutes / soul.mood.half_life_minutes))

@@ -1,0 +1,56 @@
+"""What the soul has in mind of the people it speaks with: their notes, newest first, as far as there is room."""
+
+from collections.abc import Sequence
+
+from daemon.core.fencing import clean_name
+from daemon.core.perception import AudienceKind
+from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
+from daemon.memory.knowledge.user_models import UserModel
+from daemon.soul import Soul
+from daemon.soul_engine import PERSON, TURN_OVERHEAD
+
+
+def person_notes(models: Sequence[UserModel], budget: int, *, whispers: bool = True) -> tuple[str, ...]:
+    """Texts about one person in order of importance: what was noted here, what all may know, what may go unsaid.
+
+    All of it fits `budget` tokens: of the notes the newest lines are taken, whispers only whole. They are data.
+    """
+    texts = []
+    for model in models:
+        text, budget = _lines(model, budget)
+        if text:
+            texts.append(text)
+    for model in models if whispers else ():
+        text = f"a feeling of what may go unsaid, no fact:\n{model.whispers}"
+        budget -= estimate_tokens(text) + TURN_OVERHEAD
+        if model.whispers and budget >= 0:
+            texts.append(text)
+    return tuple(texts)
+
+
+def with_people(memory: WorkingMemory, soul: Soul, *people: Sequence[UserModel]) -> WorkingMemory:
+    """Put what may be recalled of each person, in order of importance; `UserModels.known` gives it for one of them."""
+    known = [models for models in people if models]
+    share = soul.budgets.person // max(1, len(known))
+    return memory.with_region(
+        PERSON,
+        *(
+            Memory(Role.USER, text, name=clean_name(models[0].name))
+            for models in known
+            for text in person_notes(models, share, whispers=soul.notes.whispers)
+        ),
+    )
+
+
+def _lines(model: UserModel, budget: int) -> tuple[str, int]:
+    """The newest lines of a model that fit, and what is left of the budget."""
+    known_to_all = model.audience.kind is AudienceKind.WORKSPACE
+    lines = ["noted in the open:" if known_to_all else "noted here, among those who read along:"]
+    left = budget - estimate_tokens(lines[0]) - TURN_OVERHEAD
+    for note in reversed(model.notes):
+        cost = estimate_tokens(f"- {note}\n")
+        if cost > left:
+            break
+        left -= cost
+        lines.append(f"- {note}")
+    return ("\n".join(lines), left) if len(lines) > 1 else ("", budget)

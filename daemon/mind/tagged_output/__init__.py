@@ -1,0 +1,277 @@
+"""The streaming parser of the fixed pipeline's XML-like tags: only the true reply leaves while it is being made.
+
+Structure decides, never a search for the first match. When a reading is ambiguous the answer has no reply, and the
+caller asks the model to repair it (design, rulings 2 and 3).
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from daemon.mind.tagged_output.tags import Kind, Token, Tokenizer, Vocabulary
+
+KNOWN_TAGS: tuple[str, ...] = (
+    "stimulus_verb",
+    "internal_monologue",
+    "external_dialogue",
+    "user_model_check",
+    "user_model_reflection",
+    "user_model_update",
+    "model_change_note",
+    "user_whispers",
+    "dossier_check",
+    "dossier_update",
+    "dossier_change_note",
+    "soul_state_check",
+    "soul_state_update",
+)
+REPLY_TAG = "external_dialogue"
+
+# Reasoning models of several vendors put their scratch work inline in these; it is private wherever it stands.
+_REASONING_TAGS = ("think", "thinking", "reasoning", "scratchpad")
+_DEEPEST = 32  # tags open inside one another; deeper is an attack
+_LONGEST_SPACE = 1024  # whitespace is held back until text follows, so a run of it has to end somewhere
+_LONG_SPACE = re.compile(rf"(?<!\s)(\s{{{_LONGEST_SPACE}}})\s+")
+_HIDING = ("<!-", "<![")  # a comment or CDATA section may hide a tag from a reader
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A well-formed top-level element: its text without surrounding space, its attributes by lower-case name."""
+
+    content: str
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+
+class TaggedOutput:
+    """Parses one answer of a model, piece by piece.
+
+    Released text is always a prefix of `reply` when there is one, and the same for every cut of the input. Of equal
+    elements the first counts. Beyond the standing tags, `also` names one more.
+    """
+
+    def __init__(self, *, also: str | None = None) -> None:
+        names = KNOWN_TAGS if also is None or also in KNOWN_TAGS else (*KNOWN_TAGS, also)
+        self._scratch = tuple(tag for tag in _REASONING_TAGS if tag != also)
+        self._tokens = Tokenizer(Vocabulary.of(names, self._scratch), self._take)
+        self._frames: list[str] = []
+        self._content: list[str] = []
+        self._attributes: Mapping[str, str] = {}
+        self._elements: dict[str, Element] = {}
+        self._faults: dict[str, None] = {}
+        self._in_reply = False
+        self._reply_met = False
+        self._after_private = False
+        self._doubtful = False
+        self._lost = False
+        self._outside_tail = ""
+        self._space = ""
+        self._fresh: list[str] = []
+        self._released: list[str] = []
+
+    # -- the caller's side --------------------------------------------------------------------------------------------
+
+    def feed(self, piece: str) -> str:
+        """Take the next piece; return reply text that may be shown now, often ""."""
+        if not self._lost:
+            self._tokens.feed(piece)
+        return self._handed_out()
+
+    def finish(self) -> str:
+        """End the input; return what may still be shown. What was held back because it might be a tag never is."""
+        for name in self._frames:
+            self._fault("unclosed", name)
+        if not self._reply_met:
+            self._fault("missing", REPLY_TAG)
+        return self._handed_out()
+
+    @property
+    def reply(self) -> str | None:
+        """The true reply, or None when it is missing, empty, unclosed or can't be trusted."""
+        element = self.elements.get(REPLY_TAG)
+        return element.content if element else None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the reply was opened and closed properly and nothing casts doubt on it."""
+        return self.reply is not None
+
+    @property
+    def released(self) -> str:
+        """All text released so far; what a reader has seen of a reply that was cut off."""
+        return "".join(self._released)
+
+    @property
+    def reply_verb(self) -> str | None:
+        """How the soul speaks, e.g. `explained`; None when not given."""
+        element = self.elements.get(REPLY_TAG)
+        return element.attributes.get("verb") or None if element else None
+
+    @property
+    def elements(self) -> Mapping[str, Element]:
+        """All well-formed top-level elements by tag name; the reply only while it is trusted."""
+        doubtful = self._doubtful
+        return MappingProxyType({k: v for k, v in self._elements.items() if not (doubtful and k == REPLY_TAG)})
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """The malformations met, each once, as `kind tag`."""
+        return tuple(self._faults)
+
+    # -- the grammar --------------------------------------------------------------------------------------------------
+
+    def _take(self, token: Token) -> None:
+        if self._lost:
+            return
+        if not self._frames:
+            self._outside(token)
+        elif self._in_reply and len(self._frames) == 1:
+            self._inside_reply(token)
+        else:
+            self._inside_private(token)
+
+    def _outside(self, token: Token) -> None:
+        match token.kind:
+            case Kind.TEXT:
+                self._stray_text(token.raw)
+            case Kind.OPEN:
+                self._open(token)
+            case Kind.EMPTY:
+                if token.name == REPLY_TAG:
+                    self._fault("empty", REPLY_TAG)
+                else:
+                    self._record(token.name, Element("", token.attributes))
+            case Kind.CLOSE:
+                self._stray_close(token.name)
+            case Kind.SUSPECT:
+                self._lose("lookalike", "tag")
+
+    def _open(self, token: Token) -> None:
+        self._frames = [token.name]
+        self._content = []
+        self._attributes = token.attributes
+        if token.name == REPLY_TAG and not self._reply_met:
+            self._in_reply = not self._doubtful
+            self._reply_met = True
+
+    def _stray_text(self, text: str) -> None:
+        """Text after a private element, before the reply: a quoted closing tag may have cut the element short."""
+        seen = self._outside_tail + text
+        self._outside_tail = seen[-2:]
+        if self._reply_met:
+            return
+        if self._after_private and not text.isspace():
+            self._doubt("stray", "text")
+        if any(mark in seen for mark in _HIDING):
+            self._doubt("hidden", "comment")
+
+    def _stray_close(self, name: str) -> None:
+        """A closing tag that closes nothing: what was taken for an element may have been part of a private one."""
+        if name == REPLY_TAG and self._reply_met:
+            self._fault("stray", name)
+        elif name not in self._scratch or self._elements:
+            self._doubt("stray", name)
+
+    def _inside_reply(self, token: Token) -> None:
+        match token.kind:
+            case Kind.TEXT:
+                self._release(token.raw)
+            case Kind.OPEN | Kind.EMPTY:
+                self._fault("nested", token.name)
+                self._frames.append(token.name)
+            case Kind.CLOSE if token.name == REPLY_TAG:
+                self._close_reply()
+            case Kind.CLOSE:
+                self._lose("mismatched", token.name)
+            case Kind.SUSPECT:
+                self._lose("lookalike", "tag")
+
+    def _close_reply(self) -> None:
+        self._frames, self._in_reply, self._space = [], False, ""
+        said = self.released + "".join(self._fresh)
+        if said:
+            self._record(REPLY_TAG, Element(said, self._attributes))
+        else:
+            self._fault("empty", REPLY_TAG)
+
+    def _inside_private(self, token: Token) -> None:
+        if token.kind is Kind.OPEN:
+            self._frames.append(token.name)
+            if len(self._frames) > _DEEPEST:
+                self._lose("too deep", self._frames[0])
+        elif token.kind is Kind.CLOSE:
+            self._close_private(token.name)
+        if self._frames and not self._in_reply:
+            self._content.append(token.raw)
+
+    def _close_private(self, name: str) -> None:
+        """Close the innermost element; in a top-level one a tag only mentioned may stay open (fault `overlapping`)."""
+        if name != self._frames[-1]:
+            if self._in_reply:
+                self._lose("mismatched", name)
+                return
+            if name not in self._frames:
+                return
+            while self._frames[-1] != name:
+                self._fault("overlapping", self._frames.pop())
+        self._frames.pop()
+        if not self._frames:
+            self._close_element(name)
+
+    def _close_element(self, name: str) -> None:
+        self._after_private = self._after_private or name not in self._scratch
+        if name == REPLY_TAG:
+            self._fault("duplicate" if name in self._elements else "distrusted", name)
+        else:
+            self._record(name, Element("".join(self._content).strip(), self._attributes))
+
+    def _record(self, name: str, element: Element) -> None:
+        if name in self._elements:
+            self._fault("duplicate", name)
+        elif name not in self._scratch:
+            self._elements[name] = element
+
+    # -- what leaves --------------------------------------------------------------------------------------------------
+
+    def _release(self, text: str) -> None:
+        body = text.strip()
+        if not body:
+            self._space = (self._space + text)[:_LONGEST_SPACE]
+            return
+        start = text.index(body[0])
+        if self._fresh or self._released:
+            self._fresh.append((self._space + text[:start])[:_LONGEST_SPACE])
+        self._fresh.append(_LONG_SPACE.sub(r"\1", body))
+        self._space = text[start + len(body) :][:_LONGEST_SPACE]
+
+    def _handed_out(self) -> str:
+        fresh = "".join(self._fresh)
+        self._fresh = []
+        if fresh:
+            self._released.append(fresh)
+        return fresh
+
+    # -- malformations ------------------------------------------------------------------------------------------------
+
+    def _fault(self, kind: str, name: str) -> None:
+        self._faults[f"{kind} {name}"] = None
+
+    def _doubt(self, kind: str, name: str) -> None:
+        """The reply can't be told from private text any more; other elements still can."""
+        self._fault(kind, name)
+        self._doubtful = True
+
+    def _lose(self, kind: str, name: str) -> None:
+        """Nothing after this point can be told apart: all of it is private."""
+        self._doubt(kind, name)
+        self._lost = True
+
+
+def extract_tag(text: str, tag: str) -> tuple[str, str | None]:
+    """Content and verb of a top-level element of a whole answer; ("", None) when absent or not to be trusted."""
+    output = TaggedOutput(also=tag)
+    output.feed(text)
+    output.finish()
+    element = output.elements.get(tag)
+    return (element.content, element.attributes.get("verb") or None) if element else ("", None)

@@ -1,0 +1,218 @@
+"""Cuts a stream of text into plain text and tags of known names, at any cut of the stream, in linear time."""
+
+import html
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from daemon.core.lookalike import NEAR, OPENERS, fold, reads_as, squeeze
+
+_OPENER = re.compile(f"[{OPENERS}&]")
+_NAME = re.compile(r"<\s*(/?)\s*([a-z_]+)", re.IGNORECASE | re.ASCII)
+_LESS_THAN = re.compile(r"lt|#0*60|#x0*3c", re.IGNORECASE)  # browsers decode these even without the semicolon
+_ATTRIBUTE = re.compile(
+    r"""(?<![^\s"'”’/])([^\s=/>"'“”‘’]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|“([^”]*)”|‘([^’]*)’|([^\s>]*))"""  # noqa: RUF001  # models write curly quotes too
+)
+_QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’"}  # noqa: RUF001  # models write curly quotes too
+_LONGEST_ENTITY = 10
+_LONGEST_NAME = 256  # characters, unseen ones included, between `<` and the end of a name
+_LONGEST_TAG = 1024
+_FIRST_LETTERS = 2  # a tag whose first letters begin no known name is foreign; deciding early keeps the hold-back short
+
+
+class Kind(Enum):
+    """What a token is."""
+
+    TEXT = "text"
+    OPEN = "open"
+    CLOSE = "close"
+    EMPTY = "empty"
+    SUSPECT = "suspect"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A stretch of the input; `raw` is what was written, SUSPECT is no valid tag yet reads like one of ours."""
+
+    kind: Kind
+    raw: str
+    name: str = ""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+
+class _Verdict(Enum):
+    MAYBE = "maybe"
+    FOREIGN = "foreign"
+    SUSPECT = "suspect"
+    TAG = "tag"
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The names that make a tag: `guarded` in any case and any disguise, `plain` only as written in lower case."""
+
+    guarded: Mapping[str, str]
+    plain: Mapping[str, str]
+    starts: frozenset[str]
+    longest: int
+
+    @classmethod
+    def of(cls, guarded: Sequence[str], plain: Sequence[str]) -> "Vocabulary":
+        """Make one of tag names."""
+        squeezed = {squeeze(name): name for name in guarded}
+        names = (*squeezed, *plain)
+        starts = frozenset(name[:size] for name in names for size in range(1, _FIRST_LETTERS + 1))
+        return cls(squeezed, {name: name for name in plain}, starts, max(map(len, names)) + NEAR + 1)
+
+
+class Probe:
+    """Follows one `<` (or what reads like one) until it is known to be a tag, a lookalike or none of ours."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._phase: Callable[[str], _Verdict] = self._opening
+        self._opened = False
+        self._entity = ""
+        self._skeleton = ""
+        self._quote = ""
+        self._last = ""
+        self.raw: list[str] = []
+        self.name = ""
+        self.closing = False
+
+    def take(self, character: str) -> _Verdict:
+        """Look at the next character of the input."""
+        self.raw.append(character)
+        return self._phase(character)
+
+    def _opening(self, character: str) -> _Verdict:
+        if character == "&":
+            self._phase = self._in_entity
+        else:
+            self._opened, self._phase = True, self._in_name
+        return _Verdict.MAYBE
+
+    def _in_entity(self, character: str) -> _Verdict:
+        if character == ";" and self._entity:
+            return self._decoded(html.unescape(f"&{self._entity};"))
+        if not (character.isascii() and (character.isalnum() or character == "#")):
+            return self._judge()
+        self._entity += character
+        if not self._opened and _LESS_THAN.fullmatch(self._entity):
+            self._opened, self._phase, self._entity = True, self._in_name, ""
+        return _Verdict.MAYBE if len(self._entity) <= _LONGEST_ENTITY else self._judge()
+
+    def _decoded(self, text: str) -> _Verdict:
+        self._entity = ""
+        if text == "&":  # encoded twice
+            return _Verdict.MAYBE if len(self.raw) <= _LONGEST_NAME else _Verdict.SUSPECT
+        if not self._opened:
+            self._opened, self._phase = text in OPENERS, self._in_name
+            return _Verdict.MAYBE if self._opened else _Verdict.FOREIGN
+        self._phase = self._in_name
+        verdicts = [self._in_name(character) for character in text]
+        return next((verdict for verdict in verdicts if verdict is not _Verdict.MAYBE), _Verdict.MAYBE)
+
+    def _in_name(self, character: str) -> _Verdict:
+        if len(self.raw) > _LONGEST_NAME:
+            return _Verdict.SUSPECT
+        if character == "&":
+            self._phase = self._in_entity
+            return _Verdict.MAYBE
+        if self.name and (character.isspace() or character in "/>"):
+            self._phase = self._in_tag
+            return self._in_tag(character)
+        letters = fold(character, leading=not self._skeleton)
+        return self._judge() if letters is None else self._spell(letters)
+
+    def _spell(self, letters: str) -> _Verdict:
+        self._skeleton += letters
+        if self._skeleton and self._skeleton[:_FIRST_LETTERS] not in self._vocabulary.starts:
+            return _Verdict.FOREIGN
+        if len(self._skeleton) > self._vocabulary.longest:
+            return self._judge()
+        return self._recognise() if letters else _Verdict.MAYBE
+
+    def _recognise(self) -> _Verdict:
+        """A name may just have been completed."""
+        written = _NAME.fullmatch("".join(self.raw))
+        self.name = ""
+        if written and written[2] in self._vocabulary.plain:
+            self.name = written[2]
+        elif self._skeleton in self._vocabulary.guarded:
+            name = self._vocabulary.guarded[self._skeleton]
+            if not written or written[2].casefold() != name:
+                return _Verdict.SUSPECT
+            self.name = name
+        self.closing = bool(written and written[1])
+        return _Verdict.MAYBE
+
+    def _in_tag(self, character: str) -> _Verdict:
+        if len(self.raw) > _LONGEST_TAG:
+            return _Verdict.SUSPECT
+        if self._quote:
+            self._quote = "" if character == self._quote else self._quote
+        elif character == ">":
+            return _Verdict.TAG
+        elif character == "<":
+            return _Verdict.SUSPECT
+        elif character in _QUOTES and self._last == "=":
+            self._quote = _QUOTES[character]
+        if not character.isspace():
+            self._last = character
+        return _Verdict.MAYBE
+
+    def _judge(self) -> _Verdict:
+        """The name has ended and is not exactly one of ours."""
+        alike = self._opened and reads_as(self._skeleton, self._vocabulary.guarded)
+        return _Verdict.SUSPECT if alike else _Verdict.FOREIGN
+
+    def token(self) -> Token:
+        """The finished tag; attribute names are in lower case, the first of equal names counts."""
+        raw = "".join(self.raw)
+        kind = Kind.CLOSE if self.closing else Kind.EMPTY if self._last == "/" else Kind.OPEN
+        attributes: dict[str, str] = {}
+        for name, *values in _ATTRIBUTE.findall(raw):
+            value = "".join(values).removesuffix("/") if kind is Kind.EMPTY and values[-1] else "".join(values)
+            attributes.setdefault(name.casefold(), html.unescape(value).strip())
+        return Token(kind, raw, self.name, attributes)
+
+
+class Tokenizer:
+    """Feeds tokens to `sink` as soon as they are certain; what is in doubt at the end never comes."""
+
+    def __init__(self, vocabulary: Vocabulary, sink: Callable[[Token], None]) -> None:
+        self._vocabulary = vocabulary
+        self._sink = sink
+        self._probe: Probe | None = None
+
+    def feed(self, text: str) -> None:
+        """Take the next piece of the input."""
+        position = 0
+        while position < len(text):
+            if self._probe is None:
+                opener = _OPENER.search(text, position)
+                end = opener.start() if opener else len(text)
+                if end > position:
+                    self._sink(Token(Kind.TEXT, text[position:end]))
+                position = end
+                if opener is None:
+                    return
+                self._probe = Probe(self._vocabulary)
+            self._advance(self._probe, text[position])
+            position += 1
+
+    def _advance(self, probe: Probe, character: str) -> None:
+        verdict = probe.take(character)
+        if verdict is _Verdict.MAYBE:
+            return
+        self._probe = None
+        if verdict is _Verdict.TAG:
+            self._sink(probe.token())
+        elif verdict is _Verdict.SUSPECT:
+            self._sink(Token(Kind.SUSPECT, "".join(probe.raw[:-1])))
+            self.feed(character)
+        else:
+            self._sink(Token(Kind.TEXT, probe.raw[0]))
+            self.feed("".join(probe.raw[1:]))

@@ -1,0 +1,41 @@
+"""Keeps how the soul is, before each audience apart: its mood, what it talks of and what it is to do."""
+
+from collections.abc import Sequence
+
+from daemon.memory.records import Speaks, Turn
+from daemon.mind.mental_subprocess import SubprocessContext
+from daemon.mind.recall import as_memory
+from daemon.mind.recall.mood import felt, with_state
+from daemon.mind.steps.feel import feel
+from daemon.soul_engine import begin
+
+_READ = 16  # newest turns that a mood is judged by
+
+
+async def keeps_its_own_state(context: SubprocessContext) -> None:
+    """Feel anew when the newest reply came with the thought that mood, topic or task changed; else no model is asked.
+
+    A state made from one no longer in force is dropped. Raises ModelError.
+    """
+    soul, key = context.soul, (context.conversation.soul, context.conversation.workspace, context.audience)
+    state = await context.soul_states.known(*key)  # before the turns: words taken back meanwhile make it obsolete
+    turns = (await context.turns.transcript(context.conversation, _READ)).turns
+    if not _changed(turns):
+        return
+    mood = felt(state, context.clock.now_ms(), soul)
+    memory = with_state(begin(soul), state, soul, context.clock.now_ms()).concat(as_memory(turn) for turn in turns)
+    _, feeling = await context.think(memory, feel(soul, mood))
+    kept = await context.soul_states.revise(
+        *key,
+        expected_version=state.version if state else 0,
+        emotional_state=feeling.emotional_state,
+        topic=feeling.topic,
+        task=feeling.task,
+    )
+    context.emit("soul_state.kept" if kept else "soul_state.outrun", trace=context.trace_id, changed=kept)
+
+
+def _changed(turns: Sequence[Turn]) -> bool:
+    """Whether the newest reply said so; a reply that didn't say counts as no."""
+    newest = next((turn for turn in reversed(turns) if turn.speaker is Speaks.SOUL), None)
+    return newest is not None and newest.thought.get("soul_state_check") is True

@@ -1,0 +1,30 @@
+"""Folds turns that no longer fit a prompt into the conversation's summary; the turns themselves stay for ever."""
+
+from daemon.mind.mental_subprocess import SubprocessContext
+from daemon.mind.recall import as_memory
+from daemon.mind.steps.summarize import material, summarize
+from daemon.soul_engine import transcript_window
+
+_READ = 400  # turns looked at in one go
+_AT_ONCE = 24  # turns folded into the summary by one call, so that all of them fit one message
+
+
+async def summarizes_the_conversation(context: SubprocessContext) -> None:
+    """Summarize until what is left fits half its budget, so that the next turns need no new summary each.
+
+    A summary that lost a race (a turn was withdrawn, another daemon was faster) is dropped; the next reply asks again.
+    Raises ModelError.
+    """
+    soul, turns, conversation = context.soul, context.turns, context.conversation
+    while True:
+        transcript = await turns.transcript(conversation, _READ)
+        said = [as_memory(turn) for turn in transcript.turns]
+        older, _ = transcript_window(said, soul.budgets.transcript // 2, soul.budgets.turn)
+        if not older:
+            return
+        folded = transcript.turns[: min(len(older), _AT_ONCE)]
+        memory = material(soul.display_name, transcript.summary, said[: len(folded)])
+        _, summary = await context.think(memory, summarize(soul.display_name))
+        kept = await turns.summarize(conversation, summary, folded[-1].seq, instead_of=transcript.summarized_to)
+        if not kept:
+            return

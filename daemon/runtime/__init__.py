@@ -1,0 +1,1 @@
+"""What keeps work moving? Dispatcher, conversation, cycle, courier, scheduler and background jobs."""

@@ -1,0 +1,117 @@
+"""Holds the souls in force: follows edits, keeps the last good ones, knows which soul answers in which channel."""
+
+from collections.abc import Callable, Sequence
+from importlib import metadata
+from pathlib import Path
+
+from daemon.core.errors import SoulError
+from daemon.core.ports import Emit
+from daemon.soul.files import MANIFEST, signature
+from daemon.soul.loader import Known, channels_of, load_soul
+from daemon.soul.schema import Soul
+
+_DISTRIBUTION = "soul-daemon"
+
+
+class SoulKeeper:
+    """Holds the soul in force, follows edits of its files, and keeps the last good one while an edit is broken."""
+
+    def __init__(self, directory: Path, name: str, emit: Emit, known: Known | None = None) -> None:
+        """Read the soul once. Raises SoulError, since there is no good one to keep yet."""
+        self._directory, self._name, self._emit, self._known = directory, name, emit, known
+        self._seen = signature(directory / name)
+        self._soul = load_soul(directory, name, known)
+        self._told = ""
+
+    def current(self) -> Soul:
+        """The soul as its files tell it now, or the last good one.
+
+        Emits `soul.reloaded` when an edit was taken over and `soul.broken` once for each distinct fault.
+        """
+        found = signature(self._directory / self._name)
+        if found == self._seen:
+            return self._soul
+        self._seen = found
+        try:
+            self._soul = load_soul(self._directory, self._name, self._known)
+        except SoulError as error:
+            if str(error) != self._told:
+                self._told = str(error)
+                self._emit("soul.broken", soul=self._name, reason=error.message, hint=error.hint)
+            return self._soul
+        self._told = ""
+        self._emit("soul.reloaded", soul=self._name)
+        return self._soul
+
+
+class Souls:
+    """All souls that one daemon hosts: the main one, and others for the channels that they name."""
+
+    def __init__(
+        self, find: Callable[[str], Path], main: str, others: Sequence[str], emit: Emit, known: Known | None = None
+    ) -> None:
+        """Read them all; `find` gives the directory a soul lies in. Raises SoulError, also for a shared channel."""
+        self._emit = emit
+        self._keepers = {name: SoulKeeper(find(name), name, emit, known) for name in dict.fromkeys((main, *others))}
+        self._main = main
+        self._routed = self._all()
+        self._owners = channels_of(self._routed)
+
+    @property
+    def main(self) -> str:
+        """The soul that answers wherever no other is named."""
+        return self._main
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The main soul, then the others."""
+        return tuple(self._keepers)
+
+    def current(self, name: str) -> Soul:
+        """The soul of that name as its files tell it now, or its last good state. Raises SoulError for a stranger."""
+        if name not in self._keepers:
+            raise SoulError(f"the soul {name!r} is not hosted here", hint="name it in SOUL_NAME or SOUL_SOULS")
+        return self._keepers[name].current()
+
+    def for_channel(self, channel: str) -> str:
+        """The soul that answers in a channel, by the channel's id: the one that names it, else the main one.
+
+        An edit by which two come to name the same channel is told as `soul.broken`; until it is mended the channels
+        stay with whom they were.
+        """
+        souls = self._all()
+        if any(now is not before for now, before in zip(souls, self._routed, strict=True)):
+            self._routed = souls
+            try:
+                self._owners = channels_of(souls)
+            except SoulError as error:
+                self._emit("soul.broken", soul=self._main, reason=error.message, hint=error.hint)
+        return self._owners.get(channel, self._main)
+
+    def _all(self) -> tuple[Soul, ...]:
+        return tuple(keeper.current() for keeper in self._keepers.values())
+
+
+def find_souls_directory(explicit: Path | None, home: Path, name: str) -> Path:
+    """The directory that holds the soul `name`: the explicit one, `souls` beside the data, or the ones shipped.
+
+    Raises SoulError that tells where it looked.
+    """
+    candidates = [explicit] if explicit is not None else [home / "souls", *_shipped()]
+    for candidate in candidates:
+        if (candidate / name / MANIFEST).is_file():
+            return candidate
+    looked = ", ".join(str(candidate) for candidate in candidates)
+    hint = "correct SOUL_NAME or SOUL_SOULS, or set SOUL_SOULS_DIR to where it lives"
+    raise SoulError(f"there is no soul {name!r} in {looked}", hint=hint)
+
+
+def _shipped() -> list[Path]:
+    """Where the souls that come with the product may lie: beside the package, else wherever it was installed to."""
+    found = [Path(__file__).resolve().parents[2] / "souls"]
+    try:
+        files = metadata.files(_DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:
+        files = []
+    installed = [Path(str(file.locate())) for file in files if file.name == MANIFEST]
+    return found + sorted({path.resolve().parent.parent for path in installed})

@@ -1,0 +1,182 @@
+"""Words read aloud: by a real endpoint on loopback, by a program, or not at all, and then in words that help."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from daemon.channels.http import tts as voice
+from tests.http.house import Dwelling, bearer
+
+SPEAKER = """#!{python}
+import json, os, sys
+words = sys.stdin.buffer.read().decode()
+mood = words.split()[0]
+if mood == "fail":
+    sys.exit(3)
+if mood == "hang":
+    import time
+    time.sleep(60)
+if mood != "silence":
+    said = {{"argv": sys.argv[1:], "words": words, "environment": sorted(os.environ)}}
+    sys.stdout.buffer.write(b"RIFF" + json.dumps(said).encode())
+"""
+
+
+@pytest.fixture
+async def spoken(empty: Dwelling, tmp_path: Path) -> Dwelling:
+    """A dwelling with a program in the place of espeak-ng that tells how it was called."""
+    program = tmp_path / "espeak"
+    program.write_text(SPEAKER.format(python=sys.executable))
+    program.chmod(0o755)
+    empty.espeak = str(program)
+    await empty.start()
+    return empty
+
+
+class Endpoint:
+    """An OpenAI-compatible speech endpoint; `mood` says how it behaves."""
+
+    def __init__(self) -> None:
+        self.mood, self.url = "well", ""
+        self.heard: list[dict[str, str]] = []
+        self.keys: list[str] = []
+        self.more = asyncio.Event()
+
+    async def speech(self, request: web.Request) -> web.StreamResponse:
+        self.heard.append(await request.json())
+        self.keys.append(request.headers.get("Authorization", ""))
+        match self.mood:
+            case "refuses":
+                return web.json_response({"error": "no secrets for you"}, status=401)
+            case "says html":
+                return web.Response(text="<html>", content_type="text/html")
+            case "is empty":
+                return web.Response(body=b"", content_type="audio/mpeg")
+            case "redirects":
+                return web.Response(status=302, headers={"Location": "http://127.0.0.1:1/"})
+        response = web.StreamResponse(headers={"Content-Type": "audio/mpeg"})
+        await response.prepare(request)
+        await response.write(b"first")
+        await self.more.wait()
+        if self.mood == "breaks":
+            assert request.transport is not None
+            request.transport.abort()
+            return response
+        await response.write(b" second")
+        await response.write_eof()
+        return response
+
+
+@pytest.fixture
+async def endpoint() -> AsyncIterator[Endpoint]:
+    """A running one."""
+    made = Endpoint()
+    app = web.Application()
+    app.router.add_post("/v1/audio/speech", made.speech)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    made.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    yield made
+    await runner.cleanup()
+
+
+@pytest.fixture
+async def relayed(empty: Dwelling, endpoint: Endpoint) -> Dwelling:
+    """A dwelling that speaks through the endpoint."""
+    await empty.start(tts_url=endpoint.url, tts_api_key="the-speech-key")
+    return empty
+
+
+async def test_the_endpoints_audio_comes_as_it_is_made(relayed: Dwelling, endpoint: Endpoint) -> None:
+    url = relayed.url("/api/soul/tts")
+    async with relayed.client.post(url, json={"text": "hello"}, headers=bearer()) as response:
+        assert response.headers["Content-Type"] == "audio/mpeg"
+        assert await response.content.readany() == b"first"
+        endpoint.more.set()
+        assert await response.read() == b" second"
+    assert endpoint.heard == [{"model": "gpt-4o-mini-tts", "voice": "alloy", "input": "hello"}]
+    assert endpoint.keys == ["Bearer the-speech-key"]
+
+
+async def test_a_voice_of_ones_own_is_passed_on(relayed: Dwelling, endpoint: Endpoint) -> None:
+    endpoint.more.set()
+    assert (await relayed.post("/api/soul/tts", {"text": "hello", "voice": "echo"})).status == 200
+    assert endpoint.heard[0]["voice"] == "echo"
+
+
+@pytest.mark.parametrize("mood", ["refuses", "says html", "is empty", "redirects"])
+async def test_an_endpoint_that_fails_is_a_502_without_its_words(
+    relayed: Dwelling, endpoint: Endpoint, mood: str
+) -> None:
+    endpoint.mood = mood
+    got = await relayed.post("/api/soul/tts", {"text": "hello"})
+    assert (got.status, got.code) == (502, "speech_failed")
+    assert "secrets" not in got.body.decode()
+    assert relayed.told.named("http.speech_failed")
+
+
+async def test_an_endpoint_that_can_not_be_reached_is_a_502(empty: Dwelling) -> None:
+    await empty.start(tts_url="http://127.0.0.1:1/v1")
+    assert (await empty.post("/api/soul/tts", {"text": "hello"})).code == "speech_failed"
+
+
+async def test_a_recording_that_breaks_off_does_not_pass_as_whole(relayed: Dwelling, endpoint: Endpoint) -> None:
+    endpoint.mood = "breaks"
+    url = relayed.url("/api/soul/tts")
+    async with relayed.client.post(url, json={"text": "hello"}, headers=bearer()) as response:
+        assert await response.content.readany() == b"first"
+        endpoint.more.set()
+        with pytest.raises((aiohttp.ClientError, ConnectionError)):
+            await response.read()
+
+
+async def test_more_audio_than_anybody_needs_is_cut(
+    relayed: Dwelling, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(voice, "_MOST_BYTES", 3)
+    endpoint.more.set()
+    url = relayed.url("/api/soul/tts")
+    with pytest.raises((aiohttp.ClientError, ConnectionError)):
+        async with relayed.client.post(url, json={"text": "hello"}, headers=bearer()) as response:
+            await response.read()
+
+
+async def test_words_reach_the_program_by_stdin_alone_and_no_key_does(spoken: Dwelling) -> None:
+    got = await spoken.post("/api/soul/tts", {"text": "-f /etc/passwd naïve", "voice": "en+f3"})
+    assert (got.status, got.headers["Content-Type"]) == (200, "audio/wav")
+    said = got.body.decode().removeprefix("RIFF")
+    assert '"argv": ["--stdin", "--stdout", "-b", "1", "-v", "en+f3"]' in said
+    assert "/etc/passwd na\\u00efve" in said
+    assert "TOKEN" not in said
+    assert "PATH" not in said
+
+
+@pytest.mark.parametrize("mood", ["fail", "silence"])
+async def test_a_program_that_fails_is_a_502(spoken: Dwelling, mood: str) -> None:
+    got = await spoken.post("/api/soul/tts", {"text": mood})
+    assert (got.status, got.code) == (502, "speech_failed")
+
+
+async def test_a_program_that_hangs_is_ended(spoken: Dwelling, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(voice, "_ESPEAK_SECONDS", 0.3)
+    got = await spoken.post("/api/soul/tts", {"text": "hang"})
+    assert (got.status, got.code) == (502, "speech_failed")
+    assert "too long" in str(spoken.told.named("http.speech_failed")[0]["reason"])
+
+
+async def test_without_any_voice_it_says_what_to_set_or_install(home: Dwelling) -> None:
+    got = await home.post("/api/soul/tts", {"text": "hello"})
+    assert (got.status, got.code) == (501, "no_voice")
+    assert "SOUL_TTS_URL" in got.json["error"]["hint"]
+    assert "espeak-ng" in got.json["error"]["hint"]
+
+
+@pytest.mark.parametrize("body", [{"text": ""}, {"text": "x" * 4001}, {"text": "x", "voice": "-f"}, {"voice": "en"}])
+async def test_what_can_not_be_read_aloud_is_refused(home: Dwelling, body: dict[str, str]) -> None:
+    assert (await home.post("/api/soul/tts", body)).code == "invalid"

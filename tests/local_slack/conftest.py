@@ -1,0 +1,41 @@
+"""A running workspace, people in it, and the stock Slack stack connected to it."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from slack_sdk.web.async_client import AsyncWebClient
+
+from daemon.local_slack.client import WorkspaceClient
+from daemon.local_slack.server import WorkspaceServer, serve_workspace
+from tests.local_slack.stock import StockApp
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stock client reads proxies and tokens from the environment behind everybody's back."""
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "SLACK_BOT_TOKEN", "SLACK_CLIENT_ID"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[WorkspaceServer]:
+    async with serve_workspace() as running:
+        yield running
+
+
+@pytest.fixture
+async def people(server: WorkspaceServer) -> AsyncIterator[WorkspaceClient]:
+    async with WorkspaceClient(server.url) as client:
+        yield client
+
+
+@pytest.fixture
+def api(server: WorkspaceServer) -> AsyncWebClient:
+    return AsyncWebClient(token=server.bot_token, base_url=server.api_url)
+
+
+@pytest.fixture
+async def stock(server: WorkspaceServer) -> AsyncIterator[StockApp]:
+    app = await StockApp(server).connect()
+    yield app
+    await app.close()

@@ -1,0 +1,247 @@
+"""Sockets and envelopes: tickets, acknowledgements, redelivery, and every way a connection can go wrong."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
+
+import aiohttp
+import pytest
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from daemon.local_slack.client import WorkspaceClient
+from daemon.local_slack.server import WorkspaceServer
+from tests.local_slack.stock import Json, StockApp
+
+Dial = Callable[[], Coroutine[Any, Any, aiohttp.ClientWebSocketResponse]]
+
+
+@pytest.fixture
+async def dial(server: WorkspaceServer, api: AsyncWebClient) -> AsyncIterator[Dial]:
+    """Opens a bare socket, which acknowledges nothing by itself."""
+    async with aiohttp.ClientSession() as http:
+
+        async def open_socket() -> aiohttp.ClientWebSocketResponse:
+            opened = await api.apps_connections_open(app_token=server.app_token)
+            return await http.ws_connect(str(opened["url"]), autoping=False)
+
+        yield open_socket
+
+
+async def frame(socket: aiohttp.ClientWebSocketResponse) -> Json:
+    """The next text frame; the workspace's own pings are passed over."""
+    while (message := await socket.receive(timeout=5)).type is aiohttp.WSMsgType.PING:
+        continue
+    return dict(json.loads(message.data))
+
+
+async def test_hello_comes_first_and_counts_connections(dial: Dial) -> None:
+    first, second = await dial(), await dial()
+    hello = await frame(first)
+    assert (hello["type"], hello["num_connections"], hello["connection_info"]["app_id"]) == ("hello", 1, "A0SOUL")
+    assert hello["debug_info"]["approximate_connection_time"] > 3600
+    assert (await frame(second))["num_connections"] == 2
+
+
+async def test_a_ticket_is_good_for_one_handshake_and_one_minute(
+    server: WorkspaceServer, api: AsyncWebClient, people: WorkspaceClient
+) -> None:
+    async with aiohttp.ClientSession() as http:
+        used = str((await api.apps_connections_open(app_token=server.app_token))["url"])
+        late = str((await api.apps_connections_open(app_token=server.app_token))["url"])
+        async with http.ws_connect(used):
+            with pytest.raises(aiohttp.WSServerHandshakeError, match="404"):
+                await http.ws_connect(used)
+        await people.advance(61)
+        with pytest.raises(aiohttp.WSServerHandshakeError, match="404"):
+            await http.ws_connect(late)
+
+
+async def test_envelopes_go_to_one_socket_each_in_turn(dial: Dial, people: WorkspaceClient) -> None:
+    sockets = [await dial() for _ in range(2)]
+    for socket in sockets:
+        await frame(socket)
+    for i in range(4):
+        await people.say("Ada", "dm", f"m{i}")
+    heard = [[(await frame(s))["payload"]["event"]["text"] for _ in range(2)] for s in sockets]
+    assert sorted(text for texts in heard for text in texts) == ["m0", "m1", "m2", "m3"]
+
+
+async def test_an_unacknowledged_event_comes_again_on_slacks_schedule(dial: Dial, people: WorkspaceClient) -> None:
+    socket = await dial()
+    await frame(socket)
+    await people.say("Ada", "dm", "are you there?")
+    attempts = [await frame(socket)]
+    for wait in (3.1, 63, 303):
+        await people.advance(wait)
+        attempts.append(await frame(socket))
+    assert [a["retry_attempt"] for a in attempts] == [0, 1, 2, 3]
+    assert [a["retry_reason"] for a in attempts] == ["", "timeout", "timeout", "timeout"]
+    assert len({a["payload"]["event_id"] for a in attempts}) == 1
+    assert len({a["envelope_id"] for a in attempts}) == 4
+    await people.advance(1000)
+    assert len(await people.deliveries()) == 4
+
+
+async def test_an_acknowledged_event_never_comes_again(dial: Dial, people: WorkspaceClient) -> None:
+    socket = await dial()
+    await frame(socket)
+    await people.say("Ada", "dm", "once")
+    envelope = await frame(socket)
+    await socket.send_str("not json")
+    await socket.send_json({"envelope_id": envelope["envelope_id"]})
+    await people.wait_for_ack(envelope["payload"]["event_id"])
+    await people.advance(1000)
+    assert len(await people.deliveries()) == 1
+
+
+async def test_an_event_without_any_socket_arrives_as_a_retry(server: WorkspaceServer, people: WorkspaceClient) -> None:
+    await people.say("Ada", "dm", "while you were out")
+    stock = await StockApp(server).connect()
+    assert stock.heard == []
+    await people.advance(61)
+    await stock.hears_text("while you were out")
+    assert stock.headers[0]["x-slack-retry-num"] == ["2"]
+    assert stock.headers[0]["x-slack-retry-reason"] == ["connection_failed"]
+    await stock.close()
+
+
+async def test_a_lost_acknowledgement_brings_the_event_twice(stock: StockApp, people: WorkspaceClient) -> None:
+    await people.fault(socket="ignore_acks", times=1)
+    await people.say("Ada", "dm", "twice")
+    await stock.hears_text("twice")
+
+    async def faulted() -> bool:
+        await people.advance(1)
+        return len(stock.heard) == 2
+
+    await people.wait_for(faulted)
+    assert len({body["event_id"] for body in stock.bodies}) == 1
+
+
+async def test_duplicates_can_be_ordered(stock: StockApp, people: WorkspaceClient) -> None:
+    await people.fault(socket="duplicate", times=1)
+    await people.say("Ada", "dm", "double")
+    await stock.hears_text("double", 2)
+    await people.repeat(stock.bodies[0]["event_id"])
+    await stock.hears_text("double", 3)
+    assert len({body["event_id"] for body in stock.bodies}) == 1
+
+
+@pytest.mark.parametrize("order", [{"socket": "close"}, {"socket": "disconnect", "reason": "refresh_requested"}])
+async def test_the_stock_client_comes_back(stock: StockApp, people: WorkspaceClient, order: Json) -> None:
+    async def back() -> bool:
+        opened = [c for c in await people.calls("apps.connections.open") if c["answer"]["ok"]]
+        return len(opened) == 2 and await people.sockets() >= 1
+
+    await people.fault(**order)
+    await people.wait_for(back)
+    await people.say("Ada", "dm", "welcome back")
+    await stock.hears_text("welcome back")
+
+
+async def test_a_reset_connection_ends_without_a_close_frame(dial: Dial, people: WorkspaceClient) -> None:
+    socket = await dial()
+    await frame(socket)
+    await people.fault(socket="reset")
+    assert (await socket.receive(timeout=5)).type in (aiohttp.WSMsgType.CLOSED, aiohttp.WSMsgType.ERROR)
+    await people.wait_for_sockets(0)
+
+
+async def test_pongs_echo_their_payload_unless_the_server_is_silent(dial: Dial, people: WorkspaceClient) -> None:
+    socket = await dial()
+    await frame(socket)
+    await socket.ping(b"sdk-ping-pong:1.5")
+    pong = await socket.receive(timeout=5)
+    assert (pong.type, pong.data) == (aiohttp.WSMsgType.PONG, b"sdk-ping-pong:1.5")
+    await people.fault(socket="silence", on=True)
+    await socket.ping(b"anybody?")
+    await people.say("Ada", "dm", "swallowed")
+    with pytest.raises(TimeoutError):
+        await socket.receive(timeout=0.1)
+    await people.clear_faults()
+    await people.advance(31)
+    assert {(await socket.receive(timeout=5)).type for _ in range(2)} == {
+        aiohttp.WSMsgType.PING,
+        aiohttp.WSMsgType.TEXT,
+    }
+
+
+@pytest.mark.parametrize("reason", ["warning", "refresh_requested", "too_many_websockets", "link_disabled"])
+async def test_a_disconnect_frame_precedes_the_close(dial: Dial, people: WorkspaceClient, reason: str) -> None:
+    leaving, staying = await dial(), await dial()
+    await frame(leaving)
+    await frame(staying)
+    await people.fault(socket="disconnect", reason=reason, only=1)
+    assert (await frame(leaving))["reason"] == reason
+    for i in range(2):
+        await people.say("Ada", "dm", f"only to the other {i}")
+        assert (await frame(staying))["type"] == "events_api"
+    await people.advance(11)
+    assert (await leaving.receive(timeout=5)).type is aiohttp.WSMsgType.CLOSE
+
+
+async def test_the_eleventh_socket_is_told_that_there_are_too_many(dial: Dial) -> None:
+    sockets = [await dial() for _ in range(11)]
+    await frame(sockets[-1])
+    assert (await frame(sockets[-1]))["reason"] == "too_many_websockets"
+
+
+async def test_greeting_with_disconnect_and_refused_handshakes(dial: Dial, people: WorkspaceClient) -> None:
+    await people.fault(socket="greet", reason="link_disabled", times=1)
+    socket = await dial()
+    assert [(await frame(socket))["type"] for _ in range(2)] == ["hello", "disconnect"]
+    await people.fault(socket="refuse_handshakes", status=503, times=1)
+    with pytest.raises(aiohttp.WSServerHandshakeError, match="503"):
+        await dial()
+    await people.fault(socket="dead_tickets", times=1)
+    with pytest.raises(aiohttp.WSServerHandshakeError, match="404"):
+        await dial()
+    assert (await frame(await dial()))["type"] == "hello"
+
+
+async def test_malformed_frames_do_not_kill_the_stock_client(stock: StockApp, people: WorkspaceClient) -> None:
+    for text in ('{"type":"events_api"}', "not json", '{"broken'):
+        await people.fault(socket="frame", text=text)
+    await people.emit_envelope({"type": "mystery", "envelope_id": "x", "payload": {}})
+    await people.say("Ada", "dm", "still here")
+    await stock.hears_text("still here")
+
+
+async def test_any_event_can_be_raised(stock: StockApp, people: WorkspaceClient) -> None:
+    event_id = await people.emit({"type": "reaction_added", "user": "U0ADA", "reaction": "eyes", "item": {}})
+    await stock.hears(lambda e: e["type"] == "reaction_added")
+    delivery = await people.wait_for_ack(event_id)
+    assert (delivery["attempt"], delivery["event_type"]) == (0, "reaction_added")
+
+
+async def test_the_app_is_present_while_it_has_a_socket(stock: StockApp, people: WorkspaceClient) -> None:
+    assert (await people.state())["bot"]["active"] is True
+    await stock.close()
+    await people.wait_for_sockets(0)
+    assert (await people.state())["bot"]["active"] is False
+
+
+async def test_an_envelope_without_a_socket_is_not_delivered(people: WorkspaceClient) -> None:
+    assert not await people.emit_envelope({"type": "events_api"})
+
+
+async def test_only_the_app_token_opens_a_connection(server: WorkspaceServer, api: AsyncWebClient) -> None:
+    with pytest.raises(SlackApiError, match="not_allowed_token_type"):
+        await api.apps_connections_open(app_token=server.bot_token)
+
+
+async def test_two_apps_share_the_events(server: WorkspaceServer, people: WorkspaceClient) -> None:
+    apps = [await StockApp(server).connect() for _ in range(2)]
+    async with asyncio.TaskGroup() as tasks:
+        for i in range(50):
+            tasks.create_task(people.say("Ada", "dm", f"m{i}"))
+
+    async def all_heard() -> bool:
+        return sum(len(app.heard) for app in apps) == 50
+
+    await people.wait_for(all_heard)
+    assert all(app.heard for app in apps)
+    for app in apps:
+        await app.close()

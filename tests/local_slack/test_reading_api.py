@@ -1,0 +1,252 @@
+"""Reading and the rest of the Web API: paging, people, reactions, files, views, rate limits, injected faults."""
+
+import aiohttp
+import pytest
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from daemon.local_slack.client import WorkspaceClient
+from daemon.local_slack.server import WorkspaceServer, serve_workspace
+from tests.local_slack.stock import refusal
+
+META = {"event_type": "reply", "event_payload": {"key": "k1"}}
+
+
+async def test_history_pages_from_the_newest_without_gaps(api: AsyncWebClient, people: WorkspaceClient) -> None:
+    said = [(await people.say("Ada", "general", f"m{i}"))["ts"] for i in range(7)]
+    await people.say("Ben", "general", "hidden in a thread", thread=said[0])
+    seen: list[str] = []
+    cursor = ""
+    while True:
+        page = await api.conversations_history(channel="C0GENERAL", limit=3, cursor=cursor)
+        seen += [message["ts"] for message in page["messages"]]
+        if not page["has_more"]:
+            break
+        cursor = page["response_metadata"]["next_cursor"]
+    assert seen == said[::-1]
+
+
+async def test_time_bounds_are_exclusive_unless_asked(api: AsyncWebClient, people: WorkspaceClient) -> None:
+    said = [(await people.say("Ada", "general", f"m{i}"))["ts"] for i in range(4)]
+
+    async def between(**more: object) -> list[str]:
+        page = await api.conversations_history(channel="C0GENERAL", oldest=said[1], latest=said[3], **more)  # type: ignore[arg-type]  # forwarded as they are
+        return [message["ts"] for message in page["messages"]]
+
+    assert await between() == [said[2]]
+    assert await between(inclusive=True) == said[:0:-1]
+    page = await api.conversations_history(channel="C0GENERAL", oldest="0")
+    assert len(page["messages"]) == 4
+    assert await refusal(api.conversations_history(channel="C0GENERAL", oldest="yesterday")) == "invalid_ts_oldest"
+    assert await refusal(api.conversations_history(channel="C0GENERAL", latest="now")) == "invalid_ts_latest"
+    assert await refusal(api.conversations_history(channel="C0GENERAL", cursor="!")) == "invalid_cursor"
+    assert await refusal(api.conversations_history(channel="C0GENERAL", cursor="Ym9ndXM=")) == "invalid_cursor"
+    assert await refusal(api.conversations_history(channel="C0GENERAL", limit=0)) == "invalid_limit"
+    assert await refusal(api.conversations_history(channel="C0RANDOM")) == "not_in_channel"
+
+
+async def test_replies_come_root_first_and_in_pages(api: AsyncWebClient, people: WorkspaceClient) -> None:
+    root = (await people.say("Ada", "general", "root"))["ts"]
+    said = [(await people.say("Ben", "general", f"r{i}", thread=root))["ts"] for i in range(5)]
+    seen: list[str] = []
+    cursor = ""
+    while True:
+        page = await api.conversations_replies(channel="C0GENERAL", ts=root, limit=2, cursor=cursor)
+        seen += [message["ts"] for message in page["messages"]]
+        if not page["has_more"]:
+            break
+        cursor = page["response_metadata"]["next_cursor"]
+    assert seen == [root, *said]
+    late = await api.conversations_replies(channel="C0GENERAL", ts=root, oldest=said[3])
+    assert [message["ts"] for message in late["messages"]] == [root, said[4]]
+    one = await api.conversations_replies(channel="C0GENERAL", ts=said[0])
+    assert [message["text"] for message in one["messages"]] == ["r0"]
+    assert await refusal(api.conversations_replies(channel="C0GENERAL", ts="1700000000.000001")) == "thread_not_found"
+
+
+async def test_metadata_is_shown_only_on_request(api: AsyncWebClient) -> None:
+    await api.chat_postMessage(channel="D0ADA", text="x", metadata=META)
+    plain = await api.conversations_history(channel="D0ADA")
+    full = await api.conversations_history(channel="D0ADA", include_all_metadata=True)
+    assert "metadata" not in plain["messages"][0]
+    assert full["messages"][0]["metadata"] == META
+
+
+async def test_rooms_are_listed_opened_and_joined(api: AsyncWebClient, people: WorkspaceClient) -> None:
+    listed = await api.conversations_list(types="public_channel,private_channel", limit=2, exclude_archived=True)
+    rest = await api.conversations_list(
+        types="public_channel,private_channel", limit=2, cursor=listed["response_metadata"]["next_cursor"]
+    )
+    names = [room["name"] for room in [*listed["channels"], *rest["channels"]]]
+    assert names == ["general", "random", "founders"]
+    assert rest["response_metadata"]["next_cursor"] == ""
+    assert await refusal(api.conversations_list(cursor="bmV4dDp4")) == "invalid_cursor"
+    assert await refusal(api.conversations_list(types="attic")) == "invalid_types"
+    assert [r["id"] for r in (await api.users_conversations(types="im", user="U0GUS"))["channels"]] == ["D0GUS"]
+    assert await refusal(api.users_conversations(user="U0NOBODY")) == "user_not_found"
+    assert (await api.conversations_join(channel="C0RANDOM"))["channel"]["is_member"]
+    assert await refusal(api.conversations_join(channel="D0ADA")) == "method_not_supported_for_channel_type"
+    assert "U0SOUL" in (await api.conversations_members(channel="C0RANDOM"))["members"]
+    group = await api.conversations_open(users="U0ADA,U0BEN", return_im=True)
+    assert group["channel"]["is_mpim"]
+    assert (await api.conversations_open(users="U0ADA,U0BEN"))["channel"]["id"] == group["channel"]["id"]
+    assert (await api.conversations_open(users="U0ADA"))["channel"]["id"] == "D0ADA"
+    assert (await api.conversations_open(channel="D0ADA"))["channel"]["user"] == "U0ADA"
+    assert await refusal(api.conversations_open(users="U0NOBODY")) == "user_not_found"
+    eve = (await people.add_person("Eve"))["id"]
+    assert (await api.conversations_info(channel=(await api.conversations_open(users=eve))["channel"]["id"]))[
+        "channel"
+    ]["is_im"]
+    await people.add_channel("secret", kind="group", members=["Ada"], app=False)
+    assert await refusal(api.conversations_info(channel="secret")) == "channel_not_found"
+
+
+@pytest.mark.parametrize(
+    ("standing", "flags"),
+    [
+        ("guest", {"is_restricted"}),
+        ("ultra_guest", {"is_restricted", "is_ultra_restricted"}),
+        ("deactivated", {"deleted"}),
+        ("stranger", {"is_stranger"}),
+        ("bot", {"is_bot"}),
+        ("member", set()),
+    ],
+)
+async def test_standings_show_in_users_info(
+    api: AsyncWebClient, people: WorkspaceClient, standing: str, flags: set[str]
+) -> None:
+    added = await people.add_person("Zed", standing=standing)
+    user = (await api.users_info(user=added["id"]))["user"]
+    kinds = ("is_restricted", "is_ultra_restricted", "deleted", "is_stranger", "is_bot")
+    assert {kind for kind in kinds if user[kind]} == flags
+    assert added["id"] in [member["id"] for member in (await api.users_list())["members"]]
+    assert await refusal(api.users_info(user="U0NOBODY")) == "user_not_found"
+
+
+async def test_reactions_are_refused_by_name(api: AsyncWebClient, people: WorkspaceClient) -> None:
+    ts = (await people.say("Ada", "dm", "nice"))["ts"]
+    await api.reactions_add(channel="D0ADA", timestamp=ts, name="eyes")
+    assert await refusal(api.reactions_add(channel="D0ADA", timestamp=ts, name="eyes")) == "already_reacted"
+    await api.reactions_remove(channel="D0ADA", timestamp=ts, name="eyes")
+    assert await refusal(api.reactions_remove(channel="D0ADA", timestamp=ts, name="eyes")) == "no_reaction"
+    assert await refusal(api.reactions_add(channel="D0ADA", timestamp=ts, name="No Such")) == "invalid_name"
+    assert await refusal(api.reactions_add(channel="D0ADA", timestamp="1", name="eyes")) == "message_not_found"
+    assert await refusal(api.reactions_add(channel="D0ADA", timestamp="", name="eyes")) == "no_item_specified"
+
+
+async def test_a_file_is_uploaded_shared_and_fetched_with_the_bot_token(
+    server: WorkspaceServer, api: AsyncWebClient, people: WorkspaceClient
+) -> None:
+    root = await people.say("Ada", "general", "send it")
+    await api.files_upload_v2(
+        channel="C0GENERAL", content="hello file", filename="a.txt", thread_ts=root["ts"], initial_comment="see"
+    )
+    (post,) = await people.wait_for_post("general", containing="see")
+    file = post["files"][0]
+    assert (await api.files_info(file=file["id"]))["file"]["size"] == 10
+    assert await refusal(api.files_info(file="F0")) == "file_not_found"
+    async with aiohttp.ClientSession() as http:
+        async with http.get(file["url_private"], headers={"Authorization": f"Bearer {server.bot_token}"}) as response:
+            assert await response.text() == "hello file"
+        async with http.get(file["url_private"]) as response:
+            assert (response.status, response.content_type) == (200, "text/html")
+        async with http.post(f"{server.url}/upload/{file['id']}", data=b"again") as response:
+            assert response.status == 404
+        async with http.get(f"{server.url}/_control/file", params={"person": "Gus", "file": file["id"]}) as response:
+            assert await response.read() == b"hello file"
+    assert await refusal(api.files_completeUploadExternal(files=[{"id": "F0", "title": "x"}])) == "file_not_found"
+
+
+async def test_views_are_published_and_opened(
+    api: AsyncWebClient, people: WorkspaceClient, server: WorkspaceServer
+) -> None:
+    view = {"type": "home", "blocks": [{"type": "divider"}]}
+    await api.views_publish(user_id="U0ADA", view=view)
+    assert (await people.get("home", person="Ada"))["view"]["blocks"] == view["blocks"]
+    assert (await people.post("open_home", person="Ada"))["view"]["type"] == "home"
+    assert await refusal(api.views_publish(user_id="U0NOBODY", view=view)) == "user_not_found"
+    modal = {"type": "modal", "blocks": []}
+    assert await refusal(api.views_publish(user_id="U0ADA", view=modal)) == "invalid_arguments"
+    trigger = server.workspace.interactions.new_trigger("U0ADA")
+    await api.views_open(trigger_id=trigger, view=modal)
+    assert await refusal(api.views_open(trigger_id=trigger, view=modal)) == "invalid_trigger_id"
+    late = server.workspace.interactions.new_trigger("U0ADA")
+    await people.advance(3.1)
+    assert await refusal(api.views_open(trigger_id=late, view=modal)) == "expired_trigger_id"
+
+
+async def test_a_response_url_works_five_times_within_half_an_hour(
+    server: WorkspaceServer, api: AsyncWebClient, people: WorkspaceClient
+) -> None:
+    ts = str((await api.chat_postMessage(channel="D0ADA", text="buttons"))["ts"])
+    url = server.workspace.interactions.new_response_url(server.url, "U0ADA", "D0ADA", ts)
+    async with aiohttp.ClientSession() as http:
+
+        async def respond(**body: object) -> tuple[int, str]:
+            async with http.post(url, json=body) as response:
+                return response.status, str((await response.json()).get("error", ""))
+
+        assert await respond() == (400, "no_text")
+        assert await respond(text="new words", replace_original=True) == (200, "")
+        assert await respond(text="for all", response_type="in_channel") == (200, "")
+        assert await respond(text="for Ada") == (200, "")
+        async with http.post(url, data="{") as response:
+            assert (await response.json())["error"] == "invalid_payload"
+        assert [m["text"] for m in await people.messages("D0ADA")] == ["new words", "for all"]
+        assert await respond(delete_original=True) == (200, "")
+        assert await respond(text="five") == (200, "")
+        assert await respond(text="six") == (404, "used_url")
+        url = server.workspace.interactions.new_response_url(server.url, "U0ADA", "D0ADA")
+        await people.advance(1801)
+        assert await respond(text="late") == (404, "expired_url")
+
+
+# -- limits and faults -----------------------------------------------------------------------------------------------
+
+
+async def test_slacks_limits_answer_429_with_whole_seconds() -> None:
+    async with serve_workspace(limits="slack") as server, WorkspaceClient(server.url) as people:
+        api = AsyncWebClient(token=server.bot_token, base_url=server.api_url)
+        for _ in range(4):
+            await api.chat_postMessage(channel="D0ADA", text="burst")
+        with pytest.raises(SlackApiError) as caught:
+            await api.chat_postMessage(channel="D0ADA", text="too fast")
+        assert (caught.value.response.status_code, caught.value.response["error"]) == (429, "ratelimited")
+        assert caught.value.response.headers["Retry-After"] == "1"
+        await api.chat_postMessage(channel="D0BEN", text="another channel")
+        await people.advance(1)
+        await api.chat_postMessage(channel="D0ADA", text="slower")
+        for _ in range(20):
+            await api.users_list()
+        assert await refusal(api.users_list()) == "ratelimited"
+        await people.advance(60)
+        await api.users_list()
+        await people.limits("off")
+        for _ in range(30):
+            await api.users_list()
+
+
+async def test_faults_answer_delay_and_drop(api: AsyncWebClient, people: WorkspaceClient) -> None:
+    async def post(text: str) -> str:
+        try:
+            return await refusal(api.chat_postMessage(channel="D0ADA", text=text))
+        except aiohttp.ClientError:
+            return "dropped"
+
+    api.retry_handlers.clear()
+    await people.fault("chat.postMessage", status=429, headers={"Retry-After": "2"})
+    assert await post("limited") == "ratelimited"
+    await people.fault("chat.postMessage", body={"ok": False, "error": "fatal_error"})
+    assert await post("refused") == "fatal_error"
+    await people.fault("*", mode="reset_before")
+    assert await post("never seen") == "dropped"
+    await people.fault("chat.postMessage", mode="accept_then_drop")
+    assert await post("seen, unanswered") == "dropped"
+    await people.fault("chat.postMessage", mode="accept_then_answer", body={"ok": False, "error": "internal_error"})
+    assert await post("seen, denied") == "internal_error"
+    await people.fault("chat.postMessage", delay=0.01)
+    assert await post("late") == "accepted"
+    assert [m["text"] for m in await people.posts_by_bot("D0ADA")] == ["seen, unanswered", "seen, denied", "late"]
+    statuses = [call["status"] for call in await people.calls("chat.postMessage")]
+    assert statuses == [429, 200, 0, 0, 200, 200]
+    assert "token" not in (await people.calls())[0]["args"]

@@ -1,0 +1,121 @@
+"""Starting and stopping a workspace, its page, its own process, and how much it bears."""
+
+import asyncio
+import json
+import signal
+import socket
+import sys
+from pathlib import Path
+
+import aiohttp
+import pytest
+from slack_sdk.web.async_client import AsyncWebClient
+
+from daemon.core.errors import ConfigError
+from daemon.local_slack.__main__ import main
+from daemon.local_slack.client import WorkspaceClient
+from daemon.local_slack.server import WorkspaceServer, serve_workspace
+from tests.local_slack.stock import Json, Listener, StockApp
+
+
+async def test_a_taken_port_is_a_clear_error(server: WorkspaceServer) -> None:
+    port = int(server.url.rpartition(":")[2])
+    with pytest.raises(ConfigError, match="SOUL_WORKSPACE_PORT"):
+        await serve_workspace(port=port).__aenter__()
+
+
+async def test_a_port_out_of_bounds_for_us_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("daemon.local_slack.server.HOST", "192.0.2.1")
+    with pytest.raises(ConfigError, match="can't listen"):
+        await serve_workspace().__aenter__()
+
+
+async def test_given_tokens_are_accepted() -> None:
+    async with serve_workspace(bot_token="xoxb-kept", app_token="xapp-kept", bot_name="Minos") as server:
+        api = AsyncWebClient(token="xoxb-kept", base_url=server.api_url)
+        assert (await api.auth_test())["user"] == "minos"
+        assert (await api.apps_connections_open(app_token="xapp-kept"))["url"].startswith("ws://127.0.0.1:")
+        assert "xoxb-kept" not in repr(server.workspace.state.app)
+
+
+async def test_the_page_is_served_and_nothing_beside_it(tmp_path: Path) -> None:
+    page = tmp_path / "page"
+    page.mkdir()
+    (tmp_path / "secret.txt").write_text("secret")
+    async with serve_workspace(page=page) as server, aiohttp.ClientSession() as http:
+
+        async def get(path: str) -> tuple[int, str]:
+            async with http.get(server.url + path) as response:
+                return response.status, await response.text()
+
+        assert "not installed" in (await get("/"))[1]
+        (page / "index.html").write_text("<h1>hello</h1>")
+        (page / "app.js").write_text("1")
+        assert await get("/") == (200, "<h1>hello</h1>")
+        assert await get("/app.js") == (200, "1")
+        assert (await get("/missing.js"))[0] == 404
+        assert (await get("/%2e%2e/secret.txt"))[0] == 404
+
+
+async def test_as_its_own_process_it_prints_its_address_and_stops_on_sigterm() -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "daemon.local_slack", "--bot-token", "xoxb-given"), stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    address = json.loads(await asyncio.wait_for(process.stdout.readline(), 30))
+    assert (address["bot_token"], address["team"]) == ("xoxb-given", "T0LOCAL")
+    async with WorkspaceClient(address["url"]) as people:
+        await people.say("Ada", "dm", "hello")
+        process.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(process.wait(), 10) == 0
+
+
+def test_a_process_without_a_port_to_have_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert main(["--port", str(taken.getsockname()[1])]) == 2
+    assert "in use" in capsys.readouterr().err
+
+
+async def test_stopping_ends_feeds_and_sockets() -> None:
+    async with aiohttp.ClientSession() as http:
+        async with serve_workspace() as server:
+            api = AsyncWebClient(token=server.bot_token, base_url=server.api_url)
+            opened = await api.apps_connections_open(app_token=server.app_token)
+            link = await http.ws_connect(str(opened["url"]))
+            assert (await link.receive_json(timeout=5))["type"] == "hello"
+            feed = await http.get(f"{server.url}/_control/events")
+            await feed.content.readuntil(b"\n\n")
+        assert (await link.receive(timeout=5)).type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED)
+        assert await feed.content.read() is not None
+
+
+async def test_six_hundred_messages_at_once_are_all_answered(server: WorkspaceServer, people: WorkspaceClient) -> None:
+    stock = StockApp(server)
+    reply: Listener = stock.client.chat_postMessage
+
+    @stock.app.event("message")
+    async def answer(event: Json) -> None:
+        if "bot_id" not in event:
+            await reply(channel=event["channel"], text=f"re:{event['text']}", thread_ts=event["ts"])
+
+    stock.app._async_listeners.reverse()
+    await stock.connect()
+    async with asyncio.TaskGroup() as tasks:
+        for number in range(600):
+            tasks.create_task(people.say("Ada", "dm", f"m{number}"))
+    posts = await people.wait_for_post("D0ADA", count=600, timeout=30)
+    assert {post["text"] for post in posts} == {f"re:m{number}" for number in range(600)}
+    await stock.close()
+
+
+async def test_a_client_has_to_be_entered() -> None:
+    with pytest.raises(RuntimeError, match="async with"):
+        await WorkspaceClient("http://127.0.0.1:1").state()
+
+
+async def test_waiting_in_vain_ends(people: WorkspaceClient) -> None:
+    async def never() -> bool:
+        return False
+
+    with pytest.raises(TimeoutError):
+        await people.wait_for(never, timeout=0.05)

@@ -1,0 +1,383 @@
+"""Slack's events read: what is said to us, by whom, where, who may hear it; and nothing makes reading fail."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daemon.channels.slack.incoming.event_reader import BARE_MENTION, Reader, channel_type, place_of, reader_for
+from daemon.core.perception import Place
+from daemon.core.ports import Decision, Feedback, Revision, Source, Utterance, Withdrawal
+from tests.slack.parts import OURS
+
+TS = "1750000000.000100"
+OLD = "1740000000.000100"
+
+
+def reader(**more: Any) -> Reader:  # noqa: ANN401  # any field
+    """A reader for the soul U0SOUL."""
+    return Reader("minoan", OURS, **more)
+
+
+def event(**more: object) -> dict[str, object]:
+    """A message event of U1 in a public channel."""
+    said = {"type": "message", "channel": "C1", "channel_type": "channel", "user": "U1", "ts": TS, "text": "hi"}
+    return {"event_id": "Ev1", "team_id": "T1", "event": {**said, **more}}
+
+
+def read(**more: object) -> Utterance:
+    """The utterance of such an event."""
+    found = reader().event(event(**more))
+    assert isinstance(found, Utterance)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "channel", "place", "audience"),
+    [
+        ("im", "D1", Place.DM, "dm:D1"),
+        ("mpim", "G1", Place.GROUP_DM, "channel:G1"),
+        ("group", "C9", Place.PRIVATE_CHANNEL, "channel:C9"),
+        ("channel", "C1", Place.PUBLIC_CHANNEL, "workspace:T1"),
+    ],
+)
+def test_the_room_decides_who_may_ever_hear_it(kind: str, channel: str, place: Place, audience: str) -> None:
+    said = read(channel=channel, channel_type=kind, text="<@U0SOUL> hello")
+    assert (said.place, str(said.audience), said.addressed) == (place, audience, True)
+
+
+def test_a_mention_without_a_channel_type_counts_as_private_until_the_room_is_known() -> None:
+    ours = reader()
+    mention = event(type="app_mention", channel_type=None, text="<@U0SOUL> hello")
+    first, _ = ours.event(mention), ours.event(event())
+    second = ours.event(mention)
+    assert isinstance(first, Utterance)
+    assert isinstance(second, Utterance)
+    assert (str(first.audience), str(second.audience)) == ("channel:C1", "workspace:T1")
+
+
+def test_both_events_of_a_mention_are_one_utterance_in_one_conversation() -> None:
+    twin = read(type="app_mention", text="<@U0SOUL> hello")
+    assert (twin.conversation, twin.ts) == (read(text="<@U0SOUL> hello").conversation, TS)
+
+
+@pytest.mark.parametrize(
+    ("fields", "thread", "root"),
+    [
+        ({"channel": "D1", "channel_type": "im"}, "", ""),
+        ({"channel": "D1", "channel_type": "im", "thread_ts": TS}, "", ""),
+        ({"channel": "D1", "channel_type": "im", "thread_ts": OLD}, OLD, OLD),
+        ({"text": "<@U0SOUL> hi"}, TS, ""),
+        ({"thread_ts": OLD}, OLD, OLD),
+    ],
+)
+def test_every_message_belongs_to_one_conversation(fields: dict[str, object], thread: str, root: str) -> None:
+    said = read(**fields)
+    assert (said.conversation.thread, said.thread_root) == (thread, root)
+
+
+def test_a_reply_in_a_thread_is_not_surely_for_us_and_other_talk_is_not_ours() -> None:
+    reply = read(thread_ts=OLD)
+    assert (reply.addressed, reply.to_others) == (False, False)
+    assert reader().event(event()) is None
+    assert reader().event(event(channel="G1", channel_type="mpim")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "others"),
+    [
+        ("what do you think?", False),
+        ("<@U2> what do you think?", True),
+        ("I agree with <@U2|bob>", True),
+        ("<@U0SOUL> ask <@U2>", False),
+        ("<@U2> ask <@U0SOUL>", True),
+        ("<!subteam^S1|@ops> please", True),
+        ("please, <!subteam^S1>", True),
+        ("<!here> lunch", False),
+    ],
+)
+def test_words_to_others_are_known_by_their_mentions(text: str, others: bool) -> None:
+    assert read(text=text, thread_ts=OLD).to_others is others
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ("<@U0SOUL> hello", "hello"),
+        ("hey <@U0SOUL|soul>, hello", "hey, hello"),
+        ("<@U0SOUL>: can <@U0SOUL> help?  ```a  b```", "can help?  ```a  b```"),
+        ("<@U0SOUL>", BARE_MENTION),
+        ("<@U0SOUL> ask <@U2|bob> &amp; <@U3>", "ask <@U2> & <@U3>"),
+        ("&lt;!channel&gt; &amp;lt;", "<!channel> &lt;"),
+        ("<https://a.example/x?a=1&amp;b=2|the page>", "the page (https://a.example/x?a=1&b=2)"),
+        ("<https://a.example> <https://a.example|a.example>", "https://a.example https://a.example"),
+        ("<mailto:a@b.example|a@b.example>", "a@b.example"),
+        ("<#C2|general> <#C3> <!here> <!channel|channel> <!subteam^S1|@ops>", "#general #C3 @here @channel @ops"),
+        ("<!date^1392734382^{date}|18 Feb> <!date^1>", "18 Feb date^1"),
+        ("a\x00b\ud800c\x1b[31m\r\nd", "ab\ufffdc[31m\nd"),
+        ("if a < b > c", "if a < b > c"),
+        ("  two  spaces  kept", "two  spaces  kept"),
+    ],
+)
+def test_markup_is_read_as_its_writer_meant_it(raw: str, text: str) -> None:
+    assert read(channel="D1", channel_type="im", text=raw).text == text
+
+
+def test_a_giant_message_is_cut_and_shared_files_are_named() -> None:
+    said = read(channel="D1", channel_type="im", text="x" * 1_000_000, files=[{"name": "a.png"}, {"title": "b"}, 7])
+    words, *files = said.text.splitlines()
+    assert (len(words), words[-3:]) == (40_000, "[…]"[-3:])
+    assert files == ["[shared a file: a.png]", "[shared a file: b]", "[shared a file: unnamed]"]
+    assert len(said.envelope) < 2_000
+
+
+def test_the_envelope_holds_who_and_where_but_not_what_was_said() -> None:
+    payload = event(text="<@U0SOUL> a secret", user_team="T9") | {"is_ext_shared_channel": True}
+    said = reader().event(payload)
+    assert isinstance(said, Utterance)
+    kept = json.loads(said.envelope)
+    assert (kept["user_team"], kept["is_ext_shared_channel"]) == ("T9", True)
+    assert "secret" not in said.envelope
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"user": "U0SOUL"},
+        {"user": "U7", "bot_id": "B0SOUL"},
+        {"user": "U7", "bot_id": "B7"},
+        {"subtype": "bot_message", "bot_id": "B7", "user": None},
+        {"subtype": "channel_join"},
+        {"hidden": True},
+        {"user": None},
+        {"user": "U/../1"},
+        {"ts": "yesterday"},
+        {"ts": None},
+        {"channel": "C 1"},
+        {"type": "reaction_added"},
+    ],
+)
+def test_our_own_words_other_bots_and_notices_are_not_utterances(fields: dict[str, object]) -> None:
+    assert reader().event(event(**{"channel": "D1", "channel_type": "im", **fields})) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "actor"),
+    [
+        ({"user": "U7", "bot_id": "B7"}, "U7"),
+        ({"subtype": "bot_message", "bot_id": "B7", "user": None}, "B7"),
+    ],
+)
+def test_a_bot_that_the_admin_allows_is_heard(fields: dict[str, object], actor: str) -> None:
+    allowed = reader(bots=frozenset({"B7"}))
+    said = allowed.event(event(text="<@U0SOUL> ping", **fields))
+    assert isinstance(said, Utterance)
+    assert said.actor == actor
+
+
+@pytest.mark.parametrize("subtype", ["file_share", "thread_broadcast"])
+def test_files_and_broadcast_replies_are_said(subtype: str) -> None:
+    assert read(channel="D1", channel_type="im", subtype=subtype).text == "hi"
+
+
+def changed(now: dict[str, object], before: dict[str, object] | None) -> Any:  # noqa: ANN401  # any arrival
+    """What a message_changed event is read as."""
+    more = {} if before is None else {"previous_message": before}
+    message = {"user": "U1", "ts": TS, **now}
+    return reader().event(event(subtype="message_changed", message=message, ts="1750000009.000000", **more))
+
+
+def test_an_edit_counts_only_when_the_words_changed() -> None:
+    edit = changed({"text": "<@U0SOUL> new"}, {"text": "<@U0SOUL> old"})
+    assert isinstance(edit, Revision)
+    assert (edit.ts, edit.text) == (TS, "new")
+    assert changed({"text": "a", "attachments": []}, {"text": "a"}) is None
+    assert isinstance(changed({"text": "a", "edited": {"ts": "1"}}, None), Revision)
+    assert changed({"text": "a"}, None) is None
+    assert changed({"text": "a", "user": "U0SOUL"}, {"text": "b"}) is None
+    assert changed({"text": "a", "ts": "x"}, {"text": "b"}) is None
+
+
+def test_a_deletion_is_a_withdrawal_also_when_replies_leave_a_tombstone() -> None:
+    gone = reader().event(event(subtype="message_deleted", deleted_ts=TS, ts="1750000009.000000"))
+    assert isinstance(gone, Withdrawal)
+    assert gone.ts == TS
+    assert isinstance(changed({"subtype": "tombstone", "user": "USLACKBOT"}, {"text": "x"}), Withdrawal)
+    ours = event(subtype="message_deleted", deleted_ts=TS, previous_message={"user": "U0SOUL"})
+    assert reader().event(ours) is None
+    assert reader().event(event(subtype="message_deleted", deleted_ts=7)) is None
+
+
+def test_the_source_and_a_missing_event_id_are_taken_care_of() -> None:
+    late = reader().event(event(channel="D1", channel_type="im") | {"event_id": None}, Source.BACKFILL)
+    assert isinstance(late, Utterance)
+    assert (late.source, late.event_id) == (Source.BACKFILL, f"message:D1:{TS}")
+
+
+def press(**more: object) -> dict[str, object]:
+    """A press of a feedback button."""
+    return {
+        "type": "block_actions",
+        "user": {"id": "U1", "team_id": "T1"},
+        "container": {"message_ts": TS, "channel_id": "C1"},
+        "actions": [{"action_id": "other"}, {"action_id": "soul_feedback", "value": "good", "action_ts": "7.7"}],
+        **more,
+    }
+
+
+def test_a_press_of_a_feedback_button_is_feedback() -> None:
+    found = reader().action(press())
+    assert found == Feedback(f"action:C1:{TS}:U1:7.7", "minoan", "T1", "C1", TS, "U1", "good")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"actions": [{"action_id": "other", "value": "good"}]},
+        {"actions": [{"action_id": "soul_feedback", "value": "DROP"}]},
+        {"user": {"id": "U1", "team_id": "T9"}},
+        {"user": {"id": ""}},
+        {"container": {}},
+    ],
+)
+def test_other_buttons_strangers_and_nonsense_are_no_feedback(more: dict[str, object]) -> None:
+    assert reader().action(press(**more)) is None
+
+
+def test_only_listed_members_give_feedback_where_there_is_a_list() -> None:
+    assert reader_for("minoan", OURS, (), ("U2",)).action(press()) is None
+    assert reader_for("minoan", OURS, (), ("U1",)).action(press()) is not None
+
+
+@pytest.mark.parametrize(
+    ("room", "place"),
+    [
+        ({"is_im": True}, Place.DM),
+        ({"is_mpim": True, "is_private": True}, Place.GROUP_DM),
+        ({"is_channel": True, "is_private": True}, Place.PRIVATE_CHANNEL),
+        ({"is_group": True}, Place.PRIVATE_CHANNEL),
+        ({"is_channel": True}, Place.PUBLIC_CHANNEL),
+        ({}, Place.PRIVATE_CHANNEL),
+    ],
+)
+def test_a_room_is_public_only_when_slack_says_so(room: dict[str, object], place: Place) -> None:
+    assert place_of(room) is place
+    assert channel_type(place) in {"im", "mpim", "group", "channel"}
+
+
+TEXT = st.text(st.characters(codec=None), max_size=60) | st.sampled_from(
+    [
+        "message",
+        "app_mention",
+        "message_changed",
+        "message_deleted",
+        "C1",
+        "D1",
+        "U1",
+        TS,
+        "<@U0SOUL>",
+        "<",
+        "im",
+        "&lt;",
+        "soul_approval_yes",
+        "approve:a-1",
+    ]
+)
+NAMES = st.sampled_from(
+    [
+        "type",
+        "subtype",
+        "channel",
+        "channel_type",
+        "user",
+        "bot_id",
+        "ts",
+        "thread_ts",
+        "text",
+        "files",
+        "message",
+        "previous_message",
+        "deleted_ts",
+        "edited",
+        "hidden",
+        "event",
+        "event_id",
+        "actions",
+        "container",
+        "action_id",
+        "action_ts",
+        "value",
+        "id",
+    ]
+)
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXT,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES | TEXT, inner, max_size=10),
+    max_leaves=30,
+)
+MESSAGES = st.fixed_dictionaries(
+    {
+        "type": st.sampled_from(["message", "app_mention"]),
+        "channel": st.sampled_from(["C1", "D1", "G1"]),
+        "ts": st.just(TS),
+    },
+    optional={
+        "subtype": st.sampled_from(["message_changed", "message_deleted", "file_share"]) | ANYTHING,
+        "user": st.just("U1") | ANYTHING,
+        "text": TEXT | ANYTHING,
+        "channel_type": st.just("im") | ANYTHING,
+        "files": ANYTHING,
+        "message": ANYTHING,
+        "previous_message": ANYTHING,
+        "deleted_ts": st.just(TS) | ANYTHING,
+        "thread_ts": st.just(TS) | ANYTHING,
+    },
+)
+
+
+PRESSES = st.fixed_dictionaries(
+    {
+        "user": st.just({"id": "U1"}) | ANYTHING,
+        "channel": st.just({"id": "C1"}) | ANYTHING,
+        "container": st.just({"message_ts": TS}) | ANYTHING,
+        "actions": st.lists(
+            st.fixed_dictionaries(
+                {
+                    "action_id": st.sampled_from(["soul_approval_yes", "soul_approval_no", "soul_feedback"]),
+                    "value": st.sampled_from(["good", "approve:a-1", "refuse:a-1"]) | TEXT,
+                    "action_ts": TEXT,
+                }
+            ),
+            max_size=2,
+        ),
+    }
+)
+
+
+@given(PRESSES)
+def test_no_press_makes_reading_fail_and_whatever_is_read_can_be_stored(payload: object) -> None:
+    found = reader().action(payload)
+    if found is None:
+        return
+    found.event_id.encode()
+    if isinstance(found, Decision):
+        assert re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", found.approval)
+    else:
+        assert found.value in {"good", "bad"}
+
+
+@given(ANYTHING | st.fixed_dictionaries({"event": ANYTHING | MESSAGES}))
+def test_no_event_makes_reading_fail_and_whatever_is_read_can_be_stored(payload: object) -> None:
+    for found in (reader().event(payload), reader().action(payload)):
+        if found is not None:
+            assert found.event_id
+            assert "/" not in found.ts
+        if isinstance(found, Utterance | Revision):
+            found.text.encode()
+            assert found.text
+        if isinstance(found, Utterance):
+            found.envelope.encode()
+            assert type(found.conversation).parse(str(found.conversation)) == found.conversation

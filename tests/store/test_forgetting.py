@@ -1,0 +1,129 @@
+"""Words taken back take along what was learned from them, out of the notes, the history and the making."""
+
+from pathlib import Path
+
+import pytest
+
+from daemon.core.perception import Audience, AudienceKind
+from daemon.memory.database import Database
+from daemon.memory.knowledge.forgetting import unlearn
+from daemon.memory.knowledge.soul_states import SoulStates
+from daemon.memory.knowledge.user_models import Change, Material, UserModels
+from tests.fakes import FakeClock
+from tests.store.parts import DM, SOUL, TEAM, Hands, look, poke, said, thread
+from tests.store.test_user_models import met
+
+HERE, THERE = Audience(AudienceKind.DM, "D1"), Audience(AudienceKind.CHANNEL, "C1")
+KEY = (SOUL, TEAM, "U1", HERE)
+
+
+@pytest.fixture
+async def models(hands: Hands, clock: FakeClock) -> UserModels:
+    await hands.inbox.accept(said())
+    await met(hands.database)
+    return UserModels(hands.database, clock)
+
+
+async def revise(models: UserModels, *notes: str, expected: int, turns: tuple[int, int], change: Change) -> None:
+    assert await models.revise(
+        *KEY,
+        expected_version=expected,
+        notes=notes,
+        whispers="a secret worry",
+        change=change,
+        material=Material(str(DM), *turns),
+        most_lost=1.0,
+        trace_id="t",
+    )
+
+
+async def take_back(database: Database, seq: int, person: str = "U1", conversation: str = str(DM)) -> None:
+    await database.write(lambda transaction: unlearn(transaction, conversation, person, seq, 5))
+
+
+async def notes_of(models: UserModels) -> tuple[tuple[str, ...], str, int]:
+    model = await models.learned(*KEY)
+    assert model is not None
+    return model.notes, model.whispers, model.modelled_to
+
+
+async def test_lines_made_of_words_taken_back_are_gone_everywhere(models: UserModels, path: Path) -> None:
+    await revise(models, "likes tea", expected=0, turns=(1, 2), change=Change(added=("likes tea",)))
+    await revise(models, "likes tea", "owes money", expected=1, turns=(3, 6), change=Change(added=("owes money",)))
+    corrected = Change(corrected=(("owes money", "owes much money"),))
+    await revise(models, "likes tea", "owes much money", expected=2, turns=(7, 8), change=corrected)
+    more = Change(added=("has a cat",))
+    await revise(models, "likes tea", "owes much money", "has a cat", expected=3, turns=(9, 9), change=more)
+    await take_back(models._database, 4)
+    assert await notes_of(models) == (("likes tea", "has a cat"), "", 2)
+    for table in ("user_models", "user_model_history"):
+        everything = str(look(path, f"SELECT * FROM {table}"))
+        assert "money" not in everything
+        assert "cat" in everything
+    kept = look(path, "SELECT whispers FROM user_model_history ORDER BY version")
+    assert kept == [("a secret worry",), ("",), ("",), ("",), ("",)]
+
+
+@pytest.mark.parametrize(("seq", "person", "conversation"), [(9, "U1", DM), (1, "U2", DM), (1, "U1", thread("1.0"))])
+async def test_other_words_take_nothing_along(
+    models: UserModels, hands: Hands, seq: int, person: str, conversation: object
+) -> None:
+    await hands.inbox.accept(said("2.0", conversation=thread("1.0")))
+    await revise(models, "likes tea", expected=0, turns=(1, 2), change=Change(added=("likes tea",)))
+    await take_back(models._database, seq, person, str(conversation))
+    assert await notes_of(models) == (("likes tea",), "a secret worry", 2)
+
+
+async def test_what_is_in_the_making_is_refused(models: UserModels) -> None:
+    await take_back(models._database, 1)
+    assert not await models.revise(
+        *KEY,
+        expected_version=0,
+        notes=("words taken back",),
+        whispers="",
+        change=Change(),
+        material=Material(str(DM), 1, 2),
+        most_lost=1.0,
+        trace_id="t",
+    )
+    await models.note_modelled(*KEY, expected_version=0, modelled_to=2)
+    assert await notes_of(models) == ((), "", 0)
+
+
+async def test_the_same_can_be_learned_and_taken_back_again(models: UserModels) -> None:
+    for expected in (0, 2):
+        await revise(models, "likes tea", expected=expected, turns=(1, 2), change=Change(added=("likes tea",)))
+        await take_back(models._database, 1)
+        assert await notes_of(models) == ((), "", 0)
+    assert len(await models.history("U1", 9)) == 4
+
+
+async def test_topic_and_task_go_and_the_mood_stays(models: UserModels, clock: FakeClock) -> None:
+    states = SoulStates(models._database, clock)
+    for audience in (HERE, THERE):
+        await states.revise(
+            SOUL, TEAM, audience, expected_version=0, emotional_state="weary", topic="money", task="lend some"
+        )
+    await take_back(models._database, 1)
+    here, there = await states.known(SOUL, TEAM, HERE), await states.known(SOUL, TEAM, THERE)
+    assert here is not None
+    assert there is not None
+    assert (here.emotional_state, here.topic, here.task, here.version) == ("weary", "", "", 2)
+    assert there.topic == "money"
+
+
+async def test_a_first_state_in_the_making_is_refused_too(models: UserModels, path: Path, clock: FakeClock) -> None:
+    states = SoulStates(models._database, clock)
+    await take_back(models._database, 1)
+    assert await states.known(SOUL, TEAM, HERE) is None
+    poke(
+        path,
+        "INSERT INTO jobs (kind, conversation, soul, workspace, state, created_ms) VALUES ('k', ?, ?, ?, 'running', 1)",
+        str(DM),
+        SOUL,
+        TEAM,
+    )
+    await take_back(models._database, 1)
+    assert not await states.revise(
+        SOUL, TEAM, HERE, expected_version=0, emotional_state="weary", topic="money", task=""
+    )

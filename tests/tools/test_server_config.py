@@ -1,0 +1,109 @@
+"""The list of servers: what it may say, and every fault of it told at once, with place and without secrets."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from daemon.core.errors import ConfigError
+from daemon.tools.mcp.server_config import SIZE_CAP, HttpServer, StdioServer, read_servers
+from tests.tools.parts import listing
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(ConfigError) as refused:
+        read_servers(path)
+    assert str(path) in refused.value.message
+    assert refused.value.hint
+    return refused.value.message
+
+
+def test_programs_and_addresses_are_read(tmp_path: Path) -> None:
+    path = listing(
+        tmp_path,
+        files={"command": "npx", "args": ["-y", "server"], "env": {"ROOT": "/srv"}, "cwd": "/srv", "reads": ["list"]},
+        web={
+            "url": "https://tools.example/mcp",
+            "headers": {"Authorization": "Bearer x"},
+            "timeout": 5,
+            "type": "http",
+        },
+    )
+    assert read_servers(path) == {
+        "files": StdioServer(
+            command="npx", args=("-y", "server"), env={"ROOT": "/srv"}, cwd=Path("/srv"), reads=("list",)
+        ),
+        "web": HttpServer(url="https://tools.example/mcp", headers={"Authorization": "Bearer x"}, timeout=5),
+    }
+
+
+def test_every_fault_is_told_at_once(tmp_path: Path) -> None:
+    path = listing(
+        tmp_path,
+        **{
+            "bad/name": {"command": "x"},
+            "both": {"command": "x", "url": "https://x"},
+            "neither": {"args": []},
+            "text": "npx server",
+            "typo": {"command": "x", "arg": []},
+            "kinds": {"command": "", "args": "x", "env": {"A": 1}, "timeout": 0},
+            "address": {"url": "ftp://x", "headers": {"A b": "x", "B": "x\r\nC: y"}},
+            "mixed": {"url": "https://x", "args": []},
+        },
+    )
+    told = refusal(path)
+    for place in (
+        "'bad/name' can't be a server's name",
+        "both: must have either",
+        "neither: must have either",
+        "text: must have either",
+        "typo: arg: extra inputs",
+        "kinds: command:",
+        "kinds: args:",
+        "kinds: env.A:",
+        "kinds: timeout:",
+        "address: url: is written",
+        "address: headers.A b.[key]: is written",
+        "address: headers.B: is written",
+        "mixed: args: extra inputs",
+    ):
+        assert place in told
+
+
+def test_what_may_be_a_key_is_never_repeated(tmp_path: Path) -> None:
+    told = refusal(
+        listing(
+            tmp_path,
+            a={"url": "sesame-1", "headers": {"A": "sesame-2\n"}, "command2": "sesame-3", "timeout": "sesame-4"},
+        )
+    )
+    assert "sesame" not in told
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"{", "not valid JSON"),
+        (b'{"mcpServers": {"a": {"command": "x"}, }}', "line 1, column"),
+        (b"\xff\xfe", "not text in UTF-8"),
+        (b"[]", "no section 'mcpServers'"),
+        (b'{"mcpServers": []}', "no section 'mcpServers'"),
+        (b'{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}', "'a' twice"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b" " * (SIZE_CAP + 1), "larger than 256 KiB"),
+    ],
+)
+def test_a_file_that_is_no_list_is_refused(tmp_path: Path, content: bytes, told: str) -> None:
+    (tmp_path / "servers.json").write_bytes(content)
+    assert told in refusal(tmp_path / "servers.json")
+
+
+def test_a_missing_file_is_told(tmp_path: Path) -> None:
+    assert "no such file" in refusal(tmp_path / "nowhere.json")
+    assert "directory" in refusal(tmp_path)
+
+
+def test_a_mark_at_the_beginning_and_other_sections_are_borne(tmp_path: Path) -> None:
+    text = json.dumps({"theme": "dark", "mcpServers": {}})
+    (tmp_path / "servers.json").write_text(f"\ufeff{text}", encoding="utf-8")
+    assert read_servers(tmp_path / "servers.json") == {}

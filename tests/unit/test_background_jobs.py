@@ -1,0 +1,254 @@
+"""What is done after a reply: to its end, or given up for a newer turn, or tried again later; never counted wrongly."""
+
+import asyncio
+import io
+import os
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from daemon.channels.terminal import TerminalChannel
+from daemon.core.errors import LostLease, ModelUnavailable, StoreBusy
+from daemon.core.perception import ConversationKey
+from daemon.core.ports import Passage
+from daemon.core.working_memory import WorkingMemory
+from daemon.llm.scripted import ScriptedLLM
+from daemon.memory.database import open_database
+from daemon.memory.knowledge.soul_states import SoulStates
+from daemon.memory.knowledge.user_models import UserModels
+from daemon.memory.queues.conversations import Conversations
+from daemon.memory.queues.jobs import TRIES, Job
+from daemon.memory.records import Worker
+from daemon.mind.attention import Switchboard
+from daemon.mind.mental_process import Means
+from daemon.mind.mental_subprocess import Subprocess, SubprocessContext
+from daemon.mind.steps.instruction import instruction
+from daemon.runtime.admission import Admission
+from daemon.runtime.background_jobs import Reflection
+from daemon.runtime.cycle import House
+from daemon.runtime.effects import Habits
+from tests.fakes import FakeClock
+from tests.store.parts import DM, SOUL, TEAM, Events, Hands, look, said
+from tests.unit.every_step import soul
+
+KIND = "counts_the_looms"
+
+
+class Stumbling(Conversations):
+    """Conversations whose file is held by somebody else, once."""
+
+    held = False
+    stumbled: asyncio.Event
+
+    async def anything_new(self, conversation: ConversationKey) -> bool:
+        """See `Conversations.anything_new`."""
+        if self.held:
+            self.held = False
+            self.stumbled.set()
+            raise StoreBusy("memory.db is held", hint="wait")
+        return await super().anything_new(conversation)
+
+
+async def _nothing(*_: object) -> tuple[Passage, ...]:
+    return ()
+
+
+@dataclass
+class Desk:
+    """One worker's reflection on a memory.db, with a job to do."""
+
+    path: Path
+    hands: Hands
+    clock: FakeClock
+    house: House
+    conversations: Stumbling
+    events: Events
+    board: Switchboard = field(default_factory=Switchboard)
+
+    def reflection(self, subprocess: Subprocess) -> Reflection:
+        return Reflection(self.house, self.hands.jobs, {KIND: subprocess}, self.board)
+
+    async def job(self, kind: str = KIND, ts: str = "100.000001") -> Job:
+        """Somebody is answered, and the job that this leaves is claimed."""
+        await self.hands.inbox.accept(said(ts))
+        await self.hands.answer("hello", jobs=(kind,))
+        return await self.claimed()
+
+    async def claimed(self) -> Job:
+        job = await self.hands.jobs.claim_next()
+        assert job is not None
+        return job
+
+    def row(self) -> tuple[object, ...]:
+        """State, attempts and reason of the job."""
+        [row] = look(self.path, "SELECT state, attempts, reason FROM jobs")
+        return row
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    clock, events, path = FakeClock(), Events(), tmp_path / "memory.db"
+    source, typing = os.pipe()
+    channel = TerminalChannel(SOUL, "Ada", clock, source=source, output=io.StringIO(), interactive=False)
+    async with open_database(path, clock) as database:
+        hands = Hands.of(database, clock)
+        conversations = Stumbling(database, clock, Worker("worker-1", SOUL, TEAM, 60_000))
+        conversations.stumbled = asyncio.Event()
+        house = House(
+            llm=ScriptedLLM("Three looms."),
+            channel=channel,
+            clock=clock,
+            emit=events,
+            soul=soul,
+            processes={},
+            cost=lambda _: None,
+            conversations=conversations,
+            commits=hands.commits,
+            turns=hands.turns,
+            user_models=UserModels(database, clock),
+            soul_states=SoulStates(database, clock),
+            admission=Admission(channel, clock, events, stale_after=60),
+            habits=Habits(1, 1, 1),
+            means=Means(),
+            limits=lambda _: None,
+            recollect=_nothing,
+        )
+        yield Desk(path, hands, clock, house, conversations, events)
+    os.close(source)
+    os.close(typing)
+
+
+@dataclass
+class Hanging:
+    """A subprocess that thinks once and then goes on for ever."""
+
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def run(self, context: SubprocessContext) -> None:
+        """Think, then hang."""
+        await count(context)
+        self.begun.set()
+        await asyncio.Event().wait()
+
+
+async def count(context: SubprocessContext) -> None:
+    await context.think(WorkingMemory("Kothar"), instruction("How many looms?", name="Kothar"))
+
+
+async def test_a_job_is_done_once_and_its_calls_are_on_the_ledger(desk: Desk) -> None:
+    seen = list[SubprocessContext]()
+
+    async def subprocess(context: SubprocessContext) -> None:
+        seen.append(context)
+        await count(context)
+
+    job = await desk.job()
+    await desk.reflection(subprocess).do(job)
+    assert desk.row() == ("done", 1, "")
+    assert (seen[0].conversation, seen[0].audience) == (DM, job.audience)
+    [call] = look(desk.path, "SELECT step, trace_id FROM llm_calls WHERE step <> 'respond'")
+    assert call == ("instruction", seen[0].trace_id)
+    assert desk.events.told[-1] == ("job.done", {"kind": KIND, "calls": 1})
+    assert await desk.hands.jobs.claim_next() is None
+
+
+async def test_a_newer_turn_heard_here_cuts_the_job_which_is_no_attempt(desk: Desk) -> None:
+    hanging, job = Hanging(), await desk.job()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(desk.reflection(hanging.run).do(job))
+        await hanging.begun.wait()
+        desk.board.call(str(DM))
+    assert desk.row() == ("ready", 0, "")
+    assert "job.given_up" in desk.events.names
+    assert len(look(desk.path, "SELECT * FROM llm_calls WHERE step = 'instruction'")) == 1, (
+        "what it cost is not forgotten"
+    )
+    assert (await desk.claimed()).kind == KIND
+
+
+async def test_a_newer_turn_elsewhere_in_another_conversation_does_not_matter(desk: Desk) -> None:
+    async def subprocess(_: SubprocessContext) -> None:
+        desk.board.call("another/conversation//")
+
+    await desk.reflection(subprocess).do(await desk.job())
+    assert desk.row() == ("done", 1, "")
+
+
+async def test_what_was_said_before_the_job_began_keeps_it_from_beginning(desk: Desk) -> None:
+    hanging, job = Hanging(), await desk.job()
+    await desk.hands.inbox.accept(said("200.000001"))
+    await desk.reflection(hanging.run).do(job)
+    assert not hanging.begun.is_set()
+    assert desk.row() == ("ready", 0, "")
+    assert await desk.hands.jobs.claim_next() is None, "the newer turn comes first"
+
+
+async def test_what_another_daemon_heard_cuts_the_job_within_seconds(desk: Desk) -> None:
+    hanging, job = Hanging(), await desk.job()
+    async with asyncio.TaskGroup() as group:
+        doing = group.create_task(desk.reflection(hanging.run).do(job))
+        await hanging.begun.wait()
+        desk.conversations.held = True  # a file that can't be read just now is looked into again
+        await desk.clock.sleepers()
+        await desk.clock.advance(2)
+        await desk.conversations.stumbled.wait()
+        await desk.hands.inbox.accept(said("200.000001"))
+        await desk.clock.sleepers()
+        await desk.clock.advance(2)
+        await doing
+    assert desk.row() == ("ready", 0, "")
+    assert "store.failed" in desk.events.names
+
+
+@pytest.mark.parametrize(
+    ("error", "reason", "unexpected"),
+    [
+        (ModelUnavailable("the model is busy", hint="wait"), "the model is busy", False),
+        (LookupError("with somebody's words"), "LookupError", True),
+    ],
+)
+async def test_a_job_that_fails_is_tried_later_and_in_the_end_parked(
+    desk: Desk, error: Exception, reason: str, unexpected: bool
+) -> None:
+    async def subprocess(_: SubprocessContext) -> None:
+        raise error
+
+    job = await desk.job()
+    for attempt in range(1, TRIES + 1):
+        await desk.reflection(subprocess).do(job)
+        assert desk.row() == ("dead" if attempt == TRIES else "ready", attempt, reason)
+        assert (desk.events.told[-1][1]["error"] is error) == unexpected
+        assert await desk.hands.jobs.claim_next() is None, "not at once"
+        if attempt < TRIES:
+            await desk.clock.advance(3600)
+            job = await desk.claimed()
+    await desk.clock.advance(3600)
+    assert await desk.hands.jobs.claim_next() is None
+
+
+async def test_a_job_that_nobody_knows_how_to_do_is_told_by_name(desk: Desk) -> None:
+    await desk.reflection(count).do(await desk.job("sings"))
+    assert desk.row() == ("ready", 1, "there is no subprocess 'sings'")
+
+
+async def test_a_job_that_somebody_else_has_by_now_is_left_to_them(desk: Desk) -> None:
+    async def subprocess(_: SubprocessContext) -> None:
+        raise LostLease("it is not ours", hint="nothing to do")
+
+    with pytest.raises(LostLease):
+        await desk.reflection(subprocess).do(await desk.job())
+    assert desk.row() == ("running", 1, "")
+
+
+async def test_a_cancelled_job_is_left_as_it_is_for_whoever_claims_it_next(desk: Desk) -> None:
+    hanging, job = Hanging(), await desk.job()
+    doing = asyncio.ensure_future(desk.reflection(hanging.run).do(job))
+    await hanging.begun.wait()
+    doing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await doing
+    assert desk.row() == ("running", 1, "")
+    await desk.clock.advance(3600)
+    assert (await desk.claimed()).attempts == 2

@@ -1,0 +1,245 @@
+"""What an admin may see and change in memory.db, and that every change is on record."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from daemon.core.errors import StoreError
+from daemon.memory.admin.overview import inspect, library, survey
+from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES, Admin, Retried
+from daemon.memory.database import open_database
+from daemon.memory.database.migrate import SCHEMA
+from daemon.memory.queues.conversations import Conversations
+from daemon.memory.queues.outbox import Outbox
+from daemon.memory.records import Worker
+from tests.cli.stocked import NOW, THOUGHT, WORDS, add_daemon, dead_identity, message_in, one, opened, post_in, stock
+from tests.fakes import FakeClock
+
+WORKER = Worker("here/boot/1/1", "minoan", "T1", 30_000)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return stock(tmp_path / "memory.db")
+
+
+@asynccontextmanager
+async def admin_of(path: Path, clock: FakeClock | None = None) -> AsyncIterator[Admin]:
+    clock = clock or FakeClock(auto=True, start_ms=NOW + 10_000_000)
+    async with open_database(path, clock, create=False) as database:
+        yield Admin(database, clock, "ada")
+
+
+async def test_messages_come_newest_first_and_by_state(path: Path) -> None:
+    async with admin_of(path) as admin:
+        assert [found.state for found in await admin.messages(None, 100)] == list(reversed(INBOX_STATES))
+        assert [found.id for found in await admin.messages("dead", 100)] == [message_in("dead")]
+        assert len(await admin.messages(None, 3)) == 3
+
+
+async def test_a_message_is_found_by_its_id_and_by_its_ts(path: Path) -> None:
+    async with admin_of(path) as admin:
+        found = await admin.message(message_in("dead"))
+        assert found.body == WORDS
+        assert await admin.message("6.5") == found
+
+
+async def test_a_ts_that_means_several_messages_is_refused(path: Path) -> None:
+    with opened(path) as connection:
+        connection.execute(
+            "INSERT INTO inbox SELECT 'minoan/T2/D1/6.5', soul, 'T2', channel, ts, conversation, actor, name, place,"
+            " audience, body, revision, source, state, reason, attempts, not_before, received_ms, settled_ms,"
+            " answered_by, envelope, modality, process, params FROM inbox WHERE ts = '6.5'"
+        )
+    async with admin_of(path) as admin:
+        with pytest.raises(StoreError, match="several messages"):
+            await admin.message("6.5")
+
+
+async def test_what_is_not_there_is_said_to_be_absent(path: Path) -> None:
+    async with admin_of(path) as admin:
+        with pytest.raises(StoreError, match="no message x"):
+            await admin.message("x")
+        with pytest.raises(StoreError, match="no post x"):
+            await admin.post("x")
+
+
+@pytest.mark.parametrize("state", ["dead", "ignored", "stale", "dropped"])
+async def test_a_retried_message_is_claimed_by_the_daemon_as_fresh(path: Path, state: str) -> None:
+    clock = FakeClock(auto=True, start_ms=NOW + 10_000_000)
+    with opened(path) as connection:
+        connection.execute("UPDATE inbox SET state = 'answered' WHERE state IN ('new', 'claimed')")
+    async with open_database(path, clock, create=False) as database:
+        before = await Admin(database, clock, "ada").retry_message(message_in(state))
+        claim = await Conversations(database, clock, WORKER).claim_next()
+    assert before.state == state
+    assert claim is not None
+    assert [(heard.id, heard.received_ms, heard.attempts) for heard in claim.heard] == [
+        (message_in(state), clock.now_ms(), 1)
+    ]
+
+
+@pytest.mark.parametrize("state", ["new", "claimed", "answered", "withdrawn"])
+async def test_a_message_that_waits_or_was_settled_is_not_retried(path: Path, state: str) -> None:
+    async with admin_of(path) as admin:
+        with pytest.raises(StoreError) as told:
+            await admin.retry_message(message_in(state))
+    assert told.value.hint
+    assert one(path, "SELECT state FROM inbox WHERE id = ?", message_in(state)) == state
+    assert one(path, "SELECT count(*) FROM audit") == 0
+
+
+async def test_force_answers_a_second_time_but_not_what_was_withdrawn(path: Path) -> None:
+    async with admin_of(path) as admin:
+        await admin.retry_message(message_in("answered"), force=True)
+        with pytest.raises(StoreError, match="withdrawn"):
+            await admin.retry_message(message_in("withdrawn"), force=True)
+    assert one(path, "SELECT state FROM inbox WHERE id = ?", message_in("answered")) == "new"
+
+
+@pytest.mark.parametrize("state", INBOX_STATES)
+async def test_only_unsettled_messages_are_dropped(path: Path, state: str) -> None:
+    droppable = state in {"new", "claimed", "dead", "ignored", "stale"}
+    async with admin_of(path) as admin:
+        if droppable:
+            await admin.drop_message(message_in(state))
+        else:
+            with pytest.raises(StoreError):
+                await admin.drop_message(message_in(state))
+    found = one(path, "SELECT state FROM inbox WHERE id = ?", message_in(state))
+    assert found == ("dropped" if droppable else state)
+
+
+async def test_posts_are_found_by_key_and_by_number(path: Path) -> None:
+    async with admin_of(path) as admin:
+        assert len(await admin.posts(None, 100)) == len(OUTBOX_STATES)
+        (found,) = await admin.posts("unknown", 100)
+        assert await admin.post(str(found.seq)) == await admin.post(post_in("unknown")) == found
+        assert found.last is True
+
+
+@pytest.mark.parametrize(
+    ("state", "blindly", "doubtful"),
+    [("dead", False, False), ("expired", False, False), ("dropped", False, False), ("unknown", False, True),
+     ("unknown", True, False)],
+)  # fmt: skip
+async def test_a_retried_post_is_claimed_and_an_unknown_one_is_looked_up_first(
+    path: Path, state: str, blindly: bool, doubtful: bool
+) -> None:
+    clock = FakeClock(auto=True, start_ms=NOW + 10_000_000)
+    with opened(path) as connection:
+        connection.execute("UPDATE outbox SET state = 'sent' WHERE state IN ('pending', 'sending')")
+    async with open_database(path, clock, create=False) as database:
+        told = await Admin(database, clock, "ada").retry_post(post_in(state), blindly=blindly)
+        delivery = await Outbox(database, clock, WORKER).claim_next()
+    assert told is (Retried.LOOKED_UP_FIRST if doubtful else Retried.SENT_AGAIN)
+    assert delivery is not None
+    assert (delivery.post.key, delivery.doubtful, delivery.created_ms) == (post_in(state), doubtful, clock.now_ms())
+
+
+@pytest.mark.parametrize("state", ["drafting", "pending", "sending", "sent"])
+async def test_a_post_on_its_way_or_sent_is_not_retried(path: Path, state: str) -> None:
+    async with admin_of(path) as admin:
+        with pytest.raises(StoreError, match=f"is {state}"):
+            await admin.retry_post(post_in(state))
+
+
+@pytest.mark.parametrize("state", OUTBOX_STATES)
+async def test_only_posts_that_nobody_is_sending_are_dropped(path: Path, state: str) -> None:
+    droppable = state in {"pending", "unknown", "dead", "expired"}
+    async with admin_of(path) as admin:
+        if droppable:
+            await admin.drop_post(post_in(state))
+        else:
+            with pytest.raises(StoreError):
+                await admin.drop_post(post_in(state))
+    assert one(path, "SELECT state FROM outbox WHERE id = ?", post_in(state)) == ("dropped" if droppable else state)
+
+
+async def test_every_change_is_on_record_without_anybodys_words(path: Path) -> None:
+    async with admin_of(path) as admin:
+        await admin.retry_message(message_in("dead"))
+        await admin.drop_message(message_in("new"))
+        await admin.retry_post(post_in("unknown"))
+        await admin.drop_post(post_in("pending"))
+    with opened(path) as connection:
+        rows = [tuple(row) for row in connection.execute("SELECT actor, act, object, detail FROM audit ORDER BY seq")]
+    assert [row[:3] for row in rows] == [
+        ("ada", "inbox.retry", message_in("dead")),
+        ("ada", "inbox.drop", message_in("new")),
+        ("ada", "outbox.retry", post_in("unknown")),
+        ("ada", "outbox.drop", post_in("pending")),
+    ]
+    assert [json.loads(row[3])["state"] for row in rows] == ["dead", "new", "unknown", "pending"]
+    assert not any(WORDS in row[3] for row in rows)
+
+
+async def test_a_survey_counts_and_says_since_when_the_oldest_waits(path: Path) -> None:
+    add_daemon(path, seen_ms=NOW)
+    add_daemon(path, identity=dead_identity(), seen_ms=NOW)
+    clock = FakeClock(auto=True)
+    async with open_database(path, clock, create=False) as database:
+        seen = await survey(database, NOW + 1000, NOW)
+        later = await survey(database, NOW + 3_600_000, NOW + 1)
+    assert seen.inbox == dict.fromkeys(sorted(INBOX_STATES), 1)
+    assert seen.outbox == dict.fromkeys(sorted(OUTBOX_STATES), 1)
+    assert seen.jobs == {"ready": 1}
+    assert (seen.oldest_inbox_ms, seen.oldest_outbox_ms, seen.oldest_job_ms) == (NOW, NOW, NOW)
+    assert (seen.spent.calls, seen.spent.tokens_in, seen.spent.cost_usd) == (1, 10, 0.25)
+    assert later.spent.calls == 0
+    assert sorted((found.gone, found.alive) for found in seen.daemons) == [(False, True), (True, False)]
+    assert sorted((found.silent, found.alive) for found in later.daemons) == [(True, False), (True, False)]
+    assert THOUGHT not in repr(seen)
+
+
+async def test_a_presence_row_that_cannot_be_read_is_told(path: Path) -> None:
+    add_daemon(path, identity="nonsense")
+    async with open_database(path, FakeClock(auto=True), create=False) as database:
+        with pytest.raises(StoreError, match="presence"):
+            await survey(database, NOW, NOW)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_an_inspection_finds_nothing_wrong_with_a_good_file(path: Path, whole: bool) -> None:
+    found = inspect(path, whole=whole)
+    assert (found.schema, found.faults) == (SCHEMA, ())
+
+
+@pytest.mark.parametrize(("version", "said"), [(0, "soul db migrate"), (99, "update the program")])
+def test_an_inspection_tells_another_schema(path: Path, version: int, said: str) -> None:
+    with opened(path) as connection:
+        connection.execute(f"PRAGMA user_version={version}")
+    found = inspect(path, whole=False)
+    assert len(found.faults) == 1
+    assert said in found.cure
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_damage_is_loud(path: Path, whole: bool) -> None:
+    content = bytearray(path.read_bytes())
+    for page in range(2, len(content) // 4096):
+        content[page * 4096 : page * 4096 + 64] = b"\xa5" * 64
+    path.write_bytes(bytes(content))
+    assert "damaged" in _told(path, whole)
+
+
+def _told(path: Path, whole: bool) -> str:
+    """What an inspection says: its faults, or why it could not look."""
+    try:
+        return " ".join(f"damaged: {fault}" for fault in inspect(path, whole=whole).faults)
+    except StoreError as error:
+        return error.message
+
+
+def test_a_row_that_points_nowhere_is_found_by_the_whole_check(path: Path) -> None:
+    with opened(path) as connection:
+        connection.execute("PRAGMA foreign_keys=OFF")
+        connection.execute("DELETE FROM conversations")
+    assert any("conversations" in fault for fault in inspect(path, whole=True).faults)
+
+
+def test_the_library_is_named() -> None:
+    assert library().version.count(".") == 2

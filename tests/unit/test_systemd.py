@@ -1,0 +1,134 @@
+"""What the service manager hears, on real datagram sockets, and what an exit code says."""
+
+import asyncio
+import socket
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from daemon.core.errors import (
+    ConfigError,
+    DeliveryUncertain,
+    ModelUnavailable,
+    SchemaMismatch,
+    SoulError,
+    StoreBusy,
+    StoreError,
+)
+from daemon.core.systemd import ExitCode, ServiceManager, Watchdog, exit_code
+from tests.fakes import FakeClock
+
+
+class Manager:
+    """The other end of NOTIFY_SOCKET."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        self._socket.bind(address.replace("@", "\0", 1) if address.startswith("@") else address)
+
+    def heard(self) -> list[str]:
+        """Every message since the last call."""
+        messages = []
+        while True:
+            try:
+                messages.append(self._socket.recv(4096).decode())
+            except BlockingIOError:
+                return messages
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+@pytest.fixture(params=["path", "abstract"])
+def manager(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Manager]:
+    at = Manager(str(tmp_path / "notify") if request.param == "path" else f"@soul-test-{uuid.uuid4()}")
+    yield at
+    at.close()
+
+
+def test_each_message_arrives_in_the_manager_s_own_words(manager: Manager) -> None:
+    service = ServiceManager(manager.address)
+    assert service.status("waiting for Slack") is True
+    assert service.ready("connected\nREADY=0") is True
+    assert service.beat() is True
+    assert service.extend_timeout(1.5) is True
+    assert service.stopping("draining") is True
+    assert manager.heard() == [
+        "STATUS=waiting for Slack",
+        "READY=1\nSTATUS=connected READY=0",
+        "WATCHDOG=1",
+        "EXTEND_TIMEOUT_USEC=1500000",
+        "STOPPING=1\nSTATUS=draining",
+    ]
+
+
+@pytest.mark.parametrize("address", ["", "relative", "/nobody/listens/here", "@soul-test-nobody", "/" + "x" * 200])
+def test_without_a_manager_nothing_happens(address: str) -> None:
+    assert ServiceManager(address).ready("connected") is False
+
+
+def test_a_manager_that_does_not_read_keeps_nobody_waiting(manager: Manager) -> None:
+    service = ServiceManager(manager.address)
+    sent = [service.beat() for _ in range(5000)]
+    assert sent[0] is True
+    assert sent[-1] is False
+
+
+async def test_the_watchdog_beats_at_half_its_time_and_only_while_healthy(manager: Manager) -> None:
+    clock = FakeClock()
+    health = [True]
+    feeding = asyncio.ensure_future(
+        Watchdog(ServiceManager(manager.address), 60_000_000).feed(lambda: health[0], clock)
+    )
+    await clock.sleepers()
+    assert manager.heard() == ["WATCHDOG=1"]
+    await clock.advance(29.9)
+    assert manager.heard() == []
+    await clock.advance(0.2)
+    assert manager.heard() == ["WATCHDOG=1"]
+    health[0] = False
+    await clock.advance(60)
+    assert manager.heard() == []
+    health[0] = True
+    await clock.advance(31)
+    assert manager.heard() == ["WATCHDOG=1"]
+    feeding.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await feeding
+    assert set(clock.slept) == {30.0}
+
+
+@pytest.mark.parametrize("usec", [None, 0])
+async def test_without_a_watch_there_is_no_beat(manager: Manager, usec: int | None) -> None:
+    await Watchdog(ServiceManager(manager.address), usec).feed(lambda: True, FakeClock())
+    assert manager.heard() == []
+
+
+async def test_a_health_check_that_breaks_is_not_swallowed(manager: Manager) -> None:
+    with pytest.raises(ZeroDivisionError):
+        await Watchdog(ServiceManager(manager.address), 1).feed(lambda: 1 // 0 == 0, FakeClock())
+    assert manager.heard() == []
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (None, ExitCode.OK),
+        (ConfigError("no token"), 78),
+        (SoulError("no soul"), 78),
+        (SchemaMismatch("newer"), 78),
+        (StoreBusy("busy"), 75),
+        (ModelUnavailable("away"), 75),
+        (DeliveryUncertain("?"), 75),
+        (StoreError("broken"), 70),
+        (ValueError("a bug"), 70),
+        (ExceptionGroup("tasks", [StoreBusy("busy")]), 75),
+        (ExceptionGroup("tasks", [StoreBusy("busy"), ValueError("a bug")]), 70),
+        (ExceptionGroup("tasks", [ExceptionGroup("inner", [ConfigError("no")]), ValueError("a bug")]), 78),
+    ],
+)
+def test_the_exit_code_says_whether_a_restart_could_help(error: BaseException | None, code: int) -> None:
+    assert exit_code(error) == code
