@@ -75,9 +75,10 @@ class ConversationHandler:
             if any(one.attempts > _CRASHES for one in cycle.answered):
                 return await self._apologise(cycle, "I stumbled over this message several times")
             async with (
-                asyncio.timeout(self._patience.deadline),
                 alongside(
-                    self._keep_lease(claim), call_when_heard_elsewhere(cycle.attention, claim.conversation, house)
+                    self._end_at_the_deadline(),
+                    self._keep_lease(claim),
+                    call_when_heard_elsewhere(cycle.attention, claim.conversation, house),
                 ),
                 house.channel.thinking(cycle.newest),
             ):
@@ -170,6 +171,11 @@ class ConversationHandler:
             await house.conversations.release(claim, reason=lost.message)
         else:
             house.emit("cycle.lost", conversation=str(claim.conversation), trace=cycle.trace_id, reason=lost.message)
+
+    async def _end_at_the_deadline(self) -> None:
+        """Raises TimeoutError when a cycle has taken its time."""
+        await self._house.clock.sleep(self._patience.deadline)
+        raise TimeoutError
 
     async def _keep_lease(self, claim: Claim) -> None:
         """Renew the claim again and again. Raises LostLease when somebody else has taken it."""
