@@ -2,11 +2,11 @@
 
 import re
 
+import pytest
+
 from daemon.core.ports import ModelRole, Prompt
 from daemon.llm.placeholder import answer_to
 from daemon.llm.scripted import Reply, Script
-import pytest
-
 from tests.journeys.house import House
 from tests.journeys.model import shown, tagged, tokens
 

@@ -2,14 +2,11 @@
 
 import asyncio
 import json
-import shutil
 import signal
 import subprocess
 import sys
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
 
 import pytest
 from hypothesis import given, settings
@@ -18,9 +15,10 @@ from hypothesis import strategies as st
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
 from daemon.core.ports import Clock
 from daemon.core.timetable import FARTHEST_MS, MINUTE_MS
-from daemon.memory.database import Database, migrate, open_database
+from daemon.memory.database import Database, open_database
 from daemon.memory.queues.intentions import IDLE, Intentions, NewIntention, cancel_intentions, store_intentions
 from daemon.memory.records import Worker
+from tests import template
 from tests.fakes import FakeClock
 from tests.store.parts import DM, LEASE, SOUL, TEAM, Hands, look, poke, said
 
@@ -296,13 +294,6 @@ class _Crooked(FakeClock):
         self._start_ms += minutes * MINUTE_MS
 
 
-@cache
-def _template() -> Path:
-    path = Path(mkdtemp()) / "memory.db"
-    migrate.migrate(path)
-    return path
-
-
 @settings(max_examples=25, deadline=None)
 @given(steps=st.lists(st.tuples(st.sampled_from([0, 1, 2]), st.integers(-180, 240)), max_size=12))
 def test_whatever_the_clock_does_no_slot_is_fired_twice(steps: list[tuple[int, int]]) -> None:
@@ -326,7 +317,6 @@ def test_whatever_the_clock_does_no_slot_is_fired_twice(steps: list[tuple[int, i
         assert look(path, "SELECT count(*) FROM inbox") == [(fired,)]
         assert look(path, "SELECT fired <= 1 FROM intentions WHERE slot = 'once'") == [(1,)]
 
-    with TemporaryDirectory() as folder:
+    with template.folder() as folder:
         path = Path(folder) / "memory.db"
-        shutil.copyfile(_template(), path)
         asyncio.run(live(path))

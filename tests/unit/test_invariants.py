@@ -12,7 +12,6 @@ from contextlib import aclosing, closing, suppress
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
@@ -27,6 +26,7 @@ from daemon.mind.cognition import READ_CAP, Step, Thought
 from daemon.mind.motor import Motor
 from daemon.processes.subprocesses.models_the_visitor import models_the_visitor
 from daemon.soul_engine import PERSON
+from tests import template
 from tests.fakes import FakeClock
 from tests.unit.every_step import every_step
 from tests.unit.operations import OPERATIONS, memories, working_memories
@@ -230,7 +230,7 @@ def test_what_is_in_mind_of_a_person_is_in_the_store_already(
                 await models_the_visitor(replace(house.context(), emit=witness))
         return witness
 
-    with TemporaryDirectory() as folder:
+    with template.folder() as folder:
         witness = asyncio.run(learn(Path(folder) / "memory.db"))
     assert witness.seen, "the first notes were kept"
     for memory, stored in witness.seen:
