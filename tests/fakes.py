@@ -3,6 +3,9 @@
 import asyncio
 import heapq
 from itertools import count
+from typing import Final
+
+PATIENCE: Final = 60.0  # seconds after which a wait has failed; only a test that fails waits so long
 
 
 class FakeClock:

@@ -19,8 +19,9 @@ from daemon.core.perception import ConversationKey
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import Metrics, fanout
 from daemon.memory.admin.replies import Replies
+from tests.fakes import PATIENCE
 from tests.journeys.clock import TurnableClock
-from tests.journeys.house import PATIENCE, Told
+from tests.journeys.house import Told
 from tests.journeys.model import Actor
 
 TOKEN = "a-token-for-these-tests"

@@ -20,9 +20,10 @@ from daemon.core.telemetry.metrics import Metrics
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from daemon.memory.admin.replies import Backlog, Replies
+from tests.fakes import PATIENCE
 from tests.http.house import TOKEN, Stream, bearer
 from tests.journeys.clock import TurnableClock
-from tests.journeys.house import PATIENCE, Told, said, settings_for
+from tests.journeys.house import Told, said, settings_for
 from tests.journeys.model import CLOSING, OPENING, Actor, Flow
 
 SUBPROCESSES = ("summarizes_the_conversation",)

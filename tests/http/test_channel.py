@@ -15,7 +15,7 @@ from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
 from daemon.core.ports import Admission, DraftLog, Found, Intake, Overheard, Post, Room, Speech, Task, TaskState
 from daemon.core.telemetry.metrics import Metrics
-from tests.fakes import FakeClock
+from tests.fakes import PATIENCE, FakeClock
 from tests.http.house import Dwelling, settings_for
 from tests.journeys.house import Told
 from tests.journeys.model import CLOSING, OPENING, Flow
@@ -173,7 +173,7 @@ async def test_all_listen_and_it_is_ready_once_each_of_them_is(home: Dwelling, t
         await asyncio.sleep(0)
         assert not ready.is_set()
         main.opens.set()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await ready.wait()
         listening.cancel()
 
@@ -254,7 +254,7 @@ async def test_a_reader_that_blocks_the_line_is_cut_off(home: Dwelling, monkeypa
     home.model.flows.append(flow)
     async with home.stream("hello") as stream:
         await flow.asked.wait()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while not home.told.named("http.reader_stuck"):  # each round fills what the machine buffers a bit more
                 speech = home.now.channel.speak(replace(_perception(), ts="99999999999.0"), SILENT)
                 await speech.say("x" * 65_000)

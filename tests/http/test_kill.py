@@ -13,8 +13,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from tests.fakes import PATIENCE
 from tests.http.house import bearer
-from tests.journeys.house import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 BODY = {"message": "hello", "session": "s", "message_id": "m"}

@@ -18,6 +18,7 @@ from daemon.channels.http.openapi import description
 from daemon.channels.http.routes import ROUTES, Operation
 from daemon.channels.http.token import FILE, bearer_token
 from daemon.core.errors import ConfigError
+from tests.fakes import PATIENCE
 from tests.http.house import Dwelling, bearer, settings_for
 from tests.journeys.house import Told
 
@@ -168,7 +169,7 @@ async def test_a_body_that_does_not_arrive_is_not_waited_for(home: Dwelling, mon
     reader, writer = await asyncio.open_connection("127.0.0.1", int(home.now.channel.url.rpartition(":")[2]))
     head = f"POST /api/soul/chat HTTP/1.1\r\nHost: localhost\r\nAuthorization: {bearer()['Authorization']}\r\n"
     writer.write(f"{head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{".encode())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         assert b"408" in await reader.readline()
     writer.close()
     await writer.wait_closed()
@@ -212,7 +213,7 @@ async def test_no_answer_says_what_runs_here_or_may_be_kept(home: Dwelling) -> N
 async def test_what_is_no_http_is_answered_in_the_same_form_and_without_a_name(home: Dwelling, sent: bytes) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", int(home.now.channel.url.rpartition(":")[2]))
     writer.write(sent)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         told = await reader.read()
     head, _, body = told.partition(b"\r\n\r\n")
     assert head.startswith((b"HTTP/1.1 400", b"HTTP/1.0 400"))

@@ -20,10 +20,10 @@ from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.model import Json
 from daemon.local_slack.server import WorkspaceServer
+from tests.fakes import PATIENCE
 from tests.journeys.clock import TurnableClock
 from tests.journeys.model import Actor, Flow, shown
 
-PATIENCE = 60.0  # seconds after which a wait has failed; no test waits for it to pass
 T = TypeVar("T")
 _LONGEST_DELAY = 60.0  # seconds; the workspace waits at its end for what it was told to delay
 _POSTING = ("chat.postMessage", "chat.startStream", "chat.appendStream", "chat.stopStream", "chat.update")

@@ -3,6 +3,7 @@
 import asyncio
 
 from daemon.llm.placeholder import heard_in
+from tests.fakes import PATIENCE
 from tests.journeys.house import House
 from tests.journeys.model import Flow, tagged
 
@@ -61,11 +62,11 @@ async def test_no_more_conversations_are_thought_about_at_once_than_the_cap_says
         await house.say(name, "dm", f"from {name}.")
     await house.acknowledged()
     flows = list(house.model.voices.values())
-    await asyncio.wait_for(flows[0].asked.wait(), 5)
-    await asyncio.wait_for(flows[1].asked.wait(), 5)
+    await asyncio.wait_for(flows[0].asked.wait(), PATIENCE)
+    await asyncio.wait_for(flows[1].asked.wait(), PATIENCE)
     assert not flows[2].asked.is_set()
     flows[1].end(tagged("Done with Ben."))
-    await asyncio.wait_for(flows[2].asked.wait(), 5)
+    await asyncio.wait_for(flows[2].asked.wait(), PATIENCE)
     flows[0].end(tagged("Done with Ada."))
     flows[2].end(tagged("Done with Chloe."))
     for name in ("Ada", "Ben", "Chloe"):

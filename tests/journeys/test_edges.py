@@ -5,6 +5,7 @@ import asyncio
 from daemon.core.errors import ModelUnavailable
 from daemon.core.ports import ModelRole, Prompt
 from daemon.llm.scripted import Reply
+from tests.fakes import PATIENCE
 from tests.journeys.house import House
 from tests.journeys.model import shown, tagged
 from tests.journeys.test_long_talks import brief_soul, facts
@@ -66,7 +67,7 @@ async def test_a_lease_that_can_not_be_renewed_just_now_does_not_end_a_thought(e
     await house.say("Ada", "dm", "think long")
     await flow.asked.wait()
     async with house.locked():
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while not house.told.named("cycle.lease_not_renewed"):
                 house.clock.turn(1)
                 await asyncio.sleep(0.02)
@@ -103,7 +104,7 @@ async def test_a_summary_made_of_words_withdrawn_meanwhile_is_dropped_and_made_a
         ts = await house.say("Ada", "dm", f"remember factNumber{number} for me, will you, as long as you can?")
         await house.heard(ts)
         first = first or ts
-    await asyncio.wait_for(asked.wait(), 10)
+    await asyncio.wait_for(asked.wait(), PATIENCE)
     await house.people.delete("Ada", "dm", first)
     await house.acknowledged()
     go.set()

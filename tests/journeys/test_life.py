@@ -9,6 +9,7 @@ from daemon.core.ports import Prompt
 from daemon.llm.scripted import Reply
 from daemon.memory.database import Transaction
 from daemon.memory.store import open_store
+from tests.fakes import PATIENCE
 from tests.journeys.clock import TurnableClock
 from tests.journeys.house import House, Told, said
 from tests.journeys.model import Actor, echo, tagged
@@ -183,7 +184,7 @@ async def test_what_could_not_be_stored_because_the_file_is_locked_is_not_acknow
 
 async def _failing(house: House) -> None:
     """Let the patience of the store end; nothing was acknowledged then."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while not any("memory.db" in str(one["note"]) for one in house.told.named("slack.library")):
             house.clock.turn(0.5)
             await asyncio.sleep(0.02)

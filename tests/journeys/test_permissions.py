@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from daemon.tools.mcp.toolbox import McpToolbox
+from tests.fakes import PATIENCE
 from tests.journeys.house import House, said
 from tests.journeys.model import shown, tagged
 from tests.journeys.problems import (
@@ -209,7 +210,7 @@ async def test_a_cut_in_the_middle_of_the_use_is_told_as_unknown_and_not_tried_a
     with monkeypatch.context() as patch:
         patch.setattr(McpToolbox, "use", never_told)
         assert await press(house, "Ada", "D0ADA", ts) == "accepted"
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await begun.wait()
         assert house.daemon is not None
         await house.daemon.cut()
@@ -284,11 +285,11 @@ async def test_a_click_while_the_soul_is_at_work_is_carried_out_after_it(empty_h
     script(house, RESPOND, RESPOND, enters=False)
     root = (await house.reply("general", "May I?"))["thread_ts"]
     await house.say("Ada", "general", "are you there?", thread=root)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await flow.asked.wait()
     assert await press(house, "Ada", "general", ts) == "accepted"
     await house.say("Ada", "general", "hello?", thread=root)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await again.asked.wait()
     _answers(house, "It is written down.")
     again.end("I am here.")
@@ -381,7 +382,7 @@ async def test_a_decision_that_grew_too_old_while_nobody_was_there_is_told_all_t
     with monkeypatch.context() as patch:
         patch.setattr(McpToolbox, "use", never)
         assert await press(house, "Ada", "D0ADA", ts) == "accepted"
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await begun.wait()
         assert house.daemon is not None
         await house.daemon.cut()

@@ -9,6 +9,7 @@ import pytest
 
 from daemon.core.ports import Completion
 from daemon.llm.scripted import Reply
+from tests.fakes import PATIENCE
 from tests.journeys.house import House, said
 from tests.journeys.model import Actor, shown
 from tests.journeys.problems import PROBLEM, parked, posted, script, solver
@@ -54,7 +55,7 @@ async def test_a_plan_of_cards_grows_while_it_works_and_is_complete_at_the_end(e
     script(house, THINK, RESPOND)
     flow = house.flow()
     await house.say("Ada", "dm", PROBLEM)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await flow.asked.wait()
 
     async def cards() -> dict[str, str] | None:
@@ -146,7 +147,7 @@ async def _at_work(house: House) -> tuple[str, asyncio.Event]:
     script(house, THINK)
     house.model.steps["internal_monologue"].append(muse)
     ts = await house.say("Ada", "general", f"@soul {PROBLEM}")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await thinking.wait()
     return ts, never
 
@@ -224,7 +225,7 @@ async def test_a_message_that_is_deleted_meanwhile_is_not_answered(empty_house: 
 
     house.model.steps["choose_actions"].append(choose)
     second = await house.say("Ada", "general", "the SECRET kiln", thread=ts)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await chosen_again.wait()
     await house.people.delete("Ada", "general", second)
     await house.acknowledged()

@@ -11,6 +11,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from daemon.local_slack.server import WorkspaceServer
+from tests.fakes import PATIENCE
 
 Json = dict[str, Any]
 Listener = Callable[..., Awaitable[Any]]
@@ -55,7 +56,7 @@ class StockApp:
 
     async def hears(self, wanted: Callable[[Json], bool], count: int = 1) -> list[Json]:
         """Wait until `count` events of a kind have reached the listeners."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while len(found := [event for event in self.heard if wanted(event)]) < count:
                 self._news.clear()
                 await self._news.wait()

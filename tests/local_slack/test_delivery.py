@@ -12,6 +12,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer
+from tests.fakes import PATIENCE
 from tests.local_slack.stock import Json, StockApp
 
 Dial = Callable[[], Coroutine[Any, Any, aiohttp.ClientWebSocketResponse]]
@@ -31,7 +32,7 @@ async def dial(server: WorkspaceServer, api: AsyncWebClient) -> AsyncIterator[Di
 
 async def frame(socket: aiohttp.ClientWebSocketResponse) -> Json:
     """The next text frame; the workspace's own pings are passed over."""
-    while (message := await socket.receive(timeout=5)).type is aiohttp.WSMsgType.PING:
+    while (message := await socket.receive(timeout=PATIENCE)).type is aiohttp.WSMsgType.PING:
         continue
     return dict(json.loads(message.data))
 
@@ -145,7 +146,7 @@ async def test_a_reset_connection_ends_without_a_close_frame(dial: Dial, people:
     socket = await dial()
     await frame(socket)
     await people.fault(socket="reset")
-    assert (await socket.receive(timeout=5)).type in (aiohttp.WSMsgType.CLOSED, aiohttp.WSMsgType.ERROR)
+    assert (await socket.receive(timeout=PATIENCE)).type in (aiohttp.WSMsgType.CLOSED, aiohttp.WSMsgType.ERROR)
     await people.wait_for_sockets(0)
 
 
@@ -153,7 +154,7 @@ async def test_pongs_echo_their_payload_unless_the_server_is_silent(dial: Dial, 
     socket = await dial()
     await frame(socket)
     await socket.ping(b"sdk-ping-pong:1.5")
-    pong = await socket.receive(timeout=5)
+    pong = await socket.receive(timeout=PATIENCE)
     assert (pong.type, pong.data) == (aiohttp.WSMsgType.PONG, b"sdk-ping-pong:1.5")
     await people.fault(socket="silence", on=True)
     await socket.ping(b"anybody?")
@@ -162,7 +163,7 @@ async def test_pongs_echo_their_payload_unless_the_server_is_silent(dial: Dial, 
         await socket.receive(timeout=0.1)
     await people.clear_faults()
     await people.advance(31)
-    assert {(await socket.receive(timeout=5)).type for _ in range(2)} == {
+    assert {(await socket.receive(timeout=PATIENCE)).type for _ in range(2)} == {
         aiohttp.WSMsgType.PING,
         aiohttp.WSMsgType.TEXT,
     }
@@ -179,7 +180,7 @@ async def test_a_disconnect_frame_precedes_the_close(dial: Dial, people: Workspa
         await people.say("Ada", "dm", f"only to the other {i}")
         assert (await frame(staying))["type"] == "events_api"
     await people.advance(11)
-    assert (await leaving.receive(timeout=5)).type is aiohttp.WSMsgType.CLOSE
+    assert (await leaving.receive(timeout=PATIENCE)).type is aiohttp.WSMsgType.CLOSE
 
 
 async def test_the_eleventh_socket_is_told_that_there_are_too_many(dial: Dial) -> None:

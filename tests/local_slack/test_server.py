@@ -15,6 +15,7 @@ from daemon.core.errors import ConfigError
 from daemon.local_slack.__main__ import main
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
+from tests.fakes import PATIENCE
 from tests.local_slack.stock import Json, Listener, StockApp
 
 
@@ -62,12 +63,12 @@ async def test_as_its_own_process_it_prints_its_address_and_stops_on_sigterm() -
         *(sys.executable, "-m", "daemon.local_slack", "--bot-token", "xoxb-given"), stdout=asyncio.subprocess.PIPE
     )
     assert process.stdout is not None
-    address = json.loads(await asyncio.wait_for(process.stdout.readline(), 30))
+    address = json.loads(await asyncio.wait_for(process.stdout.readline(), PATIENCE))
     assert (address["bot_token"], address["team"]) == ("xoxb-given", "T0LOCAL")
     async with WorkspaceClient(address["url"]) as people:
         await people.say("Ada", "dm", "hello")
         process.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(process.wait(), 10) == 0
+        assert await asyncio.wait_for(process.wait(), PATIENCE) == 0
 
 
 def test_a_process_without_a_port_to_have_says_so(capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,10 +83,10 @@ async def test_stopping_ends_feeds_and_sockets() -> None:
             api = AsyncWebClient(token=server.bot_token, base_url=server.api_url)
             opened = await api.apps_connections_open(app_token=server.app_token)
             link = await http.ws_connect(str(opened["url"]))
-            assert (await link.receive_json(timeout=5))["type"] == "hello"
+            assert (await link.receive_json(timeout=PATIENCE))["type"] == "hello"
             feed = await http.get(f"{server.url}/_control/events")
             await feed.content.readuntil(b"\n\n")
-        assert (await link.receive(timeout=5)).type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED)
+        assert (await link.receive(timeout=PATIENCE)).type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED)
         assert await feed.content.read() is not None
 
 

@@ -15,6 +15,7 @@ from daemon.core.errors import StoreBusy
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
 from daemon.core.ports import Acceptance, Arrival, Post, Utterance
 from daemon.local_slack.server import WorkspaceServer
+from tests.fakes import PATIENCE
 
 OURS = Identity(team="T1", user="U0SOUL", bot="B0SOUL")
 
@@ -42,7 +43,7 @@ class Events:
 
     async def when(self, holds: Callable[[], bool]) -> None:
         """Wait until something holds; looked at whenever anything is told."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while not holds():
                 self._changed.clear()
                 await self._changed.wait()
@@ -95,7 +96,7 @@ class FakeIntake:
 
     async def until(self, number: int) -> list[Arrival]:
         """Wait for so many arrivals."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while len(self.arrivals) < number:
                 self.changed.clear()
                 await self.changed.wait()
@@ -158,7 +159,7 @@ class Hands:
 
     async def until(self, look: Callable[[], Awaitable[list[Any]]], number: int) -> list[Any]:
         """Look again and again until there are so many."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while len(found := await look()) < number:
                 pass
         return found
@@ -237,7 +238,7 @@ async def listening(channel: SlackChannel, intake: FakeIntake) -> AsyncIterator[
     ready = asyncio.Event()
     async with asyncio.TaskGroup() as group:
         task = group.create_task(channel.listen(intake, ready))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             await ready.wait()
         yield
         task.cancel()

@@ -6,6 +6,7 @@ import dataclasses
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.perception import AudienceKind, Place
 from daemon.core.ports import Channel, Feedback, Revision, Withdrawal
+from tests.fakes import PATIENCE
 from tests.slack.parts import Events, FakeIntake, Hands, listening, post
 
 
@@ -110,7 +111,7 @@ async def test_events_that_are_not_for_us_are_acknowledged_all_the_same(
         await hands.say("Ada", "dm", "done")
         await intake.until(1)
         deliveries = (await hands.see("deliveries"))["deliveries"]
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             while any(one["acked_at"] is None for one in deliveries):
                 deliveries = (await hands.see("deliveries"))["deliveries"]
     assert [said.text for said in intake.said()] == ["done"]

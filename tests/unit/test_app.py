@@ -16,6 +16,7 @@ from daemon.core.config import Settings
 from daemon.core.errors import ConfigError, SoulError
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
+from tests.fakes import PATIENCE
 
 
 class Announced:
@@ -32,7 +33,7 @@ class Announced:
 
     async def until(self, words: str) -> str:
         """Wait for a line with certain words."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while not (found := [line for line in self.lines if words in line]):
                 self._news.clear()
                 await self._news.wait()
@@ -71,7 +72,7 @@ async def test_the_first_signal_ends_it_in_order(tmp_path: Path, workspace: Work
     life = asyncio.create_task(run_daemon(_settings(tmp_path, workspace), announced))
     await announced.until("Connected.")
     _tell(signal.SIGTERM)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await life
     assert announced.lines[0].startswith("No model key is set: a placeholder answers")
 
@@ -89,7 +90,7 @@ async def test_a_second_signal_cuts_the_drain_short_and_still_ends_quietly(
     await people.wait_for_sockets(0)
     assert not life.done()
     _tell(signal.SIGINT)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await life
     assert not life.cancelled()
 
@@ -110,7 +111,7 @@ async def test_a_signal_ends_the_wait_for_a_slack_that_can_not_be_reached(
     life = asyncio.create_task(run_daemon(_settings(tmp_path, workspace), Announced()))
     await people.wait_for(lambda: people.calls("auth.test"))
     _tell(signal.SIGTERM)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await life
     assert not (tmp_path / "memory.db").exists()
 
@@ -125,7 +126,7 @@ async def test_without_tokens_a_workspace_of_its_own_is_opened_under_the_soul_s_
         await people.say("Ada", "dm", "hello")
         assert "hello" in (await people.wait_for_post("D0ADA"))[0]["text"]
     _tell(signal.SIGTERM)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await life
 
 
@@ -149,7 +150,7 @@ async def test_a_chat_ends_when_its_input_has_ended_and_all_is_answered(tmp_path
     output = io.StringIO()
     channel = TerminalChannel("minoan", "ada", SystemClock(), source=reading, output=output, interactive=False)
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             await run_chat(_settings(tmp_path), channel)
     finally:
         os.close(reading)

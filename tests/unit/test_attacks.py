@@ -33,7 +33,7 @@ from daemon.processes.subprocesses.models_the_visitor import models_the_visitor
 from daemon.soul import Contact, Soul
 from daemon.soul_engine import begin, integrate
 from daemon.tools.library.folders import FolderLibrary
-from tests.fakes import FakeClock
+from tests.fakes import PATIENCE, FakeClock
 from tests.journeys.attacker import bare
 from tests.store.parts import Hands, deleted, said
 from tests.unit.ism_parts import PLENTY, Bench
@@ -142,7 +142,7 @@ async def test_a_disk_that_fails_while_it_is_indexed_does_not_take_the_daemon_do
         library = FolderLibrary((tmp_path,), LibraryIndex(database, clock), clock, emit)
         with monkeypatch.context() as patched:
             patched.setattr("daemon.tools.library.files.os.scandir", broken)
-            async with asyncio.timeout(5), alongside(library.keep_indexed()):
+            async with asyncio.timeout(PATIENCE), alongside(library.keep_indexed()):
                 await told.wait()
 
 

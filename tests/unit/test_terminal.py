@@ -16,7 +16,7 @@ from daemon.channels.terminal_input import LONGEST_LINE, Lines
 from daemon.core.errors import ChannelRefused, ConfigError, LostLease, NotDelivered
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
 from daemon.core.ports import Acceptance, Arrival, DraftLog, Found, Post, Task, TaskState, Utterance
-from tests.fakes import FakeClock
+from tests.fakes import PATIENCE, FakeClock
 
 ADA = ConversationKey("minoan", "terminal", "Ada")
 BEN = ConversationKey("minoan", "terminal", "Ben")
@@ -76,7 +76,7 @@ class Terminal:
         os.close(self.source)
 
     async def heard(self) -> Utterance:
-        return await asyncio.wait_for(self.intake.said.get(), 10)
+        return await asyncio.wait_for(self.intake.said.get(), PATIENCE)
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator["asyncio.Task[None]"]:
@@ -167,7 +167,7 @@ async def test_in_a_pipe_each_line_waits_for_the_answer_to_the_one_before(termin
         second = await terminal.heard()
         assert not task.done()
         await terminal.channel.deliver(post("2", second.ts))
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, PATIENCE)
     assert (first.text, second.text) == ("one", "two")
     assert float(second.ts) > float(first.ts)
     assert terminal.screen.getvalue() == "1\n2\n"
@@ -182,14 +182,14 @@ async def test_it_ends_only_after_the_last_part_of_the_last_answer(terminal: Ter
         await asyncio.sleep(0)
         assert not task.done()
         await terminal.channel.deliver(post("part two", said.ts, part=1, last=True))
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, PATIENCE)
     assert terminal.screen.getvalue() == "part one\npart two\n"
 
 
 async def test_no_input_ends_at_once(terminal: Terminal) -> None:
     terminal.end()
     async with terminal.listening() as task:
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, PATIENCE)
     assert terminal.screen.getvalue() == ""
 
 
@@ -202,7 +202,7 @@ async def test_a_person_may_go_on_typing_and_one_reply_answers_all(interactive: 
             assert interactive.screen.getvalue() == "> … thinking"
         await interactive.channel.deliver(post("both", last.ts))
         interactive.end()
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, PATIENCE)
     assert interactive.screen.getvalue() == "> … thinking\r\x1b[Kboth\n> \n"
 
 
@@ -270,7 +270,7 @@ async def test_a_closed_output_ends_it_without_noise(terminal: Terminal) -> None
         terminal.screen.close()
         with pytest.raises(NotDelivered, match="gone"):
             await terminal.channel.deliver(post("x", said.ts))
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, PATIENCE)
     assert not terminal.channel.healthy()
 
 
@@ -323,12 +323,12 @@ async def test_what_comes_by_itself_answers_no_line(terminal: Terminal, modality
         await channel.deliver(post("It is time.", reply_to, key="k2"))
         assert not task.done()
         await channel.deliver(post("An answer.", said.ts))
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, PATIENCE)
     assert terminal.screen.getvalue() == "It is time.\nAn answer.\n"
 
 
 async def test_a_terminal_that_waits_for_a_line_is_left_at_once(terminal: Terminal) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         async with terminal.listening():
             await asyncio.sleep(0)
         await asyncio.get_running_loop().shutdown_default_executor()
