@@ -126,7 +126,7 @@ def integrate(memory: WorkingMemory, perception: Perception) -> WorkingMemory:
     name = clean_name(perception.name)
     match perception.modality:
         case Modality.WORDS:
-            metadata = {"source": perception.source, "ts": perception.ts}
+            metadata = {"source": perception.author, "ts": perception.ts}
             if perception.late:
                 metadata["late"] = _lateness(perception)
             return memory.with_memory(Memory(Role.USER, perception.content, name=name, metadata=metadata))

@@ -1,4 +1,4 @@
-"""Joins all parts around one channel and one memory.db: for each soul its own house, hands and clock."""
+"""Joins all parts around one channel and one memory.db: for each soul its own services, hands and clock."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -14,19 +14,18 @@ from daemon.llm.prices import cost_usd
 from daemon.memory.database.pruning import prune_periodically
 from daemon.memory.knowledge.library import LibraryIndex
 from daemon.memory.store import Store, open_store, store_of
-from daemon.mind.attention import Switchboard
-from daemon.mind.mental_process import Means
+from daemon.mind.interrupts import Interrupts
+from daemon.mind.mental_process import Capabilities
 from daemon.processes import PROCESSES
 from daemon.processes.subprocesses import SUBPROCESSES
-from daemon.runtime.admission import Admission
-from daemon.runtime.background_jobs import Reflection
-from daemon.runtime.conversation import ConversationHandler, Patience
+from daemon.runtime.background_jobs import JobRunner
+from daemon.runtime.conversation import ConversationHandler, Deadlines
 from daemon.runtime.courier import Courier
-from daemon.runtime.cycle import House
+from daemon.runtime.cycle_services import CycleServices, Timing
 from daemon.runtime.dispatcher import Bell, Dispatcher, Dispatchers
-from daemon.runtime.effects import Habits
 from daemon.runtime.scheduler import Scheduler
-from daemon.soul import Known, Soul, Souls, find_souls_directory
+from daemon.runtime.triage import Triage
+from daemon.soul import KnownNames, Soul, Souls, find_souls_directory
 from daemon.tools.library.folders import FolderLibrary
 from daemon.tools.mcp.toolbox import open_toolbox
 
@@ -40,7 +39,7 @@ def souls_of(settings: Settings, emit: Emit) -> Souls:
         settings.name,
         settings.souls,
         emit,
-        Known(PROCESSES, SUBPROCESSES),
+        KnownNames(PROCESSES, SUBPROCESSES),
     )
 
 
@@ -62,10 +61,10 @@ async def assemble(
     """
     souls = souls or souls_of(settings, emit)
     bells = {name: Bell() for name in souls.names}
-    switchboard = Switchboard()
+    interrupts = Interrupts()
 
     def accepted(conversation: str) -> None:
-        switchboard.call(conversation)
+        interrupts.call(conversation)
         for bell in bells.values():
             bell.ring()
 
@@ -85,15 +84,15 @@ async def assemble(
         )
         library = FolderLibrary(settings.library, LibraryIndex(store.database, clock), clock, emit)
         toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit))
-        world = _World(settings, channel, clock, emit, switchboard, library, toolbox)
-        hands = [
-            _hands(
-                world,
+        shared = _Shared(settings, channel, clock, emit, interrupts, library, toolbox)
+        per_soul = [
+            _work_for(
+                shared,
                 store_of(store, clock, soul=name, workspace=workspace, lease=settings.lease),
                 souls,
                 name,
-                (llms or {}).get(name, llm),
-                bells[name],
+                llm=(llms or {}).get(name, llm),
+                bell=bells[name],
             )
             for name in souls.names
         ]
@@ -104,39 +103,33 @@ async def assemble(
             emit,
             channel,
             store,
-            Dispatchers([one.dispatcher for one in hands]),
+            Dispatchers([dispatcher for dispatcher, _ in per_soul]),
             chores=(
                 library.keep_indexed,
                 partial(prune_periodically, store.database, settings.trace_days, clock, emit),
-                *(one.scheduler.run for one in hands),
+                *(scheduler.run for _, scheduler in per_soul),
             ),
         )
 
 
 @dataclass(frozen=True, slots=True)
-class _World:
+class _Shared:
     """What all souls of a daemon share."""
 
     settings: Settings
     channel: Channel
     clock: Clock
     emit: Emit
-    switchboard: Switchboard
+    interrupts: Interrupts
     library: Library
     toolbox: Toolbox
 
 
-@dataclass(frozen=True, slots=True)
-class _Hands:
-    """What works for one soul."""
-
-    dispatcher: Dispatcher
-    scheduler: Scheduler
-
-
-def _hands(world: _World, store: Store, souls: Souls, name: str, llm: LLM, bell: Bell) -> _Hands:  # noqa: PLR0917 - the parts
-    settings, channel, clock, emit = world.settings, world.channel, world.clock, world.emit
-    house = _house(world, store, souls, name, llm)
+def _work_for(
+    shared: _Shared, store: Store, souls: Souls, name: str, *, llm: LLM, bell: Bell
+) -> tuple[Dispatcher, Scheduler]:
+    settings, channel, clock, emit = shared.settings, shared.channel, shared.clock, shared.emit
+    services = _cycle_services(shared, store, souls, name, llm)
     courier = Courier(
         store.outbox,
         channel,
@@ -147,12 +140,12 @@ def _hands(world: _World, store: Store, souls: Souls, name: str, llm: LLM, bell:
         lease=settings.lease,
     )
     alarm = Bell()
-    patience = Patience(deadline=settings.deadline, lease=settings.lease)
+    deadlines = Deadlines(cycle=settings.deadline, lease=settings.lease)
     dispatcher = Dispatcher(
         store,
-        ConversationHandler(house, patience, world.switchboard),
+        ConversationHandler(services, deadlines, shared.interrupts),
         courier,
-        Reflection(house, store.jobs, SUBPROCESSES, world.switchboard).do,
+        JobRunner(services, store.jobs, SUBPROCESSES, shared.interrupts).do,
         clock=clock,
         emit=emit,
         max_cycles=settings.max_cycles,
@@ -162,16 +155,16 @@ def _hands(world: _World, store: Store, souls: Souls, name: str, llm: LLM, bell:
     scheduler = Scheduler(
         store.intentions, store.approvals, clock=clock, emit=emit, alarm=alarm, on_due=dispatcher.look_again
     )
-    return _Hands(dispatcher, scheduler)
+    return dispatcher, scheduler
 
 
-def _house(world: _World, store: Store, souls: Souls, name: str, llm: LLM) -> House:
-    settings = world.settings
-    return House(
+def _cycle_services(shared: _Shared, store: Store, souls: Souls, name: str, llm: LLM) -> CycleServices:
+    settings = shared.settings
+    return CycleServices(
         llm=llm,
-        channel=world.channel,
-        clock=world.clock,
-        emit=world.emit,
+        channel=shared.channel,
+        clock=shared.clock,
+        emit=shared.emit,
         soul=lambda: souls.current(name),
         processes=PROCESSES,
         cost=cost_usd,
@@ -180,25 +173,25 @@ def _house(world: _World, store: Store, souls: Souls, name: str, llm: LLM) -> Ho
         turns=store.turns,
         user_models=store.user_models,
         soul_states=store.soul_states,
-        admission=Admission(world.channel, world.clock, world.emit, stale_after=settings.stale_after),
-        habits=Habits(
-            silence_ms=int(settings.visit_silence * 1000),
-            dormant_ms=int(settings.dormant_after * 1000),
+        triage=Triage(shared.channel, shared.clock, shared.emit, stale_after=settings.stale_after),
+        timing=Timing(
+            visit_timeout_ms=int(settings.visit_silence * 1000),
+            dormancy_timeout_ms=int(settings.dormant_after * 1000),
             most_intentions=settings.schedule_max,
         ),
-        means=Means(
-            library=world.library,
-            toolbox=world.toolbox,
+        capabilities=Capabilities(
+            library=shared.library,
+            toolbox=shared.toolbox,
             approvals=store.approvals,
             may_intend=lambda planned: store.intentions.has_room(settings.schedule_max - planned),
             intended=store.intentions.waiting,
-            room_of=world.channel.room_of,
+            room_of=shared.channel.room_of,
             approvers=settings.approvers,
             approval_seconds=settings.approval_seconds,
         ),
         limits=lambda soul: limits_of(settings, soul),
-        recollect=lambda cycle, query, limit: store.recollection.search(
-            cycle.claim.conversation, cycle.claim.audience, query, limit, outsiders=cycle.outsiders
+        recollect=lambda conversation, audience, query, limit, outsiders: store.recollection.search(
+            conversation, audience, query, limit, outsiders=outsiders
         ),
     )
 

@@ -16,7 +16,7 @@ def command() -> None:
     """List, show, retry or drop messages that arrived.
 
     \b
-    JSON keys: id, state, reason, actor, name, place, audience, conversation, source, attempts, revision, received_ms,
+    JSON keys: id, state, reason, author, name, place, audience, conversation, source, attempts, revision, received_ms,
     settled_ms, answered_by, body. `list` leaves the body empty: what people said is shown by `show` alone.
     """
 
@@ -32,7 +32,7 @@ def list_(state: str | None, limit: int, as_json: bool) -> None:
         say_json([replace(one, body="") for one in found])
         return
     now = SystemClock().now_ms()
-    rows = [(one.id, one.state, age(now, one.received_ms), one.actor, str(one.attempts), one.reason) for one in found]
+    rows = [(one.id, one.state, age(now, one.received_ms), one.author, str(one.attempts), one.reason) for one in found]
     table(("ID", "STATE", "AGE", "FROM", "TRIES", "REASON"), rows)
 
 

@@ -77,24 +77,48 @@ class Perception:
     """One envelope for whatever the soul is to notice.
 
     `id` is the inbox key (soul, workspace, channel and ts), the same however often a platform repeats itself. `ts` is
-    the platform's own timestamp and orders perceptions within a conversation. `source` is the platform id of whoever
-    caused it and `name` what they call themselves (data, never a right). `late` marks what was found after a gap.
-    `process` names the mental process that this is to visit with `params`, None for whatever the conversation is in.
-    Only WORDS have a message of the platform behind their `ts`. `outsider` marks what came from, or is answered before,
-    somebody who may not know what the whole workspace may know.
+    the platform's own timestamp and orders perceptions within a conversation. `author` is the platform id of the user
+    who caused it and `name` what they call themselves (data, never a right). `received_ms` is set by the inbox. `late`
+    marks a message that is answered later than usual. `process` names the mental process that this visits with
+    `params`; None leaves it to the current one. Only WORDS have a platform message behind their `ts`. `outsider` marks
+    a perception whose reply is read by a user who may not know what the whole workspace may know.
     """
 
     id: str
     conversation: ConversationKey
     modality: Modality
     content: str
-    source: str
+    author: str
     audience: Audience
     place: Place
     ts: str
-    received_ms: int
+    received_ms: int = 0
     name: str = ""
     late: bool = False
     process: str | None = None
     params: Mapping[str, object] = field(default_factory=dict)
     outsider: bool = False
+
+    @classmethod
+    def of_message(
+        cls,
+        *,
+        conversation: ConversationKey,
+        ts: str,
+        author: str,
+        content: str,
+        place: Place,
+        audience: Audience,
+        name: str = "",
+    ) -> "Perception":
+        """A user's message, as a channel perceives it."""
+        id_ = "/".join((conversation.soul, conversation.workspace, conversation.channel, ts))
+        return cls(id_, conversation, Modality.WORDS, content, author, audience, place, ts, name=name)
+
+    @property
+    def said_at(self) -> tuple[float, str]:
+        """The sort key of messages within a conversation; a ts that is no number sorts first instead of failing."""
+        try:
+            return float(self.ts), self.ts
+        except ValueError:
+            return 0.0, self.ts

@@ -119,34 +119,31 @@ class Source(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Utterance:
-    """Somebody said something where the soul can hear it.
+class NewMessage:
+    """A user's message that the soul can read, as a channel hands it over.
 
-    `event_id` identifies the delivery (one mention makes two, with different ids). `addressed` says that it is surely
-    meant for the soul (a DM, a mention); otherwise it is a reply in a thread and counts only if the soul takes part
-    there and `to_others` is false. `thread_root` is the ts of the thread's first message, empty outside threads.
-    `envelope` is the platform's own event as JSON text.
+    `event_id` identifies the delivery (one mention makes two, with different ids). `addressed` says that the message is
+    surely meant for the soul (a DM, a mention); otherwise it is a reply in a thread and counts only if the soul takes
+    part there and `to_others` is false. `thread_root` is the ts of the thread's first message, empty outside threads.
+    `message_id` is the id that the sending program gave it, empty where a channel has no such ids. `envelope` is the
+    platform's own event as JSON text.
     """
 
     event_id: str
-    conversation: ConversationKey
-    ts: str
-    actor: str
-    text: str
-    place: Place
-    audience: Audience
+    perception: Perception
     addressed: bool
     to_others: bool = False
     thread_root: str = ""
     source: Source = Source.LIVE
+    message_id: str = ""
     envelope: str = "{}"
 
 
 @dataclass(frozen=True, slots=True)
-class Revision:
-    """An utterance was edited; `text` is what it says now.
+class Edit:
+    """A message was edited; `text` is what it says now.
 
-    `asks` is the whole utterance where only the edit addresses it to the soul, which may never have heard it before.
+    `asks` is the whole message where only the edit addresses it to the soul, which may not have read it before.
     """
 
     event_id: str
@@ -155,12 +152,12 @@ class Revision:
     channel: str
     ts: str
     text: str
-    asks: Utterance | None = None
+    asks: NewMessage | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Withdrawal:
-    """An utterance was deleted by its author or a moderator."""
+class Deletion:
+    """A message was deleted by its author or a moderator."""
 
     event_id: str
     soul: str
@@ -178,7 +175,7 @@ class Feedback:
     workspace: str
     channel: str
     ts: str
-    actor: str
+    author: str
     value: str
 
 
@@ -195,12 +192,12 @@ class Decision:
     workspace: str
     channel: str
     ts: str
-    actor: str
+    author: str
     approval: str
     approves: bool
 
 
-Arrival = Utterance | Revision | Withdrawal | Feedback | Decision
+Arrival = NewMessage | Edit | Deletion | Feedback | Decision
 
 
 class Acceptance(StrEnum):
@@ -238,7 +235,7 @@ class Intake(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Admission:
+class GateDecision:
     """The authorizer's answer: may this person be heard here, what are they called, and if not, why.
 
     `reason` is a short code for the inbox row; `say` a courteous sentence for the person, empty where silence is right.
@@ -255,7 +252,7 @@ class Admission:
 class Gate(Protocol):
     """The one authorizer, asked on every path before anything is thought or said; default deny, unknown means no."""
 
-    async def admit(self, perception: Perception) -> Admission:
+    async def admit(self, perception: Perception) -> GateDecision:
         """Decide by platform ids and settings alone. Raises NotDelivered when the platform can't be asked just now."""
 
 
@@ -269,8 +266,8 @@ class Post:
     `key` never repeats and travels in the message's metadata. `body` is markdown, at most one message long. `reply_to`
     is the ts of the thread to post under, empty for the timeline. `recipient` is whom it answers. `draft` is the
     platform's id of a message that already shows part of the text and is to be finished rather than posted anew;
-    `not_before` is a ts that a message with this key is surely younger than. `drafting` says that a draft may have been
-    opened whose id was lost. `last` marks the final part of a reply. `approval` is the id of the question that stands
+    `newer_than_ts` is a ts that a message with this key is surely younger than. `draft_lost` says that a draft may have
+    been opened whose id was lost. `last` marks the final part of a reply. `approval` is the id of the question
     under it as buttons, None for none. `revises` is the platform's id of an earlier post of ours whose words and
     buttons this one replaces; doing that twice changes nothing.
     """
@@ -280,11 +277,11 @@ class Post:
     body: str
     reply_to: str
     recipient: str
-    not_before: str
+    newer_than_ts: str
     part: int = 0
     last: bool = True
     draft: str | None = None
-    drafting: bool = False
+    draft_lost: bool = False
     approval: str | None = None
     revises: str | None = None
 
@@ -312,7 +309,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundPost:
     """What a look-up in the platform's history found: the message's id, and whether it is whole or only a draft."""
 
     ts: str
@@ -350,7 +347,7 @@ class Overheard:
     """Something said earlier in a thread, before the soul was asked in; `own` marks the soul's own words."""
 
     ts: str
-    actor: str
+    author: str
     name: str
     text: str
     own: bool = False
@@ -398,11 +395,11 @@ class Channel(Gate, Protocol):
         DeliveryUncertain (look first) or ChannelRefused (will never be accepted).
         """
 
-    async def find(self, post: Post) -> Found | None:
+    async def find(self, post: Post) -> FoundPost | None:
         """Look a post up by its key in the platform's own history; None: surely absent.
 
-        With `post.drafting` an unfinished message of ours in that thread, younger than `not_before` and without a key,
-        counts as its draft. Raises DeliveryUncertain when the history can't be read.
+        With `post.draft_lost` an unfinished message of ours in that thread, younger than `newer_than_ts` and without a
+        key, counts as its draft. Raises DeliveryUncertain when the history can't be read.
         """
 
     async def overheard(self, perception: Perception, limit: int) -> tuple[Overheard, ...]:

@@ -11,8 +11,8 @@ from daemon.core.limits import Spent
 from daemon.core.working_memory import WorkingMemory
 from daemon.ism.machine import ActionUse, End, ISMResult, LoopEvent, Machine, Note, Progress, Recurse
 from daemon.ism.regions import observed, with_actions, with_work, without_work
-from daemon.mind.attention import Attention, Interrupted
 from daemon.mind.cognition import Mind
+from daemon.mind.interrupts import Interrupt, Interrupted
 from daemon.mind.mental_process import Outcome, Stay, Transition
 from daemon.mind.steps.choose_actions import Choice, Use
 
@@ -38,7 +38,7 @@ async def run_ism(
     memory: WorkingMemory,
     *,
     mind: Mind,
-    attention: Attention,
+    interrupt: Interrupt,
     usage: Callable[[], tuple[int, float]],
     internal: WorkingMemory | None = None,
     spent_so_far: Spent = Spent(),  # noqa: B008 - a frozen value
@@ -51,7 +51,7 @@ async def run_ism(
     """
     own = WorkingMemory(memory.soul_name) if internal is None else internal
     work = _Work(
-        machine, memory, internal=own, mind=mind, attention=attention, usage=usage, before=spent_so_far, note=note
+        machine, memory, internal=own, mind=mind, interrupt=interrupt, usage=usage, before=spent_so_far, note=note
     )
     try:
         try:
@@ -81,12 +81,12 @@ class _Work:
         *,
         internal: WorkingMemory,
         mind: Mind,
-        attention: Attention,
+        interrupt: Interrupt,
         usage: Callable[[], tuple[int, float]],
         before: Spent,
         note: Note,
     ) -> None:
-        self._machine, self._mind, self._attention, self._note = machine, mind, attention, note
+        self._machine, self._mind, self._interrupt, self._note = machine, mind, interrupt, note
         self._memory, self._internal = memory, internal
         self._actions = {action.name: action for action in machine.actions}
         self._usage, self._before, self._loops = usage, before, before.loops
@@ -110,7 +110,7 @@ class _Work:
         concluding = self._machine.conclude(self._in_mind(), why)
         if self._machine.limits.met_by(self._spent()):  # nothing is left for newer words, which get a turn of their own
             return await concluding
-        return await self._attention.unless_called(concluding)
+        return await self._interrupt.unless_called(concluding)
 
     def result(self, end: End, outcome: Outcome | None = None, why: str = "") -> ISMResult:
         """Where the work has come to, without the regions that were only for it."""
@@ -218,7 +218,7 @@ class _Work:
 
     def _look_up(self) -> None:
         """Raise Interrupted when somebody has said something, _Over when a limit is met."""
-        if self._attention.pending:
+        if self._interrupt.pending:
             raise Interrupted
         if why := self._machine.limits.met_by(self._spent()):
             raise _Over(why)
@@ -226,7 +226,7 @@ class _Work:
     async def _unless_cut(self, work: Coroutine[object, object, T]) -> T:
         """What `work` gives. Raises Interrupted when somebody says something first, _Over when time is over first."""
         async with alongside(self._time_runs_out()):
-            return await self._attention.unless_called(work)
+            return await self._interrupt.unless_called(work)
 
     async def _time_runs_out(self) -> None:
         limits = self._machine.limits

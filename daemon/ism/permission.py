@@ -11,10 +11,10 @@ from daemon.core.ports import Passage
 from daemon.core.working_memory import WorkingMemory
 from daemon.ism.problem import Problem
 from daemon.memory.queues.approvals import Approval, Approvals, NewApproval
-from daemon.memory.queues.cross_posts import Errand
+from daemon.memory.queues.cross_posts import CrossPost
 from daemon.mind.mental_process import ProcessContext, Stay
 
-CARRY = "carry"
+POST_ELSEWHERE = "carry"
 """The act of saying something elsewhere; a tool of a server has its name, which holds a slash."""
 
 _SHOWN_CAP = 3_000  # characters of what is to be allowed that a question can show; more than that can't be asked for
@@ -68,7 +68,7 @@ async def ask_permission(context: ProcessContext, problem: Problem, memory: Work
         raise ToolFailed(f"{act.tool} with just this was asked for already, and nobody has decided yet")
     await _refuse_insisting(context, act)
     approval = secrets.token_hex(8)
-    due = context.mind.clock.now_ms() + int(context.means.approval_seconds * 1000)
+    due = context.mind.clock.now_ms() + int(context.capabilities.approval_seconds * 1000)
     context.motor.ask_permission(NewApproval(approval, act.tool, act.arguments, act.asked, due))
     context.motor.settle(f"{act.words}\n\n{_block(act.shown)}")
     problem.approval = approval
@@ -80,52 +80,52 @@ async def _refuse_insisting(context: ProcessContext, act: Asked) -> None:
 
     Where nobody decided in time nothing at all is asked: a question into an empty room would come round for ever.
     """
-    approvals, perception = context.means.approvals, context.perception
+    approvals, perception = context.capabilities.approvals, context.perception
     if approvals is None or perception.modality is not Modality.DECISION:
         return
     if perception.params.get("expired"):
         raise ToolFailed("nobody decided in time; ask for nothing more before somebody has spoken again")
     decided = await approvals.status(str(perception.params.get("approval", "")))
     if decided is not None and _same(decided, act):
-        raise ToolFailed(f"that was decided on just now and isn't asked again: {standing(decided)}")
+        raise ToolFailed(f"that was decided on just now and isn't asked again: {status_sentence(decided)}")
 
 
 def _same(asked: Approval, act: Asked) -> bool:
     """Whether an act is the one that was asked for; of words to somebody the addressee counts, not their form."""
-    if asked.tool == act.tool == CARRY:
+    if asked.tool == act.tool == POST_ELSEWHERE:
         return asked.arguments.get("to") == act.arguments.get("to")
     return (asked.tool, dict(asked.arguments)) == (act.tool, dict(act.arguments))
 
 
 async def still_open(context: ProcessContext, problem: Problem) -> Approval | None:
     """The question for permission that the problem asked before, if nobody has decided it yet."""
-    approvals = context.means.approvals
+    approvals = context.capabilities.approvals
     known = await approvals.status(problem.approval) if approvals is not None and problem.approval else None
     return known if known is not None and known.state == "waiting" else None
 
 
 async def carry_out(context: ProcessContext, approval: str) -> Done:
     """Do what was allowed, at most once ever. Nothing is done where the autonomous loop is not enabled any more."""
-    approvals = context.means.approvals
+    approvals = context.capabilities.approvals
     known = await approvals.status(approval) if approvals is not None else None
     if approvals is None or known is None:
         return Done("What was asked for is not known any more; nothing was done.")
-    if context.means.limits is None:
-        return Done(standing(known))
-    if known.tool == CARRY:
+    if context.capabilities.limits is None:
+        return Done(status_sentence(known))
+    if known.tool == POST_ELSEWHERE:
         return await _send(context, known)
     if await approvals.begin_use(approval) is None:
-        return Done(standing(await approvals.status(approval) or known))
+        return Done(status_sentence(await approvals.status(approval) or known))
     return await _use(context, approvals, known)
 
 
-def standing(approval: Approval) -> str:
+def status_sentence(approval: Approval) -> str:
     """How an act stands, as a plain sentence for whoever asks what came of it."""
     return f"{_called(approval)}: {_STANDING.get(approval.state, _UNKNOWN)}"
 
 
 def _called(approval: Approval) -> str:
-    if approval.tool == CARRY:
+    if approval.tool == POST_ELSEWHERE:
         return f"The message to {approval.arguments.get('name') or 'somebody else'}"
     return f"`{approval.tool}`"
 
@@ -136,20 +136,22 @@ async def _send(context: ProcessContext, allowed: Approval) -> Done:
     if allowed.state == "approved" and age > allowed.expires_ms - allowed.created_ms:
         return Done(f"{_called(allowed)}: {_STANDING['expired']}")
     if allowed.state != "approved":
-        return Done(standing(allowed))
+        return Done(status_sentence(allowed))
     try:
-        room = await context.means.room_of(str(allowed.arguments["to"]))
+        room = await context.capabilities.room_of(str(allowed.arguments["to"]))
     except ChannelError as error:
         return Done(f"{_called(allowed)}: it can't be written there just now; nothing was sent.", remark=error.message)
     here = context.perception.conversation
     there = ConversationKey(here.soul, here.workspace, room.channel)
-    context.motor.carry(Errand(allowed.id, there, room.place, room.audience, str(allowed.arguments["summary"])))
+    context.motor.post_elsewhere(
+        CrossPost(allowed.id, there, room.place, room.audience, str(allowed.arguments["summary"]))
+    )
     return Done(f"{_called(allowed)}: on its way, word for word.")
 
 
 async def _use(context: ProcessContext, approvals: Approvals, begun: Approval) -> Done:
     """Use a tool whose one use has begun, and write down how it ended."""
-    called, toolbox = _called(begun), context.means.toolbox
+    called, toolbox = _called(begun), context.capabilities.toolbox
     if toolbox is None:
         await approvals.finish_use(begun.id, "failed")
         return Done(f"{called}: not there any more; nothing was done.")

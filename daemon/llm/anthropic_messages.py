@@ -17,7 +17,7 @@ from daemon.llm.lazy_client import LazyClient
 from daemon.llm.messages import chat_of, schema_in_words
 from daemon.llm.model_id import ModelId
 from daemon.llm.strict_schema import can_be_strict, strict
-from daemon.llm.usage import Tally, count
+from daemon.llm.usage import CallUsage, count
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic, AsyncStream
@@ -45,7 +45,7 @@ class AnthropicMessages:
         import anthropic
 
         with translated(self._endpoint, model, anthropic.AnthropicError):
-            tally = Tally(model)
+            tally = CallUsage(model)
             async with await self._open(client, model, prompt) as events:
                 async for event in events:
                     yield _take(event, tally)
@@ -129,7 +129,7 @@ def effort_for(creativity: float) -> str:
     return "medium" if creativity <= _MEDIUM_EFFORT_UP_TO else "high"
 
 
-def _take(event: "RawMessageStreamEvent", tally: Tally) -> str:
+def _take(event: "RawMessageStreamEvent", tally: CallUsage) -> str:
     """Note an event and return the text in it, if any; thinking and the like are signs of life."""
     if event.type == "message_start":
         usage = event.message.usage

@@ -16,7 +16,7 @@ from daemon.llm.lazy_client import LazyClient
 from daemon.llm.messages import chat_of, schema_in_words
 from daemon.llm.model_id import ModelId, Vendor
 from daemon.llm.strict_schema import can_be_strict, strict
-from daemon.llm.usage import Tally, count
+from daemon.llm.usage import CallUsage, count
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, AsyncStream
@@ -43,7 +43,7 @@ class ChatCompletions:
         import openai
 
         with translated(self._endpoint, model, openai.OpenAIError):
-            tally = Tally(model)
+            tally = CallUsage(model)
             async with await self._open(client, model, prompt) as chunks:
                 async for chunk in chunks:
                     yield _take(chunk, tally)
@@ -127,7 +127,7 @@ def _schema_name(step: str) -> str:
     return "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in step)[:64] or "answer"
 
 
-def _take(chunk: "ChatCompletionChunk", tally: Tally) -> str:
+def _take(chunk: "ChatCompletionChunk", tally: CallUsage) -> str:
     """Note a chunk and return the text in it, if any; the last chunk has no choices but the usage."""
     if chunk.usage is not None:
         details = chunk.usage.prompt_tokens_details

@@ -17,7 +17,7 @@ FEWEST_RETRIES = 3
 WINDOW_SECONDS = 60.0
 
 
-class State(Enum):
+class CircuitState(Enum):
     """Closed lets calls through, open refuses them, half-open lets a single one find out."""
 
     CLOSED = auto()
@@ -45,11 +45,11 @@ class Circuit:
         self._open_until: float | None = None
         self._probing = False
 
-    def state(self, now: float) -> State:
+    def state(self, now: float) -> CircuitState:
         """Which of the three it is."""
         if self._open_until is None:
-            return State.CLOSED
-        return State.OPEN if now < self._open_until else State.HALF_OPEN
+            return CircuitState.CLOSED
+        return CircuitState.OPEN if now < self._open_until else CircuitState.HALF_OPEN
 
     def admit(self, now: float) -> Permit:
         """Leave for one call. Raises ModelUnavailable with the seconds left while the vendor is given a rest."""

@@ -13,7 +13,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_ran
 
 from daemon.core.errors import ModelRefused, ModelUnavailable
 from daemon.core.ports import Clock, Completion, Emit, ModelRole, Prompt
-from daemon.llm.circuit import Circuit, Permit, RetryBudget, State
+from daemon.llm.circuit import Circuit, CircuitState, Permit, RetryBudget
 from daemon.llm.clean_text import PieceCleaner
 from daemon.llm.model_id import Vendor, parse_model_id
 from daemon.llm.provider import ClosableLLM
@@ -27,7 +27,7 @@ _JITTER = wait_random_exponential(multiplier=0.5, max=8)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class CallLimits:
     """Seconds that a call may take in all, retries included, and that it may be silent."""
 
     total: float
@@ -68,7 +68,7 @@ class ResilientLLM:
     4 KiB, whichever is more) is cut there and completed with stop `length`; its tokens are then an estimate.
     """
 
-    def __init__(self, inner: ClosableLLM, clock: Clock, limits: Limits, emit: Emit) -> None:
+    def __init__(self, inner: ClosableLLM, clock: Clock, limits: CallLimits, emit: Emit) -> None:
         self._inner = inner
         self._clock = clock
         self._limits = limits
@@ -184,7 +184,7 @@ class ResilientLLM:
         return Completion(call.model, tokens_out=limit // 4, stop="length")
 
     def _worth_retrying(self, call: _Call, error: BaseException) -> bool:
-        up = call.guard.circuit.state(self._clock.monotonic()) is State.CLOSED
+        up = call.guard.circuit.state(self._clock.monotonic()) is CircuitState.CLOSED
         return isinstance(error, ModelUnavailable) and up
 
     def _out_of_tries(self, call: _Call, state: RetryCallState) -> bool:

@@ -11,7 +11,7 @@ from daemon.llm.endpoint import endpoint_for
 from daemon.llm.model_id import ModelId, Vendor, parse_model_id
 from daemon.llm.placeholder import Placeholder
 from daemon.llm.provider import Provider
-from daemon.llm.resilience import Limits, ResilientLLM
+from daemon.llm.resilience import CallLimits, ResilientLLM
 
 
 def build_llm(settings: Settings, clock: Clock, emit: Emit, *, pace: float = 0.0) -> ResilientLLM:
@@ -19,7 +19,7 @@ def build_llm(settings: Settings, clock: Clock, emit: Emit, *, pace: float = 0.0
 
     Call its `aclose` at the end. Raises ConfigError as `choose_models` does.
     """
-    limits = Limits(total=settings.model_timeout, silence=settings.model_silence)
+    limits = CallLimits(total=settings.model_timeout, silence=settings.model_silence)
     return ResilientLLM(Router(settings, clock, pace=pace), clock, limits, emit)
 
 

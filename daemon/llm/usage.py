@@ -8,7 +8,7 @@ from daemon.llm.model_id import ModelId
 
 
 @dataclass(slots=True)
-class Tally:
+class CallUsage:
     """Counts for one call; SDKs don't validate what they stream, so nothing is believed to have its declared type.
 
     `stop` is `end`, `length` or `refusal` once the provider said why it stopped, and None until then.

@@ -35,11 +35,13 @@ async def converse(context: ProcessContext, stance: str = "") -> WorkingMemory:
 
 async def _unified(context: ProcessContext) -> WorkingMemory:
     """One streamed call; only the reply leaves while it is made."""
-    async with aclosing(context.mind.stream(context.memory, tempered(context.soul, respond(context.soul)))) as thought:
+    async with aclosing(
+        context.mind.stream(context.memory, with_soul_creativity(context.soul, respond(context.soul)))
+    ) as thought:
         await context.motor.speak(thought)
         memory, response = await thought.finished()
     context.motor.settle(response.reply)
-    context.motor.reflect(
+    context.motor.annotate(
         monologue=response.monologue,
         monologue_verb=response.monologue_verb,
         reply_verb=response.reply_verb,
@@ -54,9 +56,9 @@ async def _split(context: ProcessContext) -> WorkingMemory:
     """One call per step: a private thought, the reply made with it in mind, and the check."""
     soul, mind = context.soul, context.mind
     think = internal_monologue(soul.display_name, "What is this person after, and what do you make of it?")
-    memory, monologue = await mind.run(context.memory, tempered(soul, think))
+    memory, monologue = await mind.run(context.memory, with_soul_creativity(soul, think))
     memory = await say(replace(context, memory=memory), external_dialog(soul, "Reply to what was said last."))
-    context.motor.reflect(monologue=monologue)
+    context.motor.annotate(monologue=monologue)
     await _reflect(replace(context, memory=memory))
     return memory
 
@@ -68,21 +70,23 @@ async def _reflect(context: ProcessContext) -> None:
         checks["soul_state_check"] = _MOVED
     for check, statement in checks.items():
         try:
-            _, holds = await context.mind.run(context.memory, tempered(context.soul, mental_query(statement)))
+            _, holds = await context.mind.run(
+                context.memory, with_soul_creativity(context.soul, mental_query(statement))
+            )
         except ModelError:
             return
-        context.motor.reflect(**{check: holds})
+        context.motor.annotate(**{check: holds})
 
 
 async def say(context: ProcessContext, step: Step[str]) -> WorkingMemory:
     """Speak a step aloud while it is being made, and settle on it; gives the memory afterwards. Raises ModelError."""
-    async with aclosing(context.mind.stream(context.memory, tempered(context.soul, step))) as thought:
+    async with aclosing(context.mind.stream(context.memory, with_soul_creativity(context.soul, step))) as thought:
         await context.motor.speak(thought)
         memory, reply = await thought.finished()
     context.motor.settle(reply)
     return memory
 
 
-def tempered(soul: Soul, step: Step[T]) -> Step[T]:
+def with_soul_creativity(soul: Soul, step: Step[T]) -> Step[T]:
     """The step with the soul's own creativity, where it has one for it."""
     return replace(step, creativity=soul.creativity_of(step.name, step.creativity))

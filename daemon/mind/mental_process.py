@@ -10,9 +10,9 @@ from daemon.core.ports import Emit, Library, Passage, Room, Toolbox
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.queues.approvals import Approvals
 from daemon.memory.queues.intentions import Intention
-from daemon.memory.records import JSONObject
-from daemon.mind.attention import Attention
+from daemon.memory.records import JSONObject, ProcessState
 from daemon.mind.cognition import Mind
+from daemon.mind.interrupts import Interrupt
 from daemon.mind.motor import Motor
 from daemon.mind.recall.visit import Visit
 from daemon.soul import Soul
@@ -46,15 +46,15 @@ async def _unchanged(memory: WorkingMemory) -> WorkingMemory:
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class Capabilities:
     """What the soul may use to solve a problem by its own choice of actions, as its admin and its folder allow.
 
-    `limits` is None where it may not. `take_in` adds to a memory what was said in the conversation meanwhile; the one
-    reply answers that too. `usage` gives the tokens and the US dollars spent since the perception came in. `recollect`
-    searches what the soul may remember here. Who may permit what a tool would change: `approvers`, or whoever is being
-    answered where there are none; for `approval_seconds`. `room_of` is where one of the soul's contacts can be written
-    to, by their platform id. `may_intend` tells whether there is room for one more thing to be perceived later beside
-    those planned already, `intended` what is to be perceived in a conversation. `emit` tells the log what failed.
+    `limits` is None where the autonomous loop may not run. `absorb_new_messages` adds new messages of the conversation
+    to a memory, so that one reply answers them too. `usage` gives the tokens and US dollars spent on this cycle.
+    `recollect` searches what the soul may remember here. `approvers` may permit what a tool would change; without them
+    the user who is answered may, for `approval_seconds`. `room_of` finds where to write to a contact, by platform id.
+    `may_intend` tells whether one more intention fits beside those planned, `intended` lists those of a conversation.
+    `emit` logs an event.
     """
 
     limits: Limits | None = None
@@ -62,7 +62,7 @@ class Means:
     toolbox: Toolbox | None = None
     approvals: Approvals | None = None
     recollect: Callable[[str, int], Awaitable[tuple[Passage, ...]]] = _nothing
-    take_in: Callable[[WorkingMemory], Awaitable[WorkingMemory]] = _unchanged
+    absorb_new_messages: Callable[[WorkingMemory], Awaitable[WorkingMemory]] = _unchanged
     usage: Callable[[], tuple[int, float]] = lambda: (0, 0.0)
     may_intend: Callable[[int], Awaitable[bool]] = _always
     intended: Callable[[ConversationKey], Awaitable[tuple[Intention, ...]]] = _none_intended
@@ -76,9 +76,8 @@ class Means:
 class ProcessContext:
     """All that a mental process may touch: `perception` is the newest of those already integrated into `memory`.
 
-    `process` is the process that runs and `previous` the one before it; `invocation` counts how often it ran before
-    since it was entered, `params` are what it was entered with and `kept` is its own memory: what its last run gave to
-    `Stay.keep`. `attention` tells when somebody has said something meanwhile.
+    `state` is the process that runs: how often it ran before since it was entered, what it was entered with, and its
+    process memory, which its last run gave to `Stay.process_memory`. `interrupt` tells when a new message has arrived.
     """
 
     memory: WorkingMemory
@@ -86,22 +85,18 @@ class ProcessContext:
     mind: Mind
     motor: Motor
     soul: Soul
-    attention: Attention
-    process: str = ""
-    previous: str = ""
-    invocation: int = 0
-    params: JSONObject = field(default_factory=dict)
-    kept: JSONObject = field(default_factory=dict)
+    interrupt: Interrupt
+    state: ProcessState = field(default_factory=ProcessState)
     visit: Visit = field(default_factory=Visit)
-    means: Means = Means()
+    capabilities: Capabilities = Capabilities()
 
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """The process ends this cycle and goes on being the current one; `keep` replaces its memory, None leaves it."""
+    """The process ends this cycle and stays the current one; `process_memory` replaces its own, None keeps it."""
 
     memory: WorkingMemory
-    keep: JSONObject | None = None
+    process_memory: JSONObject | None = None
 
 
 @dataclass(frozen=True, slots=True)

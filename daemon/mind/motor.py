@@ -4,7 +4,7 @@ from collections.abc import AsyncIterable, Mapping
 
 from daemon.core.ports import Speech, Task
 from daemon.memory.queues.approvals import NewApproval
-from daemon.memory.queues.cross_posts import Errand
+from daemon.memory.queues.cross_posts import CrossPost
 from daemon.memory.queues.intentions import NewIntention
 
 
@@ -22,7 +22,7 @@ class Motor:
         self._intentions: list[NewIntention] = []
         self._cancelled: list[str] = []
         self._approval: NewApproval | None = None
-        self._errand: Errand | None = None
+        self._errand: CrossPost | None = None
 
     @property
     def reply(self) -> str:
@@ -30,7 +30,7 @@ class Motor:
         return "\n\n".join(filter(None, (self._reply, *self._below)))
 
     @property
-    def reflections(self) -> Mapping[str, object]:
+    def annotations(self) -> Mapping[str, object]:
         """What is kept privately beside the reply: thoughts, verbs, checks."""
         return self._reflections
 
@@ -50,7 +50,7 @@ class Motor:
         return self._approval
 
     @property
-    def errand(self) -> Errand | None:
+    def cross_post(self) -> CrossPost | None:
         """What is to be said elsewhere."""
         return self._errand
 
@@ -73,7 +73,7 @@ class Motor:
         """The house's own words below the reply, whichever it will be: what people have to be told in any case."""
         self._below.append(words)
 
-    def reflect(self, **private: object) -> None:
+    def annotate(self, **private: object) -> None:
         """Keep private thought with the turn; JSON values only. None is left out."""
         self._reflections.update({name: value for name, value in private.items() if value is not None})
 
@@ -93,6 +93,6 @@ class Motor:
         """Ask for nothing after all: the reply that was to ask is not going to be given."""
         self._approval = None
 
-    def carry(self, errand: Errand) -> None:
+    def post_elsewhere(self, cross_post: CrossPost) -> None:
         """Say something elsewhere, as it was allowed."""
-        self._errand = errand
+        self._errand = cross_post

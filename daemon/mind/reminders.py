@@ -23,7 +23,7 @@ async def heed_reminders(context: ProcessContext) -> str:
     """
     if context.perception.modality is not Modality.WORDS or not any(map(_CUE.search, _said_now(context))):
         return ""
-    waiting = await context.means.intended(context.perception.conversation)
+    waiting = await context.capabilities.intended(context.perception.conversation)
     now_ms = context.mind.clock.now_ms()
     lines = [f"{moment(one.due_ms)} UTC: {one.content}" for one in waiting]
     try:
@@ -39,13 +39,13 @@ async def heed_reminders(context: ProcessContext) -> str:
 
 def _said_now(context: ProcessContext) -> list[str]:
     """All that whoever is answered has said since the last reply: few wait with their thanks until they are heard."""
-    person = context.perception.source
+    person = context.perception.author
     return [one.content for one in context.memory if one.metadata.get("source") == person]
 
 
 def _drop(context: ProcessContext, intention: Intention) -> str:
     """Drop a reminder for whoever had it set; nobody else's words can."""
-    if intention.behalf != context.perception.source:
+    if intention.behalf != context.perception.author:
         return f"You may not drop the reminder of {moment(intention.due_ms)} UTC: somebody else had it set. Say so."
     context.motor.cancel(intention.slot)
     return f"You have dropped the reminder of {moment(intention.due_ms)} UTC; confirm it."
@@ -56,14 +56,14 @@ async def _set(context: ProcessContext, wish: Wish, now_ms: int) -> str:
         due_ms = when(wish.when, now_ms)
     except ValueError:
         return f"You could not set the reminder: {_NO_TIME}. Say so and ask for the time."
-    if not await context.means.may_intend(len(context.motor.intentions)):
+    if not await context.capabilities.may_intend(len(context.motor.intentions)):
         return f"You could not set the reminder: {_NO_ROOM}. Say so."
     context.motor.schedule(
         NewIntention(
             slot=f"reminder-{secrets.token_hex(4)}",
             due_ms=due_ms,
             content=wish.what[:_LONGEST],
-            behalf=context.perception.source,
+            behalf=context.perception.author,
         )
     )
     return f"You have set a reminder for {moment(due_ms)} UTC; confirm it with that time."

@@ -9,7 +9,7 @@ from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.state_history import PathStep
 from daemon.memory.records import ProcessState
 from daemon.mind.mental_process import MOST_HOPS, MentalProcess, Outcome, ProcessContext, Stay, Transition
-from daemon.mind.transitions import against, beginning, situation_of
+from daemon.mind.transitions import opening_process, situation_of, why_refused
 
 FIRST = "engaged"
 """The process that a conversation falls back to when the one it is in exists no more."""
@@ -19,7 +19,7 @@ DECIDED = "problem_solving"
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class ProcessRun:
     """How a perception went through the processes: the memory, the state at the end, and the path with its reasons."""
 
     memory: WorkingMemory
@@ -27,7 +27,9 @@ class Course:
     path: tuple[PathStep, ...]
 
 
-async def run_processes(context: ProcessContext, state: ProcessState, processes: Mapping[str, MentalProcess]) -> Course:
+async def run_processes(
+    context: ProcessContext, state: ProcessState, processes: Mapping[str, MentalProcess]
+) -> ProcessRun:
     """Run the current process, or the one that the perception visits, and whatever it hands over to at once.
 
     A visit hands the conversation back as it was, unless the visited process moves it on or waits for something itself
@@ -37,7 +39,7 @@ async def run_processes(context: ProcessContext, state: ProcessState, processes:
     tenable = state.process in processes and context.soul.may_be(state.process)
     run = _Run(context, processes, state if tenable else ProcessState(FIRST, state.process))
     await run.to_its_end()
-    return Course(run.context.memory, run.state, tuple(run.path))
+    return ProcessRun(run.context.memory, run.state, tuple(run.path))
 
 
 class _Run:
@@ -82,7 +84,7 @@ class _Run:
 
     def _is_parked(self) -> bool:
         """Whether the visited process asked something and waits; the answer has to find it there."""
-        return self.state.process == DECIDED and bool(self.state.kept)
+        return self.state.process == DECIDED and bool(self.state.process_memory)
 
     def _attend_to_decision(self) -> None:
         """Somebody waits to be told what came of their decision, so that no entry condition stands against it."""
@@ -100,13 +102,15 @@ class _Run:
 
     def _begin(self) -> None:
         """Words may begin a spell of talk; a matter that waits for its answer goes on."""
-        if not self.state.kept and (begun := beginning(self.state.process, situation_of(self._in(self.state)))):
+        if not self.state.process_memory and (
+            begun := opening_process(self.state.process, situation_of(self._in(self.state)))
+        ):
             self._move("enter", Transition(self.context.memory, *begun))
 
     def _against(self, target: str) -> str:
         if target not in self._processes:
             return f"there is no process {target!r}"
-        return against(self.state.process, target, situation_of(self._in(self.state)))
+        return why_refused(self.state.process, target, situation_of(self._in(self.state)))
 
     async def _once(self) -> Outcome:
         context = self._in(self.state)
@@ -127,8 +131,12 @@ class _Run:
                 self._note("visit" if self._visits else "move", FIRST, "rule", "somebody has to answer")
                 self.state = ProcessState(FIRST, state.process)
                 return False
-        kept = outcome.keep if isinstance(outcome, Stay) and outcome.keep is not None else state.kept
-        self.state = replace(state, invocations=state.invocations + 1, kept=kept)
+        kept = (
+            outcome.process_memory
+            if isinstance(outcome, Stay) and outcome.process_memory is not None
+            else state.process_memory
+        )
+        self.state = replace(state, invocations=state.invocations + 1, process_memory=kept)
         self._note("stay", state.process, "rule", "nothing leads elsewhere")
         return True
 
@@ -142,11 +150,4 @@ class _Run:
         self.path.append(PathStep(self._hop, act, self.state.process, target, decided_by, reason, params or {}))
 
     def _in(self, state: ProcessState) -> ProcessContext:
-        return replace(
-            self.context,
-            process=state.process,
-            previous=state.previous,
-            invocation=state.invocations,
-            params=state.params,
-            kept=state.kept,
-        )
+        return replace(self.context, state=state)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from daemon.mind.fixed_pipeline import converse
 from daemon.mind.mental_process import Outcome, ProcessContext, Stay, Transition
-from daemon.mind.transitions.following import confirmed, follow
+from daemon.mind.transitions.following import confirmed, follow_cues
 from daemon.soul_engine import with_mode
 
 _STANCE = (
@@ -19,8 +19,8 @@ async def academic(context: ProcessContext) -> Outcome:
     mode = context.soul.mode("academic")
     if mode is None:  # its folder was taken away while the conversation was here
         return Transition(context.memory, "engaged", "the soul has no academic mode any more", execute_now=True)
-    if leading := await follow(context):
+    if leading := await follow_cues(context):
         return leading
-    if context.invocation and await confirmed(context, _LEFT):
+    if context.state.invocations and await confirmed(context, _LEFT):
         return Transition(context.memory, "engaged", _LEFT, execute_now=True, decided_by="model")
     return Stay(await converse(replace(context, memory=with_mode(context.memory, mode.personality)), _STANCE))

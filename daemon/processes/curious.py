@@ -2,7 +2,7 @@
 
 from daemon.mind.fixed_pipeline import converse
 from daemon.mind.mental_process import Outcome, ProcessContext, Stay, Transition
-from daemon.mind.transitions.following import follow
+from daemon.mind.transitions.following import follow_cues
 
 _STANCE = (
     "You and this person have just met. Answer them, and where it fits name one thing near to what they are doing that "
@@ -14,11 +14,11 @@ _ACQUAINTED = 2  # answers after which they know each other
 
 async def curious(context: ProcessContext) -> Outcome:
     """Encourage them to go on; a long message, or a second answer, leads into the matter itself."""
-    if leading := await follow(context):
+    if leading := await follow_cues(context):
         return leading
     if len(context.perception.content) >= _IN_DEPTH:
         return Transition(context.memory, "engaged", "they went into the matter at length", execute_now=True)
     memory = await converse(context, _STANCE)
-    if context.invocation + 1 >= _ACQUAINTED:
+    if context.state.invocations + 1 >= _ACQUAINTED:
         return Transition(memory, "engaged", "they know each other by now")
     return Stay(memory)

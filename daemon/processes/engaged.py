@@ -2,9 +2,9 @@
 
 from daemon.mind.fixed_pipeline import converse
 from daemon.mind.mental_process import Outcome, ProcessContext, Stay
-from daemon.mind.transitions.following import follow
+from daemon.mind.transitions.following import follow_cues
 
 
 async def engaged(context: ProcessContext) -> Outcome:
     """Answer, unless the words lead somewhere else."""
-    return await follow(context) or Stay(await converse(context))
+    return await follow_cues(context) or Stay(await converse(context))

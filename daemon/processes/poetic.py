@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from daemon.core.errors import ModelError
-from daemon.mind.fixed_pipeline import say, tempered
+from daemon.mind.fixed_pipeline import say, with_soul_creativity
 from daemon.mind.mental_process import Outcome, ProcessContext, Transition
 from daemon.mind.reminders import heed_reminders
 from daemon.mind.steps.decision import decision
@@ -26,7 +26,7 @@ async def poetic(context: ProcessContext) -> Outcome:
         context.soul, "Compose what was asked for last.", register=register, image_domain=images
     )
     memory = await say(context, composition)
-    context.motor.reflect(register=register or None, image_domain=images or None)
+    context.motor.annotate(register=register or None, image_domain=images or None)
     return Transition(memory, "engaged", "the poem is given")
 
 
@@ -38,7 +38,9 @@ async def _choose(context: ProcessContext, question: str, options: Sequence[str]
     if len(options) < 2:  # noqa: PLR2004 - nothing to choose
         return next(iter(options), "")
     try:
-        _, chosen = await context.mind.run(context.memory, tempered(context.soul, decision(question, options)))
+        _, chosen = await context.mind.run(
+            context.memory, with_soul_creativity(context.soul, decision(question, options))
+        )
     except ModelError:
         return options[0]
     return chosen

@@ -14,7 +14,7 @@ from daemon.ism.machine import End, LoopEvent, Machine, Progress
 from daemon.ism.permission import carry_out, still_open
 from daemon.ism.problem import Problem
 from daemon.ism.regions import observed
-from daemon.mind.fixed_pipeline import converse, tempered
+from daemon.mind.fixed_pipeline import converse, with_soul_creativity
 from daemon.mind.mental_process import Outcome, ProcessContext, Stay, Transition
 from daemon.mind.steps.choose_actions import Use, choose_actions
 
@@ -45,11 +45,11 @@ _SWITCHED_OFF = "the autonomous loop is not enabled any more"
 
 async def problem_solving(context: ProcessContext) -> Outcome:
     """Work at the problem, or go on with one that waited for an answer or a permission, also after a restart."""
-    problem = Problem.resumed(context.kept, context.soul.display_name)
+    problem = Problem.resumed(context.state.process_memory, context.soul.display_name)
     if problem.waits and context.perception.modality is Modality.TIME:
         return Stay(await converse(context))  # what falls due meanwhile is brought up, and the problem waits on
     memory = await _taken_up(context, problem)
-    limits = context.means.limits
+    limits = context.capabilities.limits
     try:
         if limits is None:
             memory = await answer(context, problem, memory, "Answer as well as you can.")
@@ -66,8 +66,8 @@ async def _taken_up(context: ProcessContext, problem: Problem) -> WorkingMemory:
     """Take up a problem at what is perceived; choices and time begin anew, tokens and money count on."""
     memory, perception = context.memory, context.perception
     problem.spent, problem.asks = replace(problem.spent, loops=0, seconds=0.0), False
-    if perception.modality is not Modality.DECISION or not context.means.approvers:
-        problem.asker = perception.source
+    if perception.modality is not Modality.DECISION or not context.capabilities.approvers:
+        problem.asker = perception.author
     if perception.modality is Modality.DECISION and perception.params.get("approved"):
         memory = await _carried_out(context, problem, memory)
     if await still_open(context, problem) is None:
@@ -92,7 +92,7 @@ def _machine(context: ProcessContext, problem: Problem, limits: Limits) -> Machi
         actions=actions_for(context, problem),
         limits=limits,
         conclude=lambda known, why: _conclude(context, problem, known, why),
-        choose=lambda names: tempered(context.soul, choose_actions(names)),
+        choose=lambda names: with_soul_creativity(context.soul, choose_actions(names)),
     )
 
 
@@ -104,8 +104,8 @@ async def _work(context: ProcessContext, problem: Problem, machine: Machine, mem
             machine,
             memory,
             mind=context.mind,
-            attention=context.attention,
-            usage=context.means.usage,
+            interrupt=context.interrupt,
+            usage=context.capabilities.usage,
             internal=problem.internal,
             spent_so_far=problem.spent,
             note=lambda event: _show(context, event),
@@ -116,18 +116,18 @@ async def _work(context: ProcessContext, problem: Problem, machine: Machine, mem
         # A question that was cut off in the very moment in which it was ready isn't asked.
         problem.asks, problem.approval = False, asked_before
         context.motor.withdraw_question()
-        memory = await context.means.take_in(result.memory)
+        memory = await context.capabilities.absorb_new_messages(result.memory)
     if isinstance(result.outcome, Transition):
         return result.outcome
     if problem.waits:
-        return Stay(result.outcome.memory, keep=problem.to_json())
+        return Stay(result.outcome.memory, process_memory=problem.to_json())
     ended = result.why if result.end in (End.DONE, End.CONCLUDED) else "the problem has been answered"
     return _over(context, result.outcome.memory, ended)
 
 
 def _over(context: ProcessContext, memory: WorkingMemory, why: str) -> Outcome:
     """Back to plain talk; or, where this was only a visit for a decision, to whatever the conversation is at."""
-    visited = context.perception.modality is Modality.DECISION and context.params == context.perception.params
+    visited = context.perception.modality is Modality.DECISION and context.state.params == context.perception.params
     return Stay(memory) if visited else Transition(memory, "engaged", why)
 
 
@@ -144,7 +144,7 @@ async def _conclude(context: ProcessContext, problem: Problem, memory: WorkingMe
 async def _show(context: ProcessContext, event: LoopEvent) -> None:
     """Show people how far an action is, and tell the log why one failed."""
     if event.error is not None:
-        context.means.emit("ism.action_failed", action=event.action, loop=event.loop, error=event.error)
+        context.capabilities.emit("ism.action_failed", action=event.action, loop=event.loop, error=event.error)
     state = _STATES.get(event.kind)
     if state is None or not event.action:
         return

@@ -2,7 +2,7 @@
 
 from daemon.mind.fixed_pipeline import converse
 from daemon.mind.mental_process import Outcome, ProcessContext, Transition
-from daemon.mind.transitions.following import follow
+from daemon.mind.transitions.following import follow_cues
 
 _STANCE = (
     "This person comes back after {pause}: it is visit {number} here. Welcome them in half a sentence; if you know "
@@ -14,7 +14,7 @@ _DAY = 24
 
 async def returning(context: ProcessContext) -> Outcome:
     """Welcome them back, then go on as ever."""
-    if leading := await follow(context):
+    if leading := await follow_cues(context):
         return leading
     memory = await converse(context, _STANCE.format(number=context.visit.number, pause=_pause(context.visit.silence)))
     return Transition(memory, "engaged", "they have been welcomed back")

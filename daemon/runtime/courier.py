@@ -66,14 +66,14 @@ class Courier:
     async def _looked_up(self, delivery: Delivery) -> Post | None:
         """The post as it is to be sent now; None when it was found to be sent already, or is too old."""
         post = delivery.post
-        if post.revises is None and (delivery.doubtful or (post.drafting and post.draft is None)):
+        if post.revises is None and (delivery.doubtful or (post.draft_lost and post.draft is None)):
             found = await self._channel.find(post)
             if found is not None and found.finished:
                 await self._outbox.sent(delivery, found.ts)
                 self._emit("outbox.found", key=post.key)
                 return None
-            if found is not None or post.drafting:
-                post = replace(post, draft=found.ts if found else None, drafting=False)
+            if found is not None or post.draft_lost:
+                post = replace(post, draft=found.ts if found else None, draft_lost=False)
                 await self._outbox.note_draft(delivery, post.draft)
         age = (self._clock.now_ms() - delivery.created_ms) / 1000
         if age > self._stale_after and post.draft is None and post.revises is None:

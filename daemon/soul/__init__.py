@@ -1,7 +1,7 @@
 """Souls: folders of plain text that say who answers; their shape, how they are read, how edits are followed."""
 
 from daemon.soul.files import MANIFEST, MODE_MANIFEST, PERSONALITY, SIZE_CAP
-from daemon.soul.loader import Known, check_names, load_soul, load_souls
+from daemon.soul.loader import KnownNames, check_names, load_soul, load_souls
 from daemon.soul.reload import SoulKeeper, Souls, find_souls_directory
 from daemon.soul.schema import (
     Budgets,
@@ -11,8 +11,8 @@ from daemon.soul.schema import (
     Models,
     Mood,
     Notes,
-    Presence,
     Soul,
+    SpeakingFirst,
     Verbs,
     VerbsInMood,
 )
@@ -25,15 +25,15 @@ __all__ = [
     "Budgets",
     "Contact",
     "IsmLimits",
-    "Known",
+    "KnownNames",
     "Mode",
     "Models",
     "Mood",
     "Notes",
-    "Presence",
     "Soul",
     "SoulKeeper",
     "Souls",
+    "SpeakingFirst",
     "Verbs",
     "VerbsInMood",
     "check_names",

@@ -20,7 +20,7 @@ _NAMES_HINT = "`processes` and `subprocesses` take names that exist; an empty `p
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownNames:
     """The mental processes and subprocesses that exist, by name; a soul's file may name no others."""
 
     processes: Collection[str]
@@ -50,16 +50,16 @@ def _perhaps(name: str, known: Collection[str]) -> str:
 def check_names(soul: Soul, processes: Collection[str], subprocesses: Collection[str]) -> None:
     """Compare the processes and subprocesses that a soul names with those that exist.
 
-    Raises SoulError with every unknown name, its field and a guess at what was meant. `load_soul` with `Known` does the
-    same and tells the lines as well.
+    Raises SoulError with every unknown name, its field and a guess at what was meant. `load_soul` with `KnownNames`
+    gives the lines as well.
     """
-    faults = Known(processes, subprocesses).unknown_in(soul)
+    faults = KnownNames(processes, subprocesses).unknown_in(soul)
     if faults:
         told = "; ".join(f"{soul.name}/{MANIFEST} {'.'.join(map(str, place))}: {message}" for place, message in faults)
         raise SoulError(told, hint=_NAMES_HINT)
 
 
-def load_soul(directory: Path, name: str, known: Known | None = None) -> Soul:
+def load_soul(directory: Path, name: str, known: KnownNames | None = None) -> Soul:
     """Read the soul `name` from a directory of souls. Raises SoulError with every fault, its file, line and field.
 
     With `known` the processes and subprocesses that it names must exist.
@@ -78,7 +78,7 @@ def load_soul(directory: Path, name: str, known: Known | None = None) -> Soul:
     return soul
 
 
-def load_souls(find: Callable[[str], Path], names: Iterable[str], known: Known | None = None) -> tuple[Soul, ...]:
+def load_souls(find: Callable[[str], Path], names: Iterable[str], known: KnownNames | None = None) -> tuple[Soul, ...]:
     """Read several souls that one daemon hosts; `find` gives the directory in which a soul of that name lies.
 
     Raises SoulError for a fault in any of them, and where two name the same channel.
@@ -152,7 +152,7 @@ def _misplaced(manifest: Manifest, name: str) -> list[str]:
     return faults
 
 
-def _checked(manifest: Manifest, texts: dict[str, object], known: Known | None) -> tuple[Soul | None, list[str]]:
+def _checked(manifest: Manifest, texts: dict[str, object], known: KnownNames | None) -> tuple[Soul | None, list[str]]:
     try:
         soul = Soul.model_validate({**manifest.data, **texts})
     except ValidationError as error:

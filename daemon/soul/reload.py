@@ -7,7 +7,7 @@ from pathlib import Path
 from daemon.core.errors import SoulError
 from daemon.core.ports import Emit
 from daemon.soul.files import MANIFEST, signature
-from daemon.soul.loader import Known, channels_of, load_soul
+from daemon.soul.loader import KnownNames, channels_of, load_soul
 from daemon.soul.schema import Soul
 
 _DISTRIBUTION = "soul-daemon"
@@ -16,7 +16,7 @@ _DISTRIBUTION = "soul-daemon"
 class SoulKeeper:
     """Holds the soul in force, follows edits of its files, and keeps the last good one while an edit is broken."""
 
-    def __init__(self, directory: Path, name: str, emit: Emit, known: Known | None = None) -> None:
+    def __init__(self, directory: Path, name: str, emit: Emit, known: KnownNames | None = None) -> None:
         """Read the soul once. Raises SoulError, since there is no good one to keep yet."""
         self._directory, self._name, self._emit, self._known = directory, name, emit, known
         self._seen = signature(directory / name)
@@ -48,7 +48,7 @@ class Souls:
     """All souls that one daemon hosts: the main one, and others for the channels that they name."""
 
     def __init__(
-        self, find: Callable[[str], Path], main: str, others: Sequence[str], emit: Emit, known: Known | None = None
+        self, find: Callable[[str], Path], main: str, others: Sequence[str], emit: Emit, known: KnownNames | None = None
     ) -> None:
         """Read them all; `find` gives the directory a soul lies in. Raises SoulError, also for a shared channel."""
         self._emit = emit

@@ -150,7 +150,7 @@ class Mode(_Section):
     )
 
 
-class Presence(_Section):
+class SpeakingFirst(_Section):
     """Whether the soul speaks when nobody has spoken to it."""
 
     speaks_when_dormant: bool = Field(False, description="Whether it may say something into a silence.")
@@ -243,7 +243,7 @@ class Soul(_Section):
     )
     verbs: Verbs = Verbs()
     mood: Mood = Mood()
-    presence: Presence = Presence()
+    presence: SpeakingFirst = SpeakingFirst()
     notes: Notes = Notes()
     ism: IsmLimits = IsmLimits()
     contacts: Annotated[tuple[Contact, ...], Field(max_length=50, strict=False)] = Field(

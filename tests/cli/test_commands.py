@@ -71,7 +71,7 @@ def test_status_in_words(path: Path) -> None:
     assert "gone without a word" in told.stdout
     assert "1 unknown" in told.stdout
     assert "the oldest waits" in told.stdout
-    assert "schema 2" in told.stdout
+    assert "schema 3" in told.stdout
     assert "\x1b" not in told.stdout
 
 
@@ -155,7 +155,7 @@ def test_an_answered_message_is_answered_again_only_by_force(path: Path) -> None
 
 
 def test_a_database_is_made_checked_backed_up_and_restored(home: Path) -> None:
-    assert "has schema 2 now, it had 0" in call("db", "migrate").stdout
+    assert "has schema 3 now, it had 0" in call("db", "migrate").stdout
     assert "already" in call("db", "migrate").stdout
     assert "is in order" in call("db", "check").stdout
     assert json.loads(call("db", "check", "--json").stdout)["faults"] == []

@@ -21,7 +21,7 @@ from daemon.cli.doctor import examine
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.local_slack.server import SCOPES, WorkspaceServer
-from daemon.memory.admin.overview import Library
+from daemon.memory.admin.overview import SqliteBuild
 from daemon.memory.database.backup import name_at
 from tests.cli.conftest import call
 from tests.cli.stocked import NOW, add_daemon, dead_identity, opened, stock
@@ -169,7 +169,7 @@ def test_a_file_that_is_no_database_fails(path: Path) -> None:
     [(True, "wal", Verdict.OK), (True, "", Verdict.OK), (False, "truncate", Verdict.OK), (False, "wal", Verdict.FAIL)],
 )
 def test_the_wal_reset_fault_is_a_failure_only_in_wal_mode(safe: bool, journal: str, verdict: Verdict) -> None:
-    told = sqlite_library(Library("3.50.0", safe), journal)
+    told = sqlite_library(SqliteBuild("3.50.0", safe), journal)
     assert told.verdict is verdict
     assert "3.50.0" in told.found
     assert journal in told.found

@@ -39,7 +39,7 @@ def test_an_error_without_a_hint_is_one_line(capsys: pytest.CaptureFixture[str])
 def test_a_strangers_error_is_told_without_what_it_quotes(capsys: pytest.CaptureFixture[str]) -> None:
     assert code_of(ValueError("somebody's words")) == 70
     told = capsys.readouterr().err
-    assert "ValueError at test_failure.py:" in told
+    assert "ValueError at test_error_output.py:" in told
     assert "somebody's words" not in told
     assert "Traceback" not in told
 

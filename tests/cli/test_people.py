@@ -8,8 +8,8 @@ import pytest
 
 from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.database import Database, open_database
-from daemon.memory.knowledge.forgetting import unlearn
-from daemon.memory.knowledge.user_models import Change, Material, UserModels, meet
+from daemon.memory.knowledge.forgetting import forget_derived
+from daemon.memory.knowledge.user_models import Material, NotesDiff, UserModels, record_encounter
 from tests.cli.conftest import call
 from tests.cli.stocked import CONVERSATION, NOW, stock
 from tests.fakes import FakeClock
@@ -30,14 +30,14 @@ async def _fill(path: Path) -> None:
         for audience in (DM, OPEN):
             await _meet(database, audience)
         models = UserModels(database, FakeClock())
-        await _revise(models, 0, (SECRETIVE, "likes tea"), Change(added=(SECRETIVE, "likes tea")))
-        await _revise(models, 1, (SECRETIVE, "likes coffee"), Change((), (("likes tea", "likes coffee"),)))
-        await _revise(models, 2, (SECRETIVE,), Change(retired=("likes coffee",)))
+        await _revise(models, 0, (SECRETIVE, "likes tea"), NotesDiff(added=(SECRETIVE, "likes tea")))
+        await _revise(models, 1, (SECRETIVE, "likes coffee"), NotesDiff((), (("likes tea", "likes coffee"),)))
+        await _revise(models, 2, (SECRETIVE,), NotesDiff(retired=("likes coffee",)))
 
 
 async def _meet(database: Database, audience: Audience) -> None:
     await database.write(
-        lambda transaction: meet(
+        lambda transaction: record_encounter(
             transaction,
             soul="minoan",
             workspace="T1",
@@ -50,7 +50,7 @@ async def _meet(database: Database, audience: Audience) -> None:
     )
 
 
-async def _revise(models: UserModels, expected: int, notes: tuple[str, ...], change: Change) -> None:
+async def _revise(models: UserModels, expected: int, notes: tuple[str, ...], change: NotesDiff) -> None:
     assert await models.revise(
         "minoan",
         "T1",
@@ -103,7 +103,7 @@ def test_the_history_tells_each_change(path: Path) -> None:
 def test_the_history_says_that_words_were_taken_back(path: Path) -> None:
     async def take_back() -> None:
         async with open_database(path, FakeClock(auto=True), create=False) as database:
-            await database.write(lambda transaction: unlearn(transaction, CONVERSATION, "U1", 2, NOW))
+            await database.write(lambda transaction: forget_derived(transaction, CONVERSATION, "U1", 2, NOW))
 
     asyncio.run(take_back())
     told = call("people", "history", "U1").output
@@ -123,7 +123,7 @@ def test_somebody_unknown_is_told_plainly(path: Path, arguments: tuple[str, ...]
 def test_the_history_tells_a_change_of_the_whispers_alone(path: Path) -> None:
     async def whisper() -> None:
         async with open_database(path, FakeClock(auto=True), create=False) as database:
-            await _revise(UserModels(database, FakeClock()), 3, (SECRETIVE,), Change())
+            await _revise(UserModels(database, FakeClock()), 3, (SECRETIVE,), NotesDiff())
 
     asyncio.run(whisper())
     told = call("people", "history", "U1").output.splitlines()

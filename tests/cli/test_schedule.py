@@ -70,8 +70,8 @@ def test_the_next_due_is_listed_first() -> None:
 
 def test_the_person_who_spoke_last_is_the_one_it_is_done_for(path: Path) -> None:
     with opened(path) as connection:
-        connection.execute("UPDATE inbox SET actor = 'U5', received_ms = ? WHERE state = 'ignored'", (NOW + 99,))
-        connection.execute("UPDATE inbox SET actor = 'U6', received_ms = ? WHERE state = 'withdrawn'", (NOW + 100,))
+        connection.execute("UPDATE inbox SET author = 'U5', received_ms = ? WHERE state = 'ignored'", (NOW + 99,))
+        connection.execute("UPDATE inbox SET author = 'U6', received_ms = ? WHERE state = 'withdrawn'", (NOW + 100,))
         connection.execute("UPDATE inbox SET modality = 'time', received_ms = ? WHERE state = 'dead'", (NOW + 101,))
     assert add("D1", "look", "--in", "1h")["behalf"] == "U5"
 

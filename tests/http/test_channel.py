@@ -13,7 +13,7 @@ from daemon.channels.http.channel import HttpChannel
 from daemon.channels.several import SeveralChannels
 from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.core.ports import Admission, DraftLog, Found, Intake, Overheard, Post, Room, Speech, Task, TaskState
+from daemon.core.ports import DraftLog, FoundPost, GateDecision, Intake, Overheard, Post, Room, Speech, Task, TaskState
 from daemon.core.telemetry.metrics import Metrics
 from tests.fakes import FakeClock
 from tests.http.house import Dwelling, settings_for
@@ -30,7 +30,7 @@ def _perception(conversation: ConversationKey = HERE) -> Perception:
         conversation=conversation,
         modality=Modality.WORDS,
         content="hello",
-        source="http.s",
+        author="http.s",
         audience=Audience(AudienceKind.DM, "http.s"),
         place=Place.TERMINAL,
         ts="1.0",
@@ -39,7 +39,7 @@ def _perception(conversation: ConversationKey = HERE) -> Perception:
 
 
 def _post(conversation: ConversationKey = HERE) -> Post:
-    return Post("key#0", conversation, "words", reply_to="1.0", recipient="http.s", not_before="1.0")
+    return Post("key#0", conversation, "words", reply_to="1.0", recipient="http.s", newer_than_ts="1.0")
 
 
 async def _nothing(*_: str) -> None:
@@ -81,9 +81,9 @@ class Main:
     def healthy(self) -> bool:
         return self.well
 
-    async def admit(self, perception: Perception) -> Admission:
+    async def admit(self, perception: Perception) -> GateDecision:
         self.asked.append("admit")
-        return Admission(admitted=True)
+        return GateDecision(admitted=True)
 
     @asynccontextmanager
     async def thinking(self, perception: Perception) -> AsyncIterator[None]:
@@ -107,7 +107,7 @@ class Main:
         self.asked.append("deliver")
         return "ts"
 
-    async def find(self, post: Post) -> Found | None:
+    async def find(self, post: Post) -> FoundPost | None:
         self.asked.append("find")
         return None
 
@@ -132,7 +132,7 @@ async def test_each_conversation_goes_to_its_channel(tmp_path: Path) -> None:
     main = Main()
     channel = SeveralChannels(main, _http(tmp_path))
     over_http = await _everything(channel, HERE)
-    assert over_http == ["1.0", "key#0", Found("key#0", finished=True), ()]
+    assert over_http == ["1.0", "key#0", FoundPost("key#0", finished=True), ()]
     assert not main.asked
     in_slack = await _everything(channel, IN_SLACK)
     assert in_slack[:3] == ["the main thread", "ts", None]
@@ -184,7 +184,7 @@ async def test_a_door_that_can_not_open_takes_the_main_channel_down_with_its_own
     taken = int(home.now.channel.url.rpartition(":")[2])
     http = _http(tmp_path, http_port=taken)
     assert home.now.built is not None
-    http.connect(home.now.channel._house())
+    http.connect(home.now.channel._services())
     with pytest.raises(ConfigError, match="SOUL_HTTP_PORT"):
         await SeveralChannels(Main(), http).listen(home.now.built.store.inbox, asyncio.Event())
 

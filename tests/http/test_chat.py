@@ -149,7 +149,7 @@ async def test_a_soul_that_says_nothing_ends_the_stream_with_that(home: Dwelling
 
 
 async def test_a_store_that_falls_silent_does_not_end_the_stream(home: Dwelling) -> None:
-    replies, told = home.now.channel._house().replies, home.told
+    replies, told = home.now.channel._services().replies, home.told
     find = replies.find
     broken = True
 
@@ -266,7 +266,7 @@ async def test_an_answer_that_begins_anew_says_so(home: Dwelling) -> None:
         assert claimed is not None
 
         async def steal(transaction: object) -> None:
-            await transaction.run("UPDATE conversations SET gen = gen + 1, lease_until = 0")  # type: ignore[attr-defined]  # a Transaction
+            await transaction.run("UPDATE conversations SET fence = fence + 1, lease_until = 0")  # type: ignore[attr-defined]  # a Transaction
 
         await claimed.store.database.write(steal)
         first.end("off.", CLOSING)

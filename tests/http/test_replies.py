@@ -1,20 +1,18 @@
 """What memory.db tells of messages by their senders' ids, and the errands that programs may ask for."""
 
-import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.core.clock import SystemClock
-from daemon.core.perception import Audience, AudienceKind, ConversationKey
-from daemon.core.ports import Utterance
-from daemon.memory.admin.replies import Backlog, Replies, _mark
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
+from daemon.core.ports import NewMessage
+from daemon.memory.admin.replies import Backlog, Replies
 from daemon.memory.database import Database, open_database
-from tests.store.parts import SOUL, TEAM, Hands, said
+from tests.store.parts import SOUL, TEAM, Hands, effect
 
 HERE = ConversationKey(SOUL, TEAM, "http", "here")
 ID = st.from_regex("[A-Za-z0-9_-]{1,64}", fullmatch=True)
@@ -33,16 +31,21 @@ def hands(database: Database) -> Hands:
     return Hands.of(database, SystemClock())
 
 
-def _said(message_id: str, ts: str = "100.000001", name: str = "", where: ConversationKey = HERE) -> Utterance:
-    envelope = json.dumps({"message_id": message_id, **({"name": name} if name else {})}, separators=(",", ":"))
-    audience = Audience(AudienceKind.DM, "http.here")
-    return replace(said(ts), conversation=where, event_id=ts, actor="http.here", audience=audience, envelope=envelope)
-
-
-@given(one=ID, other=ID, name=st.text(max_size=5))
-def test_an_envelope_lies_in_the_range_of_its_own_id_alone(one: str, other: str, name: str) -> None:
-    for envelope in (_said(one).envelope, _said(one, name=name).envelope):
-        assert (_mark(other) <= envelope < f"{_mark(other)}~") == (one == other)
+def _said(message_id: str, ts: str = "100.000001", name: str = "", where: ConversationKey = HERE) -> NewMessage:
+    return NewMessage(
+        event_id=ts,
+        perception=Perception.of_message(
+            conversation=where,
+            ts=ts,
+            author="http.here",
+            content="hi",
+            place=Place.TERMINAL,
+            audience=Audience(AudienceKind.DM, "http.here"),
+            name=name,
+        ),
+        addressed=True,
+        message_id=message_id,
+    )
 
 
 async def test_a_message_is_found_by_its_id_in_its_conversation_alone(database: Database, hands: Hands) -> None:
@@ -83,8 +86,11 @@ async def test_answers_to_later_messages_are_not_mixed_up(database: Database, ha
 async def test_a_name_is_that_of_the_message_or_the_last_one_given(database: Database, hands: Hands) -> None:
     replies = Replies(database)
     await hands.inbox.accept(_said("m", name="Ada"))
-    assert await replies.name_of(HERE, f"{SOUL}/{TEAM}/http/100.000001") == "Ada"
-    assert await replies.name_of(HERE, "something that was never heard") == ""
+    claim = await hands.claim()
+    assert claim.messages[0].perception.name == "Ada"
+    assert await replies.last_name(HERE) == "", "no turn of the user has been kept yet"
+    await hands.commits.commit(effect(claim, "hello"))
+    assert await replies.last_name(HERE) == "Ben", "the name of the newest turn"
 
 
 async def test_errands_are_queued_once_and_counted(database: Database, hands: Hands) -> None:

@@ -114,5 +114,5 @@ async def posted(house: House) -> str:
 
 async def parked(house: House, channel: str = "D0ADA") -> bool:
     """Whether the conversation in a channel waits in problem solving."""
-    row = await house.one("SELECT process, kept FROM conversations WHERE channel = ?", channel)
-    return (row["process"], bool(json.loads(row["kept"]))) == ("problem_solving", True)
+    row = await house.one("SELECT process, process_memory FROM conversations WHERE channel = ?", channel)
+    return (row["process"], bool(json.loads(row["process_memory"]))) == ("problem_solving", True)

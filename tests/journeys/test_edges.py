@@ -17,7 +17,7 @@ async def test_a_lease_lost_while_the_gate_is_asked_ends_the_claim_without_a_wor
     await house.say("Ada", "dm", "hello")
     await house.when(house.claimed)
     with closing(connect(house.settings.database_path)) as database, database:
-        database.execute("UPDATE conversations SET gen = gen + 1, lease_owner = 'somebody else', lease_until = 0")
+        database.execute("UPDATE conversations SET fence = fence + 1, lease_owner = 'somebody else', lease_until = 0")
     house.clock.turn(2)
     await house.told.until("cycle.lost")
     await house.reply("D0ADA", "hello")
@@ -54,7 +54,7 @@ async def test_an_apology_for_a_claim_that_somebody_else_has_by_now_is_not_made(
     await house.say("Ada", "dm", "hello")
     await flow.asked.wait()
     with closing(connect(house.settings.database_path)) as database, database:
-        database.execute("UPDATE conversations SET gen = gen + 1, lease_owner = 'somebody else'")
+        database.execute("UPDATE conversations SET fence = fence + 1, lease_owner = 'somebody else'")
     flow.end(ModelUnavailable("the line went dead"))
     await house.told.until("cycle.failed")
     await house.told.until("cycle.lost")

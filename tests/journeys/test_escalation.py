@@ -89,7 +89,7 @@ async def test_words_taken_back_are_forgotten_by_the_problem_that_waits(empty_ho
     await house.idle()
     script(house, chosen(("Research", "kiln")), ASK, external_dialog="Which kiln?")
     assert await house.answered("Ada", "dm", PROBLEM) == "Which kiln?"
-    assert "SECRET" in str((await house.one("SELECT kept FROM conversations"))["kept"])
+    assert "SECRET" in str((await house.one("SELECT process_memory FROM conversations"))["process_memory"])
     await house.people.delete("Ada", "dm", secret)
     await house.acknowledged()
     script(house, RESPOND, enters=False, external_dialog="The big one it is.")

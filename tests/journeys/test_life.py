@@ -120,7 +120,7 @@ async def test_a_lease_lost_in_the_middle_of_a_thought_cuts_it_short(house: Hous
     await house.say("Ada", "dm", "who answers?")
     await flow.asked.wait()
     with closing(connect(house.settings.database_path)) as database, database:
-        database.execute("UPDATE conversations SET gen = gen + 1, lease_owner = 'somebody else'")
+        database.execute("UPDATE conversations SET fence = fence + 1, lease_owner = 'somebody else'")
     house.clock.turn(3)
     await house.told.until("cycle.lost")
     assert house.model.cut == 1
@@ -233,7 +233,7 @@ async def test_a_press_of_a_feedback_button_is_kept_and_the_last_one_counts(hous
         await house.people.click("Ada", "dm", post["ts"], "soul_feedback", pressed)
 
     async def kept() -> bool:
-        rows = await house.rows("SELECT outbox, actor, value FROM feedback")
+        rows = await house.rows("SELECT outbox, author, value FROM feedback")
         return [tuple(row) for row in rows] == [(post["metadata"]["event_payload"]["key"], "U0ADA", value)]
 
     await house.when(kept)

@@ -207,8 +207,8 @@ async def test_who_may_not_be_heard_does_not_steer(empty_house: House) -> None:
     await house.reply("general", "It cools too fast.")
     await house.idle()
     assert not any("BOO" in shown(prompt) for prompt in house.prompts)
-    answered = await house.rows("SELECT actor FROM inbox WHERE state = 'answered'")
-    assert [row["actor"] for row in answered] == ["U0ADA"]
+    answered = await house.rows("SELECT author FROM inbox WHERE state = 'answered'")
+    assert [row["author"] for row in answered] == ["U0ADA"]
 
 
 async def test_a_message_that_is_deleted_meanwhile_is_not_answered(empty_house: House) -> None:

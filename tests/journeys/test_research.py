@@ -118,7 +118,7 @@ async def test_what_is_kept_stays_bounded_whatever_is_found_and_chosen(empty_hou
     script(house, *choices, chosen("Ask"), external_dialog="Which kiln?")
     assert await house.answered("Ada", "dm", PROBLEM) == "Which kiln?"
     assert await parked(house)
-    row = await house.one("SELECT length(CAST(kept AS BLOB)) AS n FROM conversations")
+    row = await house.one("SELECT length(CAST(process_memory AS BLOB)) AS n FROM conversations")
     print(f"kept={row['n']} bytes")
     assert 50_000 < row["n"] <= 256 * 1024
 

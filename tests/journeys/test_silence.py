@@ -13,7 +13,9 @@ DORMANT, END = 31 * MINUTE, 4 * HOUR
 
 async def conversation(house: House) -> dict[str, object]:
     """What a conversation keeps of the state it is in."""
-    row = await house.one("SELECT process, previous, invocations, params, kept, visit, exchanges FROM conversations")
+    row = await house.one(
+        "SELECT process, previous, invocations, params, process_memory, visit, exchanges FROM conversations"
+    )
     return dict(row)
 
 

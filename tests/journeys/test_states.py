@@ -287,7 +287,7 @@ async def test_processes_without_end_end_in_an_apology(empty_house: House, monke
 
     def to(target: str) -> MentalProcess:
         async def process(context: ProcessContext) -> Outcome:
-            hops.append(context.process)
+            hops.append(context.state.process)
             return Transition(context.memory, target, "round and round", execute_now=True)
 
         return process

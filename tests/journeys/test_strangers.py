@@ -236,7 +236,7 @@ async def test_a_button_pressed_by_somebody_of_another_workspace_or_off_the_list
         return bool(await house.rows("SELECT * FROM feedback"))
 
     await house.when(given)
-    assert [(row["actor"], row["value"]) for row in await house.rows("SELECT * FROM feedback")] == [("U0ADA", "good")]
+    assert [(row["author"], row["value"]) for row in await house.rows("SELECT * FROM feedback")] == [("U0ADA", "good")]
 
 
 async def test_a_refused_guest_does_not_make_the_soul_part_of_the_thread(house: House) -> None:

@@ -31,7 +31,8 @@ _SETTLED = f"""
     """
 _DORMANT = f"{_SETTLED} AND NOT EXISTS (SELECT 1 FROM intentions WHERE state = 'waiting' AND process = 'dormant')"
 _PARKED = f"""
-    SELECT {_POSTED} AND EXISTS (SELECT 1 FROM conversations WHERE process = 'problem_solving' AND kept <> '{{}}')
+    SELECT {_POSTED} AND EXISTS (SELECT 1 FROM conversations
+                                 WHERE process = 'problem_solving' AND process_memory <> '{{}}')
     """
 _THINKING = "SELECT EXISTS (SELECT 1 FROM inbox WHERE state = 'claimed' AND modality = 'words')"
 _REFLECTING = "SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND kind = 'models_the_visitor')"

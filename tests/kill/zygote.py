@@ -107,13 +107,13 @@ def arm(crash: CrashPoint) -> None:
 
 def occasion(effect: CycleEffect) -> str:
     """What is out of the ordinary in a cycle's end; empty where nothing is."""
-    if effect.state.kept:
+    if effect.state.process_memory:
         return "parked"
-    if effect.claim.state.kept:
+    if effect.claim.state.process_memory:
         return "resumed"
     if any(one.slot != IDLE for one in effect.intentions):
         return "noting"
-    if effect.claim.heard and effect.claim.heard[-1].modality is Modality.TIME:
+    if effect.claim.messages and effect.claim.messages[-1].perception.modality is Modality.TIME:
         return "due" if effect.parts else "silent"
     return ""
 

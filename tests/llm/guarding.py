@@ -8,7 +8,7 @@ import pytest
 
 from daemon.core.errors import ModelUnavailable
 from daemon.core.ports import Prompt
-from daemon.llm.resilience import Limits, ResilientLLM
+from daemon.llm.resilience import CallLimits, ResilientLLM
 from daemon.llm.scripted import Reply, ScriptedLLM
 from tests.fakes import FakeClock
 from tests.llm.prompts import answer, prompt
@@ -29,7 +29,7 @@ def down(retry_after: float | None = None) -> ModelUnavailable:
 
 
 def guarded(inner: ScriptedLLM, clock: FakeClock, events: Events | None = None) -> ResilientLLM:
-    return ResilientLLM(inner, clock, Limits(total=120, silence=45), events or Events())
+    return ResilientLLM(inner, clock, CallLimits(total=120, silence=45), events or Events())
 
 
 async def failing(llm: ResilientLLM) -> ModelUnavailable:

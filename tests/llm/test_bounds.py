@@ -7,7 +7,7 @@ import pytest
 
 from daemon.core.errors import ModelError, ModelUnavailable
 from daemon.core.ports import Completion
-from daemon.llm.resilience import Limits, ResilientLLM
+from daemon.llm.resilience import CallLimits, ResilientLLM
 from daemon.llm.router import Router
 from tests.fakes import FakeClock
 from tests.llm.conftest import settings_for
@@ -18,7 +18,7 @@ from tests.llm.providers import Answer, Ending, VendorServer
 
 @pytest.fixture
 async def over_the_wire(vendor: VendorServer, clock: FakeClock) -> AsyncIterator[ResilientLLM]:
-    llm = ResilientLLM(Router(settings_for(vendor), clock), clock, Limits(total=120, silence=45), Events())
+    llm = ResilientLLM(Router(settings_for(vendor), clock), clock, CallLimits(total=120, silence=45), Events())
     yield llm
     await llm.aclose()
 

@@ -14,11 +14,11 @@ from daemon.core.working_memory import WorkingMemory
 from daemon.llm.model_id import Vendor, parse_model_id
 from daemon.memory.queues.intentions import NewIntention
 from daemon.memory.records import ProcessState
-from daemon.mind.attention import Attention, Interrupted
+from daemon.mind.interrupts import Interrupt, Interrupted
 from daemon.mind.mental_process import MOST_HOPS, MentalProcess, Outcome, ProcessContext, Stay, Transition
 from daemon.mind.motor import Motor
 from daemon.mind.recall.visit import Visit
-from daemon.mind.state_machine import Course, run_processes
+from daemon.mind.state_machine import ProcessRun, run_processes
 from daemon.mind.steps.external_dialog import external_dialog
 from daemon.soul import Mode
 from daemon.soul_engine import integrate
@@ -34,7 +34,7 @@ WORDS = Perception(
     conversation=ConversationKey("minoan", "T1", "D1"),
     modality=Modality.WORDS,
     content="hello",
-    source="U0ADA",
+    author="U0ADA",
     audience=Audience(AudienceKind.DM, "D1"),
     place=Place.DM,
     ts="1.000001",
@@ -52,7 +52,7 @@ class Play:
     ran: list[ProcessContext] = field(default_factory=list)
     state: ProcessState = field(default_factory=ProcessState)
 
-    async def perceive(self, perception: Perception = WORDS, *, motor: Motor | None = None) -> Course:
+    async def perceive(self, perception: Perception = WORDS, *, motor: Motor | None = None) -> ProcessRun:
         """Let one perception run through the processes; the state is kept for the next one."""
         context = ProcessContext(
             memory=integrate(WorkingMemory("Kothar"), perception),
@@ -60,7 +60,7 @@ class Play:
             mind=head(["Hello.", END]).mind,
             motor=motor or Motor(None),
             soul=SOUL,
-            attention=Attention(),
+            interrupt=Interrupt(),
             visit=Visit(exchanges=1, met=True),
         )
         course = await run_processes(context, self.state, {name: self._process(act) for name, act in self.acts.items()})
@@ -77,7 +77,7 @@ class Play:
     @property
     def names(self) -> list[str]:
         """Which processes ran, in order."""
-        return [one.process for one in self.ran]
+        return [one.state.process for one in self.ran]
 
 
 def stay(context: ProcessContext) -> Outcome:
@@ -85,7 +85,7 @@ def stay(context: ProcessContext) -> Outcome:
 
 
 def keep_count(context: ProcessContext) -> Outcome:
-    return Stay(context.memory, {"runs": context.invocation + 1})
+    return Stay(context.memory, {"runs": context.state.invocations + 1})
 
 
 def to(name: str, *, now: bool = False, **params: object) -> Act:
@@ -99,7 +99,7 @@ def due(process: str, **params: object) -> Perception:
         conversation=WORDS.conversation,
         modality=Modality.TIME,
         content="it is time",
-        source="U0ADA",
+        author="U0ADA",
         audience=WORDS.audience,
         place=Place.DM,
         ts="2.000001",
@@ -152,7 +152,7 @@ async def test_ten_hops_are_run_and_an_eleventh_is_an_error() -> None:
     play = Play({})
 
     def hop(context: ProcessContext) -> Outcome:
-        other = "poetic" if context.process == "academic" else "academic"
+        other = "poetic" if context.state.process == "academic" else "academic"
         return Transition(context.memory, other, "on", execute_now=len(play.ran) <= hops)
 
     play.acts = {"engaged": hop, "academic": hop, "poetic": hop}
@@ -178,19 +178,19 @@ async def test_the_previous_process_is_recorded() -> None:
     play = Play({"engaged": to("academic"), "academic": stay})
     await play.perceive()
     await play.perceive()
-    assert [one.previous for one in play.ran] == ["", "engaged"]
+    assert [one.state.previous for one in play.ran] == ["", "engaged"]
 
 
 async def test_process_memory_outlives_a_run_and_is_cleared_by_a_transition() -> None:
     play = Play({"engaged": keep_count, "academic": stay})
     await play.perceive()
     await play.perceive()
-    assert [dict(one.kept) for one in play.ran] == [{}, {"runs": 1}]
+    assert [dict(one.state.process_memory) for one in play.ran] == [{}, {"runs": 1}]
     play.acts = {"engaged": to("academic"), "academic": to("engaged")}
     await play.perceive()
     await play.perceive()
     await play.perceive()
-    assert [(one.process, dict(one.kept)) for one in play.ran[2:]] == [
+    assert [(one.state.process, dict(one.state.process_memory)) for one in play.ran[2:]] == [
         ("engaged", {"runs": 2}),
         ("academic", {}),
         ("engaged", {}),
@@ -205,14 +205,14 @@ async def test_the_invocation_count_rises_and_begins_anew_after_a_transition() -
     await play.perceive()
     await play.perceive()
     await play.perceive()
-    assert [one.invocation for one in play.ran] == [0, 1, 2, 0, 1]
+    assert [one.state.invocations for one in play.ran] == [0, 1, 2, 0, 1]
 
 
 async def test_params_are_stored_until_the_next_transition() -> None:
     play = Play({"engaged": to("academic", topic="tin"), "academic": stay})
     for _ in range(3):
         await play.perceive()
-    assert [dict(one.params) for one in play.ran] == [{}, {"topic": "tin"}, {"topic": "tin"}]
+    assert [dict(one.state.params) for one in play.ran] == [{}, {"topic": "tin"}, {"topic": "tin"}]
     play.acts = {"academic": to("engaged"), "engaged": stay}
     await play.perceive()
     assert dict(play.state.params) == {}
@@ -230,13 +230,13 @@ async def test_the_perception_is_integrated_before_the_process_runs() -> None:
 
 async def test_the_main_process_is_not_interrupted_but_may_look() -> None:
     def look(context: ProcessContext) -> Outcome:
-        assert not context.attention.pending
-        context.attention.call()
-        return Stay(context.memory, {"saw": context.attention.pending})
+        assert not context.interrupt.pending
+        context.interrupt.call()
+        return Stay(context.memory, {"saw": context.interrupt.pending})
 
     play = Play({"engaged": look})
     await play.perceive()
-    assert dict(play.state.kept) == {"saw": True}
+    assert dict(play.state.process_memory) == {"saw": True}
 
 
 async def test_the_integrator_may_choose_the_process() -> None:
@@ -292,12 +292,12 @@ def test_the_invoking_perception_cannot_be_changed() -> None:
 
 
 async def test_pending_perceptions_are_seen_while_they_arrive() -> None:
-    attention = Attention()
-    waiting = asyncio.ensure_future(attention.unless_called(asyncio.Event().wait()))
+    interrupt = Interrupt()
+    waiting = asyncio.ensure_future(interrupt.unless_called(asyncio.Event().wait()))
     await asyncio.sleep(0)
-    assert not attention.pending
-    attention.call()
-    assert attention.pending
+    assert not interrupt.pending
+    interrupt.call()
+    assert interrupt.pending
     with pytest.raises(Interrupted):
         await waiting
 
@@ -317,7 +317,7 @@ async def test_a_visit_is_given_its_own_params_and_restores_those_of_the_home() 
     play = Play({"engaged": stay, "dormant": stay}, state=ProcessState("engaged", params={"topic": "tin"}))
     await play.perceive(due("dormant", mood="calm"))
     await play.perceive()
-    assert [dict(one.params) for one in play.ran] == [{"mood": "calm"}, {"topic": "tin"}]
+    assert [dict(one.state.params) for one in play.ran] == [{"mood": "calm"}, {"topic": "tin"}]
 
 
 async def test_a_transition_of_a_visited_process_wins_over_the_way_back() -> None:
@@ -325,7 +325,7 @@ async def test_a_transition_of_a_visited_process_wins_over_the_way_back() -> Non
     await play.perceive(due("academic"))
     await play.perceive()
     assert play.names == ["academic", "poetic"]
-    assert dict(play.ran[1].params) == {"verse": 3}
+    assert dict(play.ran[1].state.params) == {"verse": 3}
 
 
 # -- faults not inherited ---------------------------------------------------------------------------------------------
@@ -345,7 +345,11 @@ async def test_a_refused_transition_resets_nothing() -> None:
         play = Play({"engaged": to(target), "greeting": stay}, state=state)
         course = await play.perceive()
         assert course.path[0].act == "refuse"
-        assert (play.state.process, play.state.params, play.state.kept) == ("engaged", state.params, state.kept)
+        assert (play.state.process, play.state.params, play.state.process_memory) == (
+            "engaged",
+            state.params,
+            state.process_memory,
+        )
 
 
 async def test_processes_that_return_each_other_without_end_are_stopped() -> None:

@@ -13,7 +13,7 @@ from daemon.channels.slack.channel import SlackChannel
 from daemon.core.config import Settings
 from daemon.core.errors import StoreBusy
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.core.ports import Acceptance, Arrival, Post, Utterance
+from daemon.core.ports import Acceptance, Arrival, NewMessage, Post
 from daemon.local_slack.server import WorkspaceServer
 
 OURS = Identity(team="T1", user="U0SOUL", bot="B0SOUL")
@@ -65,7 +65,11 @@ class FakeIntake:
         if self.broken:
             self.broken -= 1
             raise StoreBusy("somebody else holds the database")
-        key = (arrival.conversation.channel, arrival.ts) if isinstance(arrival, Utterance) else (arrival.event_id,)
+        key = (
+            (arrival.perception.conversation.channel, arrival.perception.ts)
+            if isinstance(arrival, NewMessage)
+            else (arrival.event_id,)
+        )
         if key in self._seen:
             return Acceptance.DUPLICATE
         self._seen.add(key)
@@ -89,9 +93,9 @@ class FakeIntake:
         """What the test put there."""
         return self.known[:limit]
 
-    def said(self) -> list[Utterance]:
+    def said(self) -> list[NewMessage]:
         """Utterances alone."""
-        return [arrival for arrival in self.arrivals if isinstance(arrival, Utterance)]
+        return [arrival for arrival in self.arrivals if isinstance(arrival, NewMessage)]
 
     async def until(self, number: int) -> list[Arrival]:
         """Wait for so many arrivals."""
@@ -226,7 +230,7 @@ def post(
         body=body,
         reply_to=reply_to,
         recipient=more.pop("recipient", "U0ADA"),
-        not_before=more.pop("not_before", reply_to),
+        newer_than_ts=more.pop("newer_than_ts", reply_to),
         **more,
     )
 

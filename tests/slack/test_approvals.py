@@ -61,7 +61,7 @@ async def test_every_press_arrives_as_a_decision_of_whoever_pressed(
             await hands.do("click", person=person, channel="general", ts=ts, action_id=action, value=value)
         await intake.until(3)
     decisions = [one for one in intake.arrivals if isinstance(one, Decision)]
-    assert [(one.actor, one.approval, one.approves, one.channel, one.ts) for one in decisions] == [
+    assert [(one.author, one.approval, one.approves, one.channel, one.ts) for one in decisions] == [
         ("U0ADA", "a-1", True, "C0GENERAL", ts),
         ("U0BEN", "a-1", False, "C0GENERAL", ts),
         ("U0BEN", "a-1", True, "C0GENERAL", ts),

@@ -12,7 +12,7 @@ from daemon.core.clock import SystemClock
 from daemon.core.config import Settings
 from daemon.core.errors import StoreBusy
 from daemon.core.perception import AudienceKind, ConversationKey
-from daemon.core.ports import Clock, Revision, Source
+from daemon.core.ports import Clock, Edit, Source
 from tests.fakes import FakeClock
 from tests.slack.conftest import Open
 from tests.slack.parts import Events, FakeIntake, Hands, QuickClock, listening, post
@@ -53,7 +53,7 @@ async def test_what_was_said_during_an_outage_is_found_once(
         await events.until("slack.caught_up")
         root = await hands.say("Ada", "general", "@soul before")
         await intake.until(1)
-    intake.threads = (intake.said()[0].conversation,)
+    intake.threads = (intake.said()[0].perception.conversation,)
     await hands.say("Ada", "dm", "a DM")
     await hands.say("Ben", "general", "@soul a mention")
     await hands.say("Ben", "general", "talk among us")
@@ -63,9 +63,9 @@ async def test_what_was_said_during_an_outage_is_found_once(
         await events.until("slack.caught_up", 2)
         await hands.say("Ada", "dm", "live again")
         await intake.until(6)
-    late = [said.text for said in intake.said() if said.source is Source.BACKFILL]
+    late = [said.perception.content for said in intake.said() if said.source is Source.BACKFILL]
     assert sorted(late) == ["a DM", "a mention", "a reply", "in private"]
-    kinds = {said.text: said.audience.kind for said in intake.said()}
+    kinds = {said.perception.content: said.perception.audience.kind for said in intake.said()}
     assert (kinds["a DM"], kinds["a mention"]) == (AudienceKind.DM, AudienceKind.WORKSPACE)
     assert kinds["in private"] is AudienceKind.CHANNEL
     assert events.named("slack.caught_up")[1]["found"] == 4
@@ -78,7 +78,7 @@ async def test_threads_that_began_meanwhile_are_read_as_well(
     await hands.say("Ada", "general", "@soul help us here", thread=root)
     await hands.say("Ben", "general", "a reply that the store judges", thread=root)
     await catching.up().run()
-    assert [said.text for said in intake.said()] == ["help us here", "a reply that the store judges"]
+    assert [said.perception.content for said in intake.said()] == ["help us here", "a reply that the store judges"]
     assert [said.addressed for said in intake.said()] == [True, False]
 
 
@@ -89,7 +89,7 @@ async def test_of_too_many_threads_the_ones_that_rested_longest_are_left_unread(
         root = await hands.say("Ada", "general", f"root {number}")
         await hands.say("Ada", "general", f"@soul reply {number}", thread=root)
     await catching.up(backfill_conversations=7).run()
-    replies = [said.text for said in intake.said() if said.text.startswith("reply")]
+    replies = [said.perception.content for said in intake.said() if said.perception.content.startswith("reply")]
     assert sorted(replies) == [f"reply {number}" for number in range(1, 8)]
 
 
@@ -98,8 +98,8 @@ async def test_an_edit_made_meanwhile_is_handed_over_too(catching: Catching, int
     await catching.up().run()
     await hands.do("edit", person="Ada", channel="dm", ts=ts, text="hello")
     await catching.up().run()
-    assert [type(arrival) for arrival in intake.arrivals[1:]] == [Revision]
-    assert isinstance(intake.arrivals[1], Revision)
+    assert [type(arrival) for arrival in intake.arrivals[1:]] == [Edit]
+    assert isinstance(intake.arrivals[1], Edit)
     assert intake.arrivals[1].text == "hello"
 
 
@@ -110,7 +110,7 @@ async def test_a_store_without_memory_does_not_answer_again_what_was_answered(
     await open_channel().deliver(post("D0ADA", "Yes.", reply_to=answered))
     await hands.say("Ada", "dm", "not answered")
     await catching.up().run()
-    assert [said.text for said in intake.said()] == ["not answered"]
+    assert [said.perception.content for said in intake.said()] == ["not answered"]
 
 
 async def test_a_root_that_was_never_heard_is_read_although_somebody_was_answered_under_it(
@@ -120,7 +120,7 @@ async def test_a_root_that_was_never_heard_is_read_although_somebody_was_answere
     await open_channel().deliver(post("D0ADA", "To another.", reply_to=root))
     intake.threads = (ConversationKey("minoan", "T0LOCAL", "D0ADA", root),)
     await catching.up().run()
-    assert [said.text for said in intake.said()] == ["never delivered"]
+    assert [said.perception.content for said in intake.said()] == ["never delivered"]
 
 
 async def test_only_the_configured_hours_and_conversations_are_read(
@@ -141,7 +141,7 @@ async def test_a_busy_store_is_tried_again(
     await hands.say("Ada", "dm", "kept")
     intake.broken = 1
     await catching.up(FakeClock(auto=True, start_ms=SystemClock().now_ms())).run()
-    assert [said.text for said in intake.said()] == ["kept"]
+    assert [said.perception.content for said in intake.said()] == ["kept"]
     assert len(events.named("slack.catch_up_failed")) == 1
 
 
@@ -152,7 +152,7 @@ async def test_slack_away_for_a_moment_delays_and_slack_away_for_long_repeats_th
     await hands.fail("users.conversations", status=503)
     await hands.fail("conversations.history", status=503, times=3)
     await catching.up(FakeClock(auto=True, start_ms=SystemClock().now_ms())).run()
-    assert [said.text for said in intake.said()] == ["kept"]
+    assert [said.perception.content for said in intake.said()] == ["kept"]
     assert [fields["complete"] for fields in events.named("slack.caught_up")] == [False, True]
 
 

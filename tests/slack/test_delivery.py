@@ -7,7 +7,7 @@ import pytest
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.errors import ChannelRefused, DeliveryUncertain, NotDelivered
 from daemon.core.perception import Place
-from daemon.core.ports import DraftLog, Found
+from daemon.core.ports import DraftLog, FoundPost
 from tests.slack.conftest import Open
 from tests.slack.parts import FakeIntake, Hands, listening, perception, post, spoken
 
@@ -107,16 +107,16 @@ async def test_a_lost_answer_is_uncertain_and_the_post_is_found_by_its_key(
         found = await channel.find(lost)
         absent = await channel.find(post("D0ADA", "Never.", reply_to=root, key="k2"))
     (message,) = await hands.replies("D0ADA", root)
-    assert found == Found(message["ts"], finished=True)
+    assert found == FoundPost(message["ts"], finished=True)
     assert absent is None
 
 
 async def test_a_post_in_the_timeline_is_found_too(channel: SlackChannel, hands: Hands, intake: FakeIntake) -> None:
     asked = await hands.say("Ada", "general", "hi")
-    sent = post("C0GENERAL", "Once.", not_before=asked)
+    sent = post("C0GENERAL", "Once.", newer_than_ts=asked)
     ts = await channel.deliver(sent)
     async with listening(channel, intake):
-        assert await channel.find(sent) == Found(ts, finished=True)
+        assert await channel.find(sent) == FoundPost(ts, finished=True)
 
 
 async def test_nothing_can_be_found_while_our_ids_are_unknown(channel: SlackChannel) -> None:
@@ -193,15 +193,15 @@ async def test_a_draft_of_an_earlier_life_is_found_and_written_over(
     root = await hands.say("Ada", "dm", "hi")
     ts = await draft(channel, root, "z" * 100)
     reborn = open_channel()
-    lost = post("D0ADA", "z" * 100 + " whole", reply_to=root, drafting=True)
+    lost = post("D0ADA", "z" * 100 + " whole", reply_to=root, draft_lost=True)
     async with listening(reborn, intake):
         assert await reborn.find(post("D0ADA", "x", reply_to=root)) is None
-        assert await reborn.find(lost) == Found(ts, finished=False)
-        assert await reborn.find(post("D0ADA", "x", reply_to=root, draft=ts)) == Found(ts, finished=False)
+        assert await reborn.find(lost) == FoundPost(ts, finished=False)
+        assert await reborn.find(post("D0ADA", "x", reply_to=root, draft=ts)) == FoundPost(ts, finished=False)
         again = post("D0ADA", "z" * 100 + " whole", reply_to=root, draft=ts)
         await reborn.deliver(again)
         await reborn.deliver(again)
-        assert await reborn.find(lost) == Found(ts, finished=True)
+        assert await reborn.find(lost) == FoundPost(ts, finished=True)
     (message,) = await hands.replies("D0ADA", root)
     assert message["blocks"][0]["text"] == "z" * 100 + " whole"
 
@@ -227,7 +227,7 @@ async def test_a_lost_answer_to_the_finish_ends_in_one_whole_message(
     with pytest.raises(DeliveryUncertain):
         await channel.deliver(whole)
     async with listening(channel, intake):
-        assert await channel.find(whole) == Found(ts, finished=False)
+        assert await channel.find(whole) == FoundPost(ts, finished=False)
         await channel.deliver(whole)
     (message,) = await hands.replies("D0ADA", root)
     assert message["blocks"][0]["text"] == "v" * 100 + " end"

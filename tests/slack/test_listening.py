@@ -5,7 +5,7 @@ import dataclasses
 
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.perception import AudienceKind, Place
-from daemon.core.ports import Channel, Feedback, Revision, Withdrawal
+from daemon.core.ports import Channel, Deletion, Edit, Feedback
 from tests.slack.parts import Events, FakeIntake, Hands, listening, post
 
 
@@ -23,10 +23,10 @@ async def test_a_direct_message_arrives_once_and_is_addressed(
         (said,) = (await intake.until(1))[:1]
         assert channel.healthy()
     assert intake.said() == [said]
-    assert (intake.said()[0].text, intake.said()[0].ts) == ("Good morning & welcome", ts)
+    assert (intake.said()[0].perception.content, intake.said()[0].perception.ts) == ("Good morning & welcome", ts)
     assert intake.said()[0].addressed
-    assert intake.said()[0].place is Place.DM
-    assert intake.said()[0].conversation.thread == ""
+    assert intake.said()[0].perception.place is Place.DM
+    assert intake.said()[0].perception.conversation.thread == ""
     assert not channel.healthy()
 
 
@@ -37,7 +37,11 @@ async def test_a_mention_makes_two_events_but_one_utterance(
         ts = await hands.say("Ada", "general", "@soul what is up?")
         await events.until("slack.heard", 2)
     (said,) = intake.said()
-    assert (said.text, said.conversation.thread, said.audience.kind) == ("what is up?", ts, AudienceKind.WORKSPACE)
+    assert (said.perception.content, said.perception.conversation.thread, said.perception.audience.kind) == (
+        "what is up?",
+        ts,
+        AudienceKind.WORKSPACE,
+    )
     assert said.addressed
     assert not said.to_others
 
@@ -55,7 +59,7 @@ async def test_a_failing_store_keeps_the_acknowledgement_back_and_slack_delivers
         await hands.do("clock", advance=400.0)
         await intake.until(1)
         await events.until("slack.heard")
-    assert [said.text for said in intake.said()] == ["important"]
+    assert [said.perception.content for said in intake.said()] == ["important"]
 
 
 async def test_what_slack_repeats_no_more_is_read_from_history_once_the_store_works(
@@ -68,10 +72,10 @@ async def test_what_slack_repeats_no_more_is_read_from_history_once_the_store_wo
         await events.until("slack.caught_up", 2)  # though no socket was lost, and Slack has not delivered it again
         (failed,) = events.named("slack.store_failed")
         assert failed["reason"] == "somebody else holds the database"
-        assert [said.text for said in intake.said()] == ["important"]
+        assert [said.perception.content for said in intake.said()] == ["important"]
         await hands.do("clock", advance=400.0)
         await events.until("slack.duplicate")
-    assert [said.text for said in intake.said()] == ["important"]
+    assert [said.perception.content for said in intake.said()] == ["important"]
 
 
 async def test_edits_deletions_and_feedback_arrive_as_what_they_are(
@@ -82,7 +86,7 @@ async def test_edits_deletions_and_feedback_arrive_as_what_they_are(
         await intake.until(1)
         await hands.do("edit", person="Ada", channel="dm", ts=ts, text="hello")
         await intake.until(2)
-        dm = intake.said()[0].conversation.channel
+        dm = intake.said()[0].perception.conversation.channel
         reply = await channel.deliver(post(dm, "Hi.", reply_to=ts))
         pressed = await hands.do("click", person="Ada", channel="dm", ts=reply, action_id="soul_feedback", value="bad")
         assert pressed["delivered"]
@@ -92,11 +96,11 @@ async def test_edits_deletions_and_feedback_arrive_as_what_they_are(
         await hands.do("delete", person="Ada", channel="dm", ts=gone)
         await intake.until(5)
     revision, feedback, withdrawal = intake.arrivals[1], intake.arrivals[2], intake.arrivals[4]
-    assert isinstance(revision, Revision)
+    assert isinstance(revision, Edit)
     assert (revision.ts, revision.text) == (ts, "hello")
     assert isinstance(feedback, Feedback)
-    assert (feedback.ts, feedback.actor, feedback.value) == (reply, "U0ADA", "bad")
-    assert isinstance(withdrawal, Withdrawal)
+    assert (feedback.ts, feedback.author, feedback.value) == (reply, "U0ADA", "bad")
+    assert isinstance(withdrawal, Deletion)
     assert withdrawal.ts == gone
 
 
@@ -113,7 +117,7 @@ async def test_events_that_are_not_for_us_are_acknowledged_all_the_same(
         async with asyncio.timeout(5):
             while any(one["acked_at"] is None for one in deliveries):
                 deliveries = (await hands.see("deliveries"))["deliveries"]
-    assert [said.text for said in intake.said()] == ["done"]
+    assert [said.perception.content for said in intake.said()] == ["done"]
     assert len(deliveries) >= 3
 
 
@@ -121,10 +125,13 @@ async def test_our_own_words_never_come_back_to_us(channel: SlackChannel, intake
     async with listening(channel, intake):
         ts = await hands.say("Ada", "dm", "first")
         await intake.until(1)
-        dm = intake.said()[0].conversation.channel
+        dm = intake.said()[0].perception.conversation.channel
         await channel.deliver(post(dm, "An answer.", reply_to=ts))
         await hands.say("Ada", "dm", "second", thread=ts)
         await intake.until(2)
-    assert [said.text for said in intake.said()] == ["first", "second"]
-    assert dataclasses.replace(intake.said()[1].conversation, thread="") == intake.said()[0].conversation
+    assert [said.perception.content for said in intake.said()] == ["first", "second"]
+    assert (
+        dataclasses.replace(intake.said()[1].perception.conversation, thread="")
+        == intake.said()[0].perception.conversation
+    )
     assert intake.said()[1].thread_root == ts

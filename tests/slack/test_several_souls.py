@@ -10,7 +10,7 @@ from daemon.channels.slack.outgoing.appearance import Face
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelRefused
 from daemon.core.perception import ConversationKey
-from daemon.core.ports import Decision, Feedback, Revision, Utterance, Withdrawal
+from daemon.core.ports import Decision, Deletion, Edit, Feedback, NewMessage
 from tests.slack.parts import OURS, Events, FakeIntake, Hands, QuickClock, listening, perception, post
 from tests.slack.test_approvals import press
 from tests.slack.test_delivery import Log
@@ -49,7 +49,7 @@ async def test_each_channel_is_heard_by_its_own_soul_and_dms_by_the_main_one(
         await hands.say("Ada", "general", "@soul b")
         await hands.say("Ada", "dm", "c")
         await intake.until(3)
-    assert {said.text: said.conversation.soul for said in intake.said()} == {
+    assert {said.perception.content: said.perception.conversation.soul for said in intake.said()} == {
         "a": "tamarru",
         "b": "minoan",
         "c": "minoan",
@@ -62,9 +62,9 @@ def test_edits_deletions_feedback_and_decisions_belong_to_the_soul_of_their_chan
     said = {"type": "message", "channel": "C2", "user": "U1", "ts": TS, "text": "now <@U0SOUL>"}
     edit = {"type": "message", "subtype": "message_changed", "channel": "C2"}
     revision = reader.event({"event": {**edit, "message": said, "previous_message": {**said, "text": "x"}}})
-    assert isinstance(revision, Revision)
-    assert isinstance(revision.asks, Utterance)
-    assert (revision.soul, revision.asks.conversation.soul) == ("tamarru", "tamarru")
+    assert isinstance(revision, Edit)
+    assert isinstance(revision.asks, NewMessage)
+    assert (revision.soul, revision.asks.perception.conversation.soul) == ("tamarru", "tamarru")
     gone = {
         "type": "message",
         "subtype": "message_deleted",
@@ -73,7 +73,7 @@ def test_edits_deletions_feedback_and_decisions_belong_to_the_soul_of_their_chan
         "previous_message": said,
     }
     withdrawal = reader.event({"event": gone})
-    assert isinstance(withdrawal, Withdrawal)
+    assert isinstance(withdrawal, Deletion)
     assert withdrawal.soul == "tamarru"
     for payload, kind in ((press(channel={"id": "C2"}), Decision), (press("soul_feedback", "good"), Feedback)):
         found = reader.action(payload)

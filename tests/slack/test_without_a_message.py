@@ -31,7 +31,7 @@ async def test_in_a_dm_without_a_thread_nothing_is_shown_and_the_post_stands_in_
     assert await channel.overheard(due, 5) == ()
     assert log.steps == []
     assert (await hands.see("calls"))["calls"] == []
-    ts = await channel.deliver(post("D0ADA", "You asked me to remind you.", not_before="1.0"))
+    ts = await channel.deliver(post("D0ADA", "You asked me to remind you.", newer_than_ts="1.0"))
     (message,) = (await hands.see("messages", channel="D0ADA"))["messages"]
     assert (message["ts"], message.get("thread_ts")) == (ts, None)
 

@@ -6,8 +6,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
-from daemon.core.ports import Clock, LLMCall, ModelRole, Revision, Utterance, Withdrawal
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
+from daemon.core.ports import Clock, Deletion, Edit, LLMCall, ModelRole, NewMessage
 from daemon.memory.database import Database
 from daemon.memory.knowledge.turns import Turns
 from daemon.memory.queues.commits import Commits
@@ -16,7 +16,7 @@ from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.inbox import Inbox
 from daemon.memory.queues.jobs import Jobs
 from daemon.memory.queues.outbox import Outbox
-from daemon.memory.records import Claim, Delivery, Heard, Speaks, Turn, Worker
+from daemon.memory.records import Claim, Delivery, Dismissal, InboxMessage, Speaks, Turn, Worker
 
 SOUL, TEAM, CHANNEL = "ada", "T1", "C1"
 LEASE = 60.0
@@ -81,30 +81,32 @@ def said(
     *,
     event: str = "",
     conversation: ConversationKey = DM,
-    actor: str = "U1",
+    author: str = "U1",
     addressed: bool = True,
     to_others: bool = False,
     audience: Audience | None = None,
-) -> Utterance:
-    return Utterance(
+) -> NewMessage:
+    return NewMessage(
         event_id=event or f"E{conversation.channel}{ts}",
-        conversation=conversation,
-        ts=ts,
-        actor=actor,
-        text=text,
-        place=Place.DM,
-        audience=audience or Audience(AudienceKind.DM, conversation.channel),
+        perception=Perception.of_message(
+            conversation=conversation,
+            ts=ts,
+            author=author,
+            content=text,
+            place=Place.DM,
+            audience=audience or Audience(AudienceKind.DM, conversation.channel),
+        ),
         addressed=addressed,
         to_others=to_others,
     )
 
 
-def edited(ts: str, text: str, event: str = "", conversation: ConversationKey = DM) -> Revision:
-    return Revision(event or f"edit-{ts}-{text}", SOUL, TEAM, conversation.channel, ts, text)
+def edited(ts: str, text: str, event: str = "", conversation: ConversationKey = DM) -> Edit:
+    return Edit(event or f"edit-{ts}-{text}", SOUL, TEAM, conversation.channel, ts, text)
 
 
-def deleted(ts: str, event: str = "", conversation: ConversationKey = DM) -> Withdrawal:
-    return Withdrawal(event or f"gone-{ts}", SOUL, TEAM, conversation.channel, ts)
+def deleted(ts: str, event: str = "", conversation: ConversationKey = DM) -> Deletion:
+    return Deletion(event or f"gone-{ts}", SOUL, TEAM, conversation.channel, ts)
 
 
 def thread(root: str, channel: str = CHANNEL) -> ConversationKey:
@@ -118,26 +120,28 @@ def call(trace: str = "t1") -> LLMCall:
 def effect(
     claim: Claim,
     *parts: str,
-    answered: tuple[Heard, ...] | None = None,
-    ignored: Mapping[str, str] | None = None,
+    answered: tuple[InboxMessage, ...] | None = None,
+    dismissed: Mapping[str, Dismissal] | None = None,
     jobs: tuple[str, ...] = (),
 ) -> CycleEffect:
-    answered = claim.heard if answered is None else answered
-    heard = tuple(Turn(Speaks.PERSON, one.actor, "Ben", one.ts, one.body) for one in answered)
-    newest = answered[-1].ts if answered else "0"
+    answered = claim.messages if answered is None else answered
+    heard = tuple(
+        Turn(Speaks.PERSON, one.perception.author, "Ben", one.perception.ts, one.perception.content) for one in answered
+    )
+    newest = answered[-1].perception.ts if answered else "0"
     spoken = (Turn(Speaks.SOUL, SOUL, "Ada", newest, "".join(parts), {"why": "asked"}),) if parts else ()
     return CycleEffect(
         claim=claim,
         trace_id="t1",
         state=claim.state,
-        spell=claim.spell,
+        visit_state=claim.visit_state,
         turns=heard + spoken,
         parts=parts,
         reply_to="",
         recipient="U1",
-        posted_after=newest,
+        newer_than_ts=newest,
         answered=answered,
-        ignored=ignored or {},
+        dismissed=dismissed or {},
         jobs=jobs,
         calls=(call(),),
     )

@@ -116,13 +116,13 @@ class Ledger(RuleBasedStateMachine):
         if claim is None:
             return multiple()
         key = str(claim.conversation)
-        assert claim.gen > self.fences.get(key, 0)
-        self.fences[key] = claim.gen
-        assert [one.ts for one in claim.heard] == sorted(one.ts for one in claim.heard)
+        assert claim.fence > self.fences.get(key, 0)
+        self.fences[key] = claim.fence
+        assert [one.perception.ts for one in claim.messages] == sorted(one.perception.ts for one in claim.messages)
         waiting = {row for row in self.words if row.startswith(key) and row not in self.gone and not self.answered[row]}
-        assert {one.id for one in claim.heard} == waiting
-        assert all(one.body == self.words[one.id] for one in claim.heard)
-        assert claim.heard or claim.draft
+        assert {one.id for one in claim.messages} == waiting
+        assert all(one.perception.content == self.words[one.id] for one in claim.messages)
+        assert claim.messages or claim.draft
         return claim
 
     def _hands_of(self, claim: Claim) -> Hands:
@@ -132,7 +132,7 @@ class Ledger(RuleBasedStateMachine):
     def a_worker_drafts(self, claim: Claim) -> None:
         try:
             self.do(
-                self._hands_of(claim).conversations.begin_draft(claim, reply_to="", recipient="U", posted_after="0")
+                self._hands_of(claim).conversations.begin_draft(claim, reply_to="", recipient="U", newer_than_ts="0")
             )
         except LostLease:
             assert self._is_lost(claim)
@@ -152,19 +152,19 @@ class Ledger(RuleBasedStateMachine):
             )
         except LostLease:
             return multiple()
-        end = (str(claim.conversation), claim.gen)
+        end = (str(claim.conversation), claim.fence)
         assert end not in self.ends
-        assert claim.gen == self.fences[end[0]]
+        assert claim.fence == self.fences[end[0]]
         self.ends.add(end)
-        for one in claim.heard:
+        for one in claim.messages:
             assert one.id not in self.gone
-            assert one.body == self.words[one.id]
+            assert one.perception.content == self.words[one.id]
             self.answered[one.id] += 1
         return multiple() if delivery is None else delivery
 
     def _is_lost(self, claim: Claim) -> bool:
         key = str(claim.conversation)
-        return claim.gen < self.fences[key] or (key, claim.gen) in self.ends or claim in self.released
+        return claim.fence < self.fences[key] or (key, claim.fence) in self.ends or claim in self.released
 
     @rule(claim=claims, pause=st.sampled_from([0.0, 30.0]))
     def a_worker_gives_back(self, claim: Claim, pause: float) -> None:
@@ -227,7 +227,7 @@ class Ledger(RuleBasedStateMachine):
         self.do(self.clock.advance(LEASE * 10))
         while (claim := self.do(hands.conversations.claim_next())) is not None:
             self.do(hands.commits.commit(effect(claim, "in the end")))
-            for one in claim.heard:
+            for one in claim.messages:
                 self.answered[one.id] += 1
             self.do(self.clock.advance(LEASE * 10))
         rows = self.do(self.database.read(lambda t: t.rows("SELECT * FROM inbox")))

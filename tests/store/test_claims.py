@@ -8,7 +8,7 @@ import pytest
 from daemon.core.errors import LostLease
 from daemon.core.perception import ConversationKey
 from daemon.memory.queues.commits import Superseded
-from daemon.memory.records import Claim, Draft
+from daemon.memory.records import Claim, Dismissal, Draft
 from tests.fakes import FakeClock
 from tests.store.parts import DM, LEASE, SOUL, TEAM, Hands, call, deleted, effect, look, said
 
@@ -23,7 +23,7 @@ def everything(path: Path) -> list[object]:
 async def test_messages_are_claimed_in_the_order_they_were_said(hands: Hands) -> None:
     for ts in ("9.5", "10.000002", "10.000001"):
         await hands.inbox.accept(said(ts))
-    assert [one.ts for one in (await hands.claim()).heard] == ["9.5", "10.000001", "10.000002"]
+    assert [one.perception.ts for one in (await hands.claim()).messages] == ["9.5", "10.000001", "10.000002"]
 
 
 async def test_a_claimed_conversation_is_not_claimed_again(hands: Hands, others: Hands) -> None:
@@ -48,8 +48,8 @@ async def test_a_claim_whose_lease_ran_out_is_taken_over_with_a_higher_fence(
     lost = await hands.claim()
     await clock.advance(LEASE + 1)
     taken = await others.claim()
-    assert (taken.gen, taken.version) == (lost.gen + 1, lost.version)
-    assert [one.attempts for one in taken.heard] == [2]
+    assert (taken.fence, taken.version) == (lost.fence + 1, lost.version)
+    assert [one.attempts for one in taken.messages] == [2]
 
 
 async def test_a_renewed_claim_is_not_taken_over(hands: Hands, others: Hands, clock: FakeClock) -> None:
@@ -64,7 +64,7 @@ async def test_a_renewed_claim_is_not_taken_over(hands: Hands, others: Hands, cl
 _DOINGS: dict[str, Callable[[Hands, Claim], Awaitable[object]]] = {
     "renew": lambda hands, claim: hands.conversations.renew(claim),
     "begin a draft": lambda hands, claim: hands.conversations.begin_draft(
-        claim, reply_to="", recipient="U1", posted_after="1"
+        claim, reply_to="", recipient="U1", newer_than_ts="1"
     ),
     "open a draft": lambda hands, claim: hands.conversations.draft_opened(claim, "7.0"),
     "refuse a draft": lambda hands, claim: hands.conversations.draft_refused(claim),
@@ -80,7 +80,7 @@ async def test_whoever_lost_a_claim_writes_nothing(
     claim = await hands.claim()
     await clock.advance(LEASE + 1)
     taken = await others.claim()
-    await others.conversations.begin_draft(taken, reply_to="", recipient="U1", posted_after="1")
+    await others.conversations.begin_draft(taken, reply_to="", recipient="U1", newer_than_ts="1")
     before = everything(path)
     with pytest.raises(LostLease):
         await _DOINGS[doing](hands, claim)
@@ -113,13 +113,13 @@ async def test_a_released_conversation_waits_as_a_whole(hands: Hands, clock: Fak
     assert due - clock.now_ms() == pytest.approx(5000, abs=50)
     assert await hands.conversations.claim_next() is None
     await clock.advance(5.1)
-    assert [(one.ts, one.attempts) for one in (await hands.claim()).heard] == [("1.0", 1), ("2.0", 1)]
+    assert [(one.perception.ts, one.attempts) for one in (await hands.claim()).messages] == [("1.0", 1), ("2.0", 1)]
 
 
 async def test_a_draft_does_not_cut_a_pause_short(hands: Hands) -> None:
     await hands.inbox.accept(said())
     claim = await hands.claim()
-    await hands.conversations.begin_draft(claim, reply_to="", recipient="U1", posted_after="1")
+    await hands.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
     await hands.conversations.release(claim, retry_in=5)
     assert await hands.conversations.claim_next() is None
 
@@ -129,33 +129,33 @@ async def test_a_draft_is_found_and_finished_by_the_next_claim(
 ) -> None:
     await hands.inbox.accept(said())
     claim = await hands.claim()
-    await hands.conversations.begin_draft(claim, reply_to="", recipient="U1", posted_after="1")
+    await hands.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
     await hands.conversations.draft_opened(claim, "7.0")
     await clock.advance(LEASE + 1)
     taken = await others.claim()
     assert taken.draft == Draft(claim.key(0), "7.0")
     delivery = await others.commits.commit(effect(taken, "whole"))
     assert delivery is not None
-    assert (delivery.post.key, delivery.post.draft, delivery.post.drafting) == (claim.key(0), "7.0", False)
+    assert (delivery.post.key, delivery.post.draft, delivery.post.draft_lost) == (claim.key(0), "7.0", False)
     assert look(path, "SELECT count(*) FROM outbox") == [(1,)]
 
 
 async def test_a_draft_whose_id_was_lost_is_looked_for(hands: Hands, others: Hands, clock: FakeClock) -> None:
     await hands.inbox.accept(said())
-    await hands.conversations.begin_draft(await hands.claim(), reply_to="", recipient="U1", posted_after="1")
+    await hands.conversations.begin_draft(await hands.claim(), reply_to="", recipient="U1", newer_than_ts="1")
     await clock.advance(LEASE + 1)
     taken = await others.claim()
     assert taken.draft is not None
     assert taken.draft.ts is None
     delivery = await others.commits.commit(effect(taken, "whole"))
     assert delivery is not None
-    assert (delivery.post.draft, delivery.post.drafting) == (None, True)
+    assert (delivery.post.draft, delivery.post.draft_lost) == (None, True)
 
 
 async def test_a_refused_draft_leaves_nothing(hands: Hands, path: Path) -> None:
     await hands.inbox.accept(said())
     claim = await hands.claim()
-    await hands.conversations.begin_draft(claim, reply_to="", recipient="U1", posted_after="1")
+    await hands.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
     await hands.conversations.draft_refused(claim)
     assert look(path, "SELECT count(*) FROM outbox") == [(0,)]
 
@@ -163,14 +163,14 @@ async def test_a_refused_draft_leaves_nothing(hands: Hands, path: Path) -> None:
 async def test_a_draft_whose_messages_are_gone_is_claimed_to_be_ended(hands: Hands, path: Path) -> None:
     await hands.inbox.accept(said("1.0"))
     claim = await hands.claim()
-    await hands.conversations.begin_draft(claim, reply_to="", recipient="U1", posted_after="1")
+    await hands.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
     await hands.conversations.draft_opened(claim, "7.0")
     await hands.inbox.accept(deleted("1.0"))
     with pytest.raises(Superseded):
         await hands.commits.commit(effect(claim, "reply"))
     await hands.conversations.release(claim)
     orphan = await hands.claim()
-    assert (orphan.heard, orphan.draft) == ((), Draft(claim.key(0), "7.0"))
+    assert (orphan.messages, orphan.draft) == ((), Draft(claim.key(0), "7.0"))
     delivery = await hands.commits.commit(effect(orphan, "it is gone"))
     assert delivery is not None
     with pytest.raises(LostLease):  # the same words are not stored twice by a worker that was told nothing
@@ -181,7 +181,7 @@ async def test_a_draft_whose_messages_are_gone_is_claimed_to_be_ended(hands: Han
 async def test_a_draft_that_ends_in_silence_is_dropped(hands: Hands, path: Path) -> None:
     await hands.inbox.accept(said())
     claim = await hands.claim()
-    await hands.conversations.begin_draft(claim, reply_to="", recipient="U1", posted_after="1")
+    await hands.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
     assert await hands.commits.commit(effect(claim)) is None
     assert look(path, "SELECT state FROM outbox") == [("dropped",)]
     assert look(path, "SELECT state, answered_by FROM inbox") == [("answered", None)]
@@ -193,7 +193,7 @@ async def test_what_arrives_during_a_cycle_waits_for_the_next(hands: Hands) -> N
     await hands.inbox.accept(said("2.0"))
     await hands.commits.commit(effect(claim, "one"))
     later = await hands.claim()
-    assert ([one.ts for one in later.heard], later.version) == (["2.0"], claim.version + 1)
+    assert ([one.perception.ts for one in later.messages], later.version) == (["2.0"], claim.version + 1)
 
 
 async def test_a_commit_stores_the_whole_cycle(hands: Hands, path: Path) -> None:
@@ -201,9 +201,12 @@ async def test_a_commit_stores_the_whole_cycle(hands: Hands, path: Path) -> None
     await hands.inbox.accept(said("2.0"))
     await hands.inbox.accept(said("3.0"))
     claim = await hands.claim()
-    ignored = {claim.heard[1].id: "guest", claim.heard[2].id: "too old to answer"}
+    dismissed = {
+        claim.messages[1].id: Dismissal("guest"),
+        claim.messages[2].id: Dismissal("too old to answer", stale=True),
+    }
     await hands.commits.commit(
-        effect(claim, "a", "b", answered=claim.heard[:1], ignored=ignored, jobs=("summarizes", "summarizes"))
+        effect(claim, "a", "b", answered=claim.messages[:1], dismissed=dismissed, jobs=("summarizes", "summarizes"))
     )
     assert look(path, "SELECT ts, state, reason, answered_by FROM inbox ORDER BY ts") == [
         ("1.0", "answered", "", claim.key(0)),

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
-from daemon.core.ports import Acceptance, Feedback, Revision, Withdrawal
+from daemon.core.ports import Acceptance, Deletion, Edit, Feedback
 from daemon.memory.queues.commits import Superseded
-from daemon.memory.records import ASIDE
 from tests.fakes import FakeClock
 from tests.store.parts import CHANNEL, DM, SOUL, TEAM, Hands, deleted, edited, effect, look, said, thread
 
@@ -66,17 +65,17 @@ async def test_words_to_others_are_an_aside_until_they_turn_out_to_be_a_mention(
     await hands.answer()
     aside = said("52.0", "@ben look", event="E1", conversation=ROOT, addressed=False, to_others=True)
     assert await hands.inbox.accept(aside) is Acceptance.IGNORED
-    assert look(path, "SELECT state, reason FROM inbox WHERE ts = '52.0'") == [("ignored", ASIDE)]
-    assert [one.body for one in (await hands.turns.transcript(ROOT, 10)).aside] == ["@ben look"]
+    assert look(path, "SELECT state, aside FROM inbox WHERE ts = '52.0'") == [("ignored", 1)]
+    assert [one.perception.content for one in (await hands.turns.transcript(ROOT, 10)).aside] == ["@ben look"]
     assert await hands.inbox.accept(said("52.0", event="E2", conversation=ROOT)) is Acceptance.ACCEPTED
-    assert [one.ts for one in (await hands.claim()).heard] == ["52.0"]
+    assert [one.perception.ts for one in (await hands.claim()).messages] == ["52.0"]
 
 
 async def test_the_newest_words_of_an_edited_message_are_answered(hands: Hands) -> None:
     await hands.inbox.accept(said("1.0", "teh"))
     assert await hands.inbox.accept(edited("1.0", "the")) is Acceptance.ACCEPTED
     assert await hands.inbox.accept(edited("1.0", "the")) is Acceptance.DUPLICATE
-    assert [one.body for one in (await hands.claim()).heard] == ["the"]
+    assert [one.perception.content for one in (await hands.claim()).messages] == ["the"]
 
 
 async def test_an_edit_that_leaves_the_words_alone_disturbs_nobody(hands: Hands) -> None:
@@ -90,7 +89,7 @@ async def test_an_edit_that_leaves_the_words_alone_disturbs_nobody(hands: Hands)
     ("arrival", "left"), [(edited("1.0", "new words"), ["new words", "and"]), (deleted("1.0"), ["and"])]
 )
 async def test_a_message_that_changes_under_the_reply_supersedes_it(
-    hands: Hands, path: Path, arrival: Revision | Withdrawal, left: list[str]
+    hands: Hands, path: Path, arrival: Edit | Deletion, left: list[str]
 ) -> None:
     await hands.inbox.accept(said("1.0", "old words"))
     await hands.inbox.accept(said("2.0", "and"))
@@ -101,7 +100,7 @@ async def test_a_message_that_changes_under_the_reply_supersedes_it(
     for table in ("outbox", "turns", "jobs", "llm_calls"):
         assert look(path, f"SELECT count(*) FROM {table}") == [(0,)]
     await hands.conversations.release(claim)
-    assert [one.body for one in (await hands.claim()).heard] == left
+    assert [one.perception.content for one in (await hands.claim()).messages] == left
 
 
 async def test_a_message_deleted_before_it_was_answered_is_not_answered(hands: Hands, path: Path) -> None:
@@ -126,13 +125,15 @@ async def test_a_message_is_withdrawn_once(hands: Hands) -> None:
 
 async def test_half_a_surrogate_pair_is_stored_as_a_replacement(hands: Hands) -> None:
     assert await hands.inbox.accept(said(text="broken \ud83d emoji \U0001f600 \0")) is Acceptance.ACCEPTED
-    assert (await hands.claim()).heard[0].body == "broken \N{REPLACEMENT CHARACTER} emoji \U0001f600 \0"
+    assert (await hands.claim()).messages[
+        0
+    ].perception.content == "broken \N{REPLACEMENT CHARACTER} emoji \U0001f600 \0"
 
 
 async def test_a_ts_that_is_no_number_blocks_nobody(hands: Hands) -> None:
     await hands.inbox.accept(said("later"))
     await hands.inbox.accept(said("2.0"))
-    assert [one.ts for one in (await hands.claim()).heard] == ["later", "2.0"]
+    assert [one.perception.ts for one in (await hands.claim()).messages] == ["later", "2.0"]
 
 
 async def test_a_conversation_has_the_audience_of_its_newest_message(hands: Hands) -> None:
@@ -150,7 +151,7 @@ async def test_feedback_finds_the_reply_it_was_given_under(hands: Hands, path: P
     assert await hands.inbox.accept(given) is Acceptance.ACCEPTED
     assert await hands.inbox.accept(Feedback("F2", SOUL, TEAM, "D1", "2.0", "U1", "good")) is Acceptance.ACCEPTED
     assert await hands.inbox.accept(Feedback("F3", SOUL, TEAM, "D1", "9.0", "U1", "good")) is Acceptance.IGNORED
-    assert look(path, "SELECT actor, value FROM feedback") == [("U1", "good")]
+    assert look(path, "SELECT author, value FROM feedback") == [("U1", "good")]
 
 
 async def test_the_mark_of_what_was_heard_never_moves_back(hands: Hands) -> None:

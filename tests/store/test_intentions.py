@@ -98,7 +98,7 @@ async def test_what_falls_due_waits_in_the_inbox_as_a_perception_of_time(
     due = f"{one.due_ms // 1000}.{one.due_ms % 1000:03d}000"
     assert look(
         path,
-        "SELECT id, ts, conversation, actor, place, audience, body, source, state, modality, process, received_ms,"
+        "SELECT id, ts, conversation, author, place, audience, body, source, state, modality, process, received_ms,"
         " envelope FROM inbox",
     ) == [
         (f"ada/T1/D1/due:{one.id}:1", due, str(DM), "U1", "dm", "dm:D1", "the build", "live", "new", "time", "ready",

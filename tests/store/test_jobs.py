@@ -41,7 +41,7 @@ async def test_a_job_is_claimed_by_one_worker(hands: Hands, others: Hands, clock
     due = await others.jobs.next_due_ms()
     assert due is not None
     await clock.advance((due - clock.now_ms()) / 1000)
-    assert (await _next(others)).gen == job.gen + 1
+    assert (await _next(others)).fence == job.fence + 1
 
 
 async def test_whoever_lost_a_job_can_not_end_it(hands: Hands, others: Hands, clock: FakeClock, path: Path) -> None:

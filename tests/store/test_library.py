@@ -17,7 +17,7 @@ from daemon.core.ports import Passage
 from daemon.memory.database import Database, open_database
 from daemon.memory.knowledge.library import LibraryIndex, search_terms
 from daemon.tools.library import files as walking
-from daemon.tools.library.files import SIZE_CAP, Found, name_folders, read_text, walk
+from daemon.tools.library.files import SIZE_CAP, LibraryFile, name_folders, read_text, walk
 from daemon.tools.library.folders import EVERY, FolderLibrary
 from daemon.tools.library.passages import MOST_CHARACTERS, MOST_LINES, MOST_PASSAGES, cut
 from tests.fakes import FakeClock
@@ -321,7 +321,9 @@ def test_what_turns_into_a_link_after_it_was_found_is_not_followed(tmp_path: Pat
 def test_what_turns_into_a_pipe_or_grows_after_it_was_found_is_not_read(docs: Path) -> None:
     os.mkfifo(docs / "pipe.md")
     (docs / "grown.md").write_text("a" * (SIZE_CAP + 1), encoding="utf-8")
-    assert [read_text(Found("x", "1:1", docs, (name,))) for name in ("pipe.md", "grown.md", "gone.md")] == [None] * 3
+    assert [read_text(LibraryFile("x", "1:1", docs, (name,))) for name in ("pipe.md", "grown.md", "gone.md")] == [
+        None
+    ] * 3
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -348,7 +350,7 @@ def test_no_handle_stays_open(docs: Path) -> None:
     before = len(list(Path("/dev/fd").iterdir()))
     found = walk({"docs": docs, "gone": docs / "gone"}).files
     assert [read_text(one) for one in found] == ["text"]
-    assert read_text(Found("x", "1:1", docs, ("no", "such", "file"))) is None
+    assert read_text(LibraryFile("x", "1:1", docs, ("no", "such", "file"))) is None
     assert len(list(Path("/dev/fd").iterdir())) == before
 
 

@@ -59,7 +59,7 @@ async def test_a_post_found_sending_after_a_crash_is_doubtful(hands: Hands, othe
     assert due is not None
     await clock.advance((due - clock.now_ms()) / 1000)
     again = await _next(others)
-    assert (again.doubtful, again.gen, again.attempts) == (True, delivery.gen + 1, 2)
+    assert (again.doubtful, again.fence, again.attempts) == (True, delivery.fence + 1, 2)
 
 
 @pytest.mark.parametrize("doing", ["sent", "give up", "postpone", "note"])
@@ -110,19 +110,19 @@ async def test_a_post_that_ended_is_never_claimed_again_and_holds_nobody_up(
 async def test_what_is_known_of_a_draft_is_kept(hands: Hands, clock: FakeClock) -> None:
     await hands.inbox.accept(said())
     claim = await hands.claim()
-    await hands.conversations.begin_draft(claim, reply_to="", recipient="U1", posted_after="1")
+    await hands.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
     delivery = await hands.commits.commit(effect(claim, "whole"))
     assert delivery is not None
-    assert delivery.post.drafting
+    assert delivery.post.draft_lost
     await hands.outbox.postpone(delivery, 1, doubtful=True, reason="history can't be read")
     await clock.advance(2)
     delivery = await _next(hands)
-    assert delivery.post.drafting  # still to be looked for
+    assert delivery.post.draft_lost  # still to be looked for
     await hands.outbox.note_draft(delivery, "7.0")
     await hands.outbox.postpone(delivery, 1, doubtful=False, reason="429")
     await clock.advance(2)
     delivery = await _next(hands)
-    assert (delivery.post.drafting, delivery.post.draft) == (False, "7.0")
+    assert (delivery.post.draft_lost, delivery.post.draft) == (False, "7.0")
 
 
 async def test_two_workers_never_send_the_same_post(hands: Hands, others: Hands) -> None:

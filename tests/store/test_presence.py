@@ -80,10 +80,10 @@ async def test_what_a_killed_daemon_held_is_free_at_once(
         assert await ours.conversations.claim_next() is None
     assert await presence.release_the_dead(IN_DOUBT) == 1
     taken, redone = await ours.claim(), await ours.jobs.claim_next()
-    assert taken.gen == claim.gen + 1
+    assert taken.fence == claim.fence + 1
     assert redone is not None
     assert job is not None
-    assert redone.gen == job.gen + 1
+    assert redone.fence == job.fence + 1
     assert await ours.outbox.claim_next() is None  # its last request may still be under way
     await clock.advance(IN_DOUBT + 0.1)
     found = await ours.outbox.claim_next()

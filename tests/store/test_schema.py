@@ -124,7 +124,7 @@ async def _a_full_day(hands: Hands, clock: FakeClock) -> None:
     await hands.inbox.accept(said("1.0"))
     await hands.inbox.accept(edited("1.0", "other words"))
     claim = await hands.claim()
-    await hands.conversations.begin_draft(claim, reply_to="", recipient="U1", posted_after="1")
+    await hands.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
     await hands.conversations.draft_opened(claim, "1.5")
     await hands.conversations.renew(claim)
     await hands.turns.transcript(DM, 50)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.core.ports import Revision, Withdrawal
+from daemon.core.ports import Deletion, Edit
 from tests.store.parts import DM, Hands, deleted, edited, effect, look, said, thread
 
 
@@ -50,7 +50,7 @@ async def test_a_summary_made_from_one_no_longer_in_force_is_refused(hands: Hand
 
 @pytest.mark.parametrize("arrival", [deleted("1.0"), edited("1.0", "never mind")])
 async def test_words_taken_back_are_gone_from_turns_and_summary(
-    hands: Hands, path: Path, arrival: Withdrawal | Revision
+    hands: Hands, path: Path, arrival: Deletion | Edit
 ) -> None:
     await _talk(hands, "1.0", "2.0")
     turns = (await hands.turns.transcript(DM, 9)).turns

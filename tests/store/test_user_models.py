@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.database import Database, open_database
-from daemon.memory.knowledge.user_models import Change, LossRefused, Material, UserModel, UserModels, meet
+from daemon.memory.knowledge.user_models import (
+    LossRefused,
+    Material,
+    NotesDiff,
+    UserModel,
+    UserModels,
+    record_encounter,
+)
 from tests.fakes import FakeClock
 from tests.store.parts import DM, SOUL, TEAM, Hands, look
 
@@ -30,7 +37,7 @@ async def met(
     workspace: str = TEAM,
 ) -> None:
     await database.write(
-        lambda transaction: meet(
+        lambda transaction: record_encounter(
             transaction,
             soul=soul,
             workspace=workspace,
@@ -63,7 +70,7 @@ async def revised(
         expected_version=expected,
         notes=notes,
         whispers=whispers,
-        change=Change(added=notes, corrected=corrected),
+        change=NotesDiff(added=notes, corrected=corrected),
         material=Material(conversation, first, last),
         most_lost=0.34,
         trace_id="t1",

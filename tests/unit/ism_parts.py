@@ -11,8 +11,8 @@ from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism import run_ism
 from daemon.ism.machine import Action, ActionUse, Handler, ISMResult, LoopEvent, Machine, Recurse
 from daemon.llm.scripted import Script, ScriptedLLM
-from daemon.mind.attention import Attention
 from daemon.mind.cognition import Mind
+from daemon.mind.interrupts import Interrupt
 from daemon.mind.mental_process import Stay, Transition
 from daemon.soul import Budgets
 from daemon.soul_engine import build_prompt
@@ -93,7 +93,7 @@ class Bench:
 
     llm: LLM
     clock: FakeClock = field(default_factory=FakeClock)
-    attention: Attention = field(default_factory=Attention)
+    interrupt: Interrupt = field(default_factory=Interrupt)
     calls: list[LLMCall] = field(default_factory=list)
     events: list[LoopEvent] = field(default_factory=list)
     concluded: list[str] = field(default_factory=list)
@@ -147,7 +147,7 @@ class Bench:
             machine,
             memory,
             mind=self.mind,
-            attention=self.attention,
+            interrupt=self.interrupt,
             usage=self.usage,
             internal=internal,
             spent_so_far=spent or Spent(),

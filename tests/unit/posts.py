@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from daemon.core.perception import Audience, AudienceKind, Perception, Place
-from daemon.core.ports import Admission, DraftLog, Found, Intake, Overheard, Post, Room, Speech
+from daemon.core.ports import DraftLog, FoundPost, GateDecision, Intake, Overheard, Post, Room, Speech
 
 
 class PostOffice:
@@ -15,7 +15,7 @@ class PostOffice:
 
     def __init__(self) -> None:
         self.posted: list[Post] = []
-        self.history: dict[str, Found] = {}
+        self.history: dict[str, FoundPost] = {}
         self.looked_up: list[Post] = []
         self.answers: list[Exception] = []
         self.lookups: list[Exception] = []
@@ -30,7 +30,7 @@ class PostOffice:
         self.posted.append(post)
         self._grew.set()
         ts = f"{len(self.posted)}.0"
-        self.history[post.key] = Found(ts, finished=True)
+        self.history[post.key] = FoundPost(ts, finished=True)
         return ts
 
     async def until_posted(self, number: int) -> list[Post]:
@@ -43,7 +43,7 @@ class PostOffice:
     async def room_of(self, contact: str) -> Room:
         return Room(contact, Place.PRIVATE_CHANNEL, Audience(AudienceKind.CHANNEL, contact))
 
-    async def find(self, post: Post) -> Found | None:
+    async def find(self, post: Post) -> FoundPost | None:
         self.looked_up.append(post)
         if self.lookups:
             raise self.lookups.pop(0)
@@ -55,8 +55,8 @@ class PostOffice:
     def healthy(self) -> bool:
         return True
 
-    async def admit(self, perception: Perception) -> Admission:
-        return Admission(admitted=True)
+    async def admit(self, perception: Perception) -> GateDecision:
+        return GateDecision(admitted=True)
 
     @asynccontextmanager
     async def thinking(self, perception: Perception) -> AsyncIterator[None]:

@@ -12,8 +12,9 @@ from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.llm.scripted import ScriptedLLM
 from daemon.memory.database import Database
 from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, store_approvals
-from daemon.mind.attention import Attention
-from daemon.mind.mental_process import Means, ProcessContext, Stay, Transition
+from daemon.memory.records import ProcessState
+from daemon.mind.interrupts import Interrupt
+from daemon.mind.mental_process import Capabilities, ProcessContext, Stay, Transition
 from daemon.mind.motor import Motor
 from daemon.soul import Soul
 from tests.fakes import FakeClock
@@ -82,10 +83,10 @@ class Scene:
     llm: ScriptedLLM
     context: ProcessContext
 
-    def with_means(self, **means: object) -> "Scene":
+    def with_means(self, **capabilities: object) -> "Scene":
         """The same with other means."""
-        changed = replace(self.context.means, **means)  # type: ignore[arg-type]  # fields of Means, by name
-        return Scene(self.llm, replace(self.context, means=changed))
+        changed = replace(self.context.capabilities, **capabilities)  # type: ignore[arg-type]  # fields of Means, by name
+        return Scene(self.llm, replace(self.context, capabilities=changed))
 
     async def act(self, action: Action, words: str = "") -> Recurse | Stay | Transition:
         """Carry an action out."""
@@ -104,9 +105,9 @@ def scene(*answers: str, perception: Perception = WORDS, clock: FakeClock | None
         mind=bench.mind,
         motor=Motor(Shown()),
         soul=made,
-        attention=Attention(),
-        process="problem_solving",
-        means=Means(limits=LIMITS),
+        interrupt=Interrupt(),
+        state=ProcessState("problem_solving"),
+        capabilities=Capabilities(limits=LIMITS),
     )
     return Scene(llm, context)
 

@@ -15,10 +15,11 @@ from daemon.ism.actions.remind import remind
 from daemon.ism.actions.research import research
 from daemon.ism.actions.respond import respond
 from daemon.ism.actions.think import think
-from daemon.ism.permission import CARRY
+from daemon.ism.permission import POST_ELSEWHERE
 from daemon.ism.problem import Problem
+from daemon.memory.records import ProcessState
 from daemon.mind.mental_process import Stay, Transition
-from daemon.mind.transitions.following import HANDED_OVER, follow
+from daemon.mind.transitions.following import HANDED_OVER, follow_cues
 from daemon.soul import Contact, IsmLimits, Mode
 from tests.unit.ism_parts import shown
 from tests.unit.solving_parts import READER, WRITER, Books, Scene, Shelf, observation, scene
@@ -236,10 +237,10 @@ async def test_the_expert_takes_over_at_once_and_leads_nowhere_else(words: str) 
 async def test_words_handed_over_lead_nowhere_but_the_next_ones_do() -> None:
     one = scene('{"true": true}')
     words = replace(one.context.perception, content="please find out why")
-    context = replace(one.context, perception=words, process="academic", params={HANDED_OVER: words.id})
-    assert await follow(context) is None
+    context = replace(one.context, perception=words, state=ProcessState("academic", params={HANDED_OVER: words.id}))
+    assert await follow_cues(context) is None
     assert one.llm.prompts == []
-    led = await follow(replace(context, perception=replace(words, id="p2")))
+    led = await follow_cues(replace(context, perception=replace(words, id="p2")))
     assert led is not None
     assert led.to == "problem_solving"
 
@@ -286,7 +287,7 @@ async def test_somebody_who_can_act_is_known_by_their_whole_name(words: str, to:
     assert isinstance(result, Stay) == bool(to)
     if to:
         assert new is not None
-        assert (new.tool, new.arguments["to"], new.arguments["summary"]) == (CARRY, to, "Mend it.\\u202e")
+        assert (new.tool, new.arguments["to"], new.arguments["summary"]) == (POST_ELSEWHERE, to, "Mend it.\\u202e")
         assert "```\nMend it.\\u202e\n```" in one.context.motor.reply
         assert parked.approval == new.id
     else:

@@ -28,7 +28,7 @@ from daemon.mind.mental_process import Stay
 from daemon.mind.recall.visit import Visit
 from daemon.mind.structured_reply import structured
 from daemon.mind.transitions import Situation
-from daemon.mind.transitions.leads import lead
+from daemon.mind.transitions.cues import match_cue
 from daemon.processes.subprocesses.models_the_visitor import models_the_visitor
 from daemon.soul import Contact, Soul
 from daemon.soul_engine import begin, integrate
@@ -49,7 +49,7 @@ def perceived(modality: Modality, **changes: object) -> Perception:
         conversation=ConversationKey("ea", "T1", "D1"),
         modality=modality,
         content="",
-        source="U1",
+        author="U1",
         audience=Audience(AudienceKind.DM, "D1"),
         place=Place.DM,
         ts="1.0",
@@ -107,7 +107,7 @@ class Chatter(Bench):
 
     async def conclude(self, memory: WorkingMemory, why: str) -> Stay:
         """Answers after it was spoken into."""
-        self.attention.call()
+        self.interrupt.call()
         await asyncio.sleep(0)
         return await super().conclude(memory, why)
 
@@ -173,7 +173,7 @@ def test_no_long_message_holds_up_whoever_looks_for_leads_times_or_sources(piece
     soul = SOUL.model_copy(update={"contacts": (Contact(name="Ben", slack="U0123456789", can="all"),)})
     problem = Problem(WorkingMemory("Ea"), found=[Passage("a", "b")])
     readers: tuple[Callable[[str], object], ...] = (
-        lambda text: lead("engaged", Situation(Visit(), text, soul, autonomous=True)),
+        lambda text: match_cue("engaged", Situation(Visit(), text, soul, autonomous=True)),
         lambda text: _unless_refused(lambda: when(text, 1)),
         lambda text: _unless_refused(lambda: require_seldom(text, 1)),
         problem.with_sources,

@@ -21,14 +21,13 @@ from daemon.memory.knowledge.user_models import UserModels
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.jobs import TRIES, Job
 from daemon.memory.records import Worker
-from daemon.mind.attention import Switchboard
-from daemon.mind.mental_process import Means
+from daemon.mind.interrupts import Interrupts
+from daemon.mind.mental_process import Capabilities
 from daemon.mind.mental_subprocess import Subprocess, SubprocessContext
 from daemon.mind.steps.instruction import instruction
-from daemon.runtime.admission import Admission
-from daemon.runtime.background_jobs import Reflection
-from daemon.runtime.cycle import House
-from daemon.runtime.effects import Habits
+from daemon.runtime.background_jobs import JobRunner
+from daemon.runtime.cycle_services import CycleServices, Timing
+from daemon.runtime.triage import Triage
 from tests.fakes import FakeClock
 from tests.store.parts import DM, SOUL, TEAM, Events, Hands, look, said
 from tests.unit.every_step import soul
@@ -62,13 +61,13 @@ class Desk:
     path: Path
     hands: Hands
     clock: FakeClock
-    house: House
+    house: CycleServices
     conversations: Stumbling
     events: Events
-    board: Switchboard = field(default_factory=Switchboard)
+    board: Interrupts = field(default_factory=Interrupts)
 
-    def reflection(self, subprocess: Subprocess) -> Reflection:
-        return Reflection(self.house, self.hands.jobs, {KIND: subprocess}, self.board)
+    def reflection(self, subprocess: Subprocess) -> JobRunner:
+        return JobRunner(self.house, self.hands.jobs, {KIND: subprocess}, self.board)
 
     async def job(self, kind: str = KIND, ts: str = "100.000001") -> Job:
         """Somebody is answered, and the job that this leaves is claimed."""
@@ -96,7 +95,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
         hands = Hands.of(database, clock)
         conversations = Stumbling(database, clock, Worker("worker-1", SOUL, TEAM, 60_000))
         conversations.stumbled = asyncio.Event()
-        house = House(
+        house = CycleServices(
             llm=ScriptedLLM("Three looms."),
             channel=channel,
             clock=clock,
@@ -109,9 +108,9 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             turns=hands.turns,
             user_models=UserModels(database, clock),
             soul_states=SoulStates(database, clock),
-            admission=Admission(channel, clock, events, stale_after=60),
-            habits=Habits(1, 1, 1),
-            means=Means(),
+            triage=Triage(channel, clock, events, stale_after=60),
+            timing=Timing(1, 1, 1),
+            capabilities=Capabilities(),
             limits=lambda _: None,
             recollect=_nothing,
         )

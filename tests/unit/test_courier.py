@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from daemon.core.errors import ChannelRefused, DeliveryUncertain, NotDelivered, StoreError
-from daemon.core.ports import Channel, Found, Post
+from daemon.core.ports import Channel, FoundPost, Post
 from daemon.memory.database import open_database
 from daemon.memory.records import Delivery
 from daemon.runtime.courier import Courier
@@ -35,7 +35,7 @@ class House:
         await self.hands.inbox.accept(said())
         claim = await self.hands.claim()
         if draft is not None:
-            await self.hands.conversations.begin_draft(claim, reply_to="", recipient="U1", posted_after="1")
+            await self.hands.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
         if draft == "opened":
             await self.hands.conversations.draft_opened(claim, "7.0")
         delivery = await self.hands.commits.commit(effect(claim, "hello"))
@@ -77,7 +77,7 @@ async def test_a_post_is_sent_without_a_look_up(house: House) -> None:
 async def test_a_doubtful_post_that_is_found_is_not_sent_again(house: House) -> None:
     await house.reply()
     again = await house.next(LEASE + 1)
-    house.office.history[again.post.key] = Found("3.0", finished=True)
+    house.office.history[again.post.key] = FoundPost("3.0", finished=True)
     assert await house.courier.deliver(again)
     assert house.row == ("sent", "3.0", "")
     assert house.office.posted == []
@@ -93,7 +93,7 @@ async def test_a_doubtful_post_that_is_absent_is_sent(house: House) -> None:
 async def test_a_draft_of_a_doubtful_post_is_finished(house: House) -> None:
     await house.reply()
     again = await house.next(LEASE + 1)
-    house.office.history[again.post.key] = Found("3.0", finished=False)
+    house.office.history[again.post.key] = FoundPost("3.0", finished=False)
     assert await house.courier.deliver(again)
     assert [post.draft for post in house.office.posted] == ["3.0"]
 
@@ -104,15 +104,15 @@ async def test_a_draft_that_is_known_is_finished_without_a_look_up(house: House)
     assert house.office.looked_up == []
 
 
-@pytest.mark.parametrize("found", [Found("8.0", finished=False), None])
-async def test_a_lost_draft_is_looked_for_before_anything_is_posted(house: House, found: Found | None) -> None:
+@pytest.mark.parametrize("found", [FoundPost("8.0", finished=False), None])
+async def test_a_lost_draft_is_looked_for_before_anything_is_posted(house: House, found: FoundPost | None) -> None:
     delivery = await house.reply(draft="lost")
     if found is not None:
         house.office.history[delivery.post.key] = found
     assert await house.courier.deliver(delivery)
-    assert [post.drafting for post in house.office.looked_up] == [True]
+    assert [post.draft_lost for post in house.office.looked_up] == [True]
     sent = house.office.posted[0]
-    assert (sent.draft, sent.drafting) == (found.ts if found else None, False)
+    assert (sent.draft, sent.draft_lost) == (found.ts if found else None, False)
 
 
 async def test_a_response_that_was_lost_leaves_the_post_in_doubt(house: House) -> None:
@@ -194,7 +194,7 @@ async def test_what_can_not_be_looked_up_is_tried_again_and_reported_in_the_end(
 
 async def test_a_look_up_that_took_long_sends_nothing(house: House) -> None:
     class Slow(PostOffice):
-        async def find(self, post: Post) -> Found | None:
+        async def find(self, post: Post) -> FoundPost | None:
             await house.clock.sleep(LEASE / 2 + 1)
             return None
 

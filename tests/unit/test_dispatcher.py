@@ -54,7 +54,7 @@ class Parrot(ConversationHandler):
                 await self.hang[channel].wait()
             if channel in self.fail:
                 raise self.fail[channel]
-            words = [one.body for one in claim.heard]
+            words = [one.perception.content for one in claim.messages]
             return await self.store.commits.commit(effect(claim, *words, jobs=self.jobs))
         finally:
             self.running -= 1
@@ -177,7 +177,7 @@ async def test_a_conversation_that_floods_starves_nobody(path: Path) -> None:
             flood.set()
             await built.parrot.until_handled(3)
         assert [claim.conversation.channel for claim in built.parrot.handled[:3]] == ["D1", "D2", "D1"]
-        assert len(built.parrot.handled[2].heard) == 38  # a burst is one cycle
+        assert len(built.parrot.handled[2].messages) == 38  # a burst is one cycle
 
 
 async def test_a_failing_store_is_told_and_ends_nothing(path: Path) -> None:

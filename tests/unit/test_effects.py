@@ -2,40 +2,54 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from daemon.core.perception import Modality, Perception
+from daemon.core.ports import Source
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.state_history import PathStep
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.intentions import IDLE, NewIntention
-from daemon.memory.records import Claim, ProcessState, Speaks, Spell, Turn
+from daemon.memory.records import Claim, Dismissal, InboxMessage, ProcessState, Speaks, Turn, VisitState
 from daemon.mind.motor import Motor
 from daemon.mind.recall.visit import Visit
-from daemon.mind.state_machine import Course
-from daemon.runtime.effects import Aftermath, Habits, effect_of, heard_turn, posted_after
+from daemon.mind.state_machine import ProcessRun
+from daemon.runtime.cycle_services import CycleServices, Timing
+from daemon.runtime.cycle_state import Cycle
+from daemon.runtime.effects import Thinking, effect_of_cycle, newer_than
 from daemon.soul import Budgets, Soul
+from tests.fakes import FakeClock
 from tests.replay.test_processes import NOW_MS, WORDS, due
 from tests.unit.every_step import soul
 
 SOUL = soul()
-HABITS = Habits(silence_ms=4_000, dormant_ms=1_000, most_intentions=9)
+TIMING = Timing(visit_timeout_ms=4_000, dormancy_timeout_ms=1_000, most_intentions=9)
 CLAIM = Claim(WORDS.conversation, "w", 1, 4, WORDS.audience, ())
 STATE = ProcessState("engaged", "curious", 3)
 PATH = (PathStep(0, "stay", "engaged", "engaged", "rule", ""),)
 SILENCE = replace(due("dormant"), content="")
-LONG_AGO = Spell(visit=2, exchanges=3, spoken_ms=NOW_MS - 1_000)
+LONG_AGO = VisitState(visit=2, exchanges=3, spoken_ms=NOW_MS - 1_000)
+
+
+class Under:
+    """A channel that answers every message under the same thread."""
+
+    def reply_to(self, _: Perception) -> str:
+        """The thread."""
+        return "1.0"
 
 
 def effect(
     *perceptions: Perception,
     who: Soul = SOUL,
     reply: str = "Hello.",
-    spell: Spell = LONG_AGO,
+    visit_state: VisitState = LONG_AGO,
     visit: Visit | None = None,
-    habits: Habits = HABITS,
+    timing: Timing = TIMING,
     transcript: Transcript | None = None,
     motor: Motor | None = None,
     thought: Mapping[str, object] | None = None,
@@ -43,27 +57,19 @@ def effect(
     """The effect of a cycle that answered these perceptions."""
     hands = motor or Motor(None)
     hands.settle(reply)
-    hands.reflect(**(thought or {}))
-    aftermath = Aftermath(
+    hands.annotate(**(thought or {}))
+    services = cast("CycleServices", SimpleNamespace(channel=Under(), clock=FakeClock(start_ms=NOW_MS), timing=timing))
+    messages = tuple(InboxMessage(one, Source.LIVE, 0, 1) for one in perceptions or (WORDS,))
+    claim = replace(CLAIM, visit_state=visit_state, messages=messages)
+    cycle = Cycle(services, claim, "t", messages, {"x": Dismissal("guest")})
+    thinking = Thinking(
         soul=who,
         motor=hands,
-        course=Course(WorkingMemory("Kothar"), STATE, PATH),
-        parts=(reply,) if reply else (),
+        run=ProcessRun(WorkingMemory("Kothar"), STATE, PATH),
         transcript=transcript or Transcript("", 0, ()),
         visit=visit or Visit(number=2, exchanges=3, met=True),
-        habits=habits,
-        now_ms=NOW_MS,
     )
-    return effect_of(
-        aftermath,
-        claim=replace(CLAIM, spell=spell),
-        trace_id="t",
-        perceptions=perceptions or (WORDS,),
-        reply_to="1.0",
-        answered=(),
-        ignored={"x": "guest"},
-        calls=(),
-    )
+    return effect_of_cycle(cycle, thinking, (reply,) if reply else ())
 
 
 def taking_part(*processes: str) -> Soul:
@@ -79,15 +85,15 @@ def idle(made: CycleEffect) -> list[tuple[str, int]]:
 
 
 def test_all_words_and_the_reply_with_its_private_thought_become_turns() -> None:
-    other = replace(WORDS, content="and?", ts="2.0", source="U0BEN", name="Ben")
+    other = replace(WORDS, content="and?", ts="2.0", author="U0BEN", name="Ben")
     made = effect(WORDS, other, thought={"monologue": "Hm."})
     assert made.turns == (
         Turn(Speaks.PERSON, "U0ADA", "Ada", "1.000001", "hello"),
         Turn(Speaks.PERSON, "U0BEN", "Ben", "2.0", "and?"),
         Turn(Speaks.SOUL, SOUL.name, SOUL.display_name, "2.0", "Hello.", {"monologue": "Hm."}),
     )
-    assert (made.recipient, made.reply_to, made.posted_after) == ("U0BEN", "1.0", "1.000001")
-    assert (made.state, made.path, made.ignored) == (STATE, PATH, {"x": "guest"})
+    assert (made.recipient, made.reply_to, made.newer_than_ts) == ("U0BEN", "1.0", "1.000001")
+    assert (made.state, made.path, made.dismissed) == (STATE, PATH, {"x": Dismissal("guest")})
 
 
 def test_what_fell_due_is_no_turn_of_anybody() -> None:
@@ -96,24 +102,23 @@ def test_what_fell_due_is_no_turn_of_anybody() -> None:
 
 
 def test_a_post_is_younger_than_the_message_it_answers_or_than_ten_minutes_before_what_has_none() -> None:
-    assert posted_after(WORDS) == "1.000001"
-    assert posted_after(replace(SILENCE, ts="1000.5")) == "400.500000"
-    assert posted_after(replace(SILENCE, ts="2.0")) == "0.000000"
-    assert heard_turn(WORDS).body == "hello"
+    assert newer_than(WORDS) == "1.000001"
+    assert newer_than(replace(SILENCE, ts="1000.5")) == "400.500000"
+    assert newer_than(replace(SILENCE, ts="2.0")) == "0.000000"
 
 
 # -- the spell of talk -------------------------------------------------------------------------------------------------
 
 
 def test_words_go_on_with_the_spell_or_begin_the_next() -> None:
-    assert effect().spell == Spell(visit=2, exchanges=4, spoken_ms=NOW_MS)
+    assert effect().visit_state == VisitState(visit=2, exchanges=4, spoken_ms=NOW_MS)
     begun = effect(visit=Visit(number=3, exchanges=0, met=True, fresh=True))
-    assert begun.spell == Spell(visit=3, exchanges=1, spoken_ms=NOW_MS)
+    assert begun.visit_state == VisitState(visit=3, exchanges=1, spoken_ms=NOW_MS)
 
 
 def test_time_alone_leaves_the_spell_as_it_was_whether_or_not_the_soul_speaks() -> None:
-    assert effect(SILENCE, reply="").spell == LONG_AGO
-    assert effect(SILENCE).spell == LONG_AGO
+    assert effect(SILENCE, reply="").visit_state == LONG_AGO
+    assert effect(SILENCE).visit_state == LONG_AGO
 
 
 # -- silence -----------------------------------------------------------------------------------------------------------
@@ -128,7 +133,7 @@ def test_dormancy_is_looked_for_after_whatever_a_person_did(modality: Modality) 
 
 def test_the_end_of_the_visit_is_looked_for_after_dormancy_counted_from_the_last_words() -> None:
     assert idle(effect(SILENCE, reply="")) == [("exiting", 3_000)]
-    assert idle(effect(SILENCE, reply="", spell=replace(LONG_AGO, spoken_ms=1))) == [("exiting", 0)], (
+    assert idle(effect(SILENCE, reply="", visit_state=replace(LONG_AGO, spoken_ms=1))) == [("exiting", 0)], (
         "never in the past"
     )
 
@@ -155,7 +160,7 @@ def test_a_note_that_fell_due_leaves_the_look_at_the_silence_as_it_was() -> None
 def test_silence_leads_only_where_the_soul_takes_part(
     processes: tuple[str, ...], dormant_ms: int, expected: list[tuple[str, int]]
 ) -> None:
-    assert idle(effect(who=taking_part(*processes), habits=replace(HABITS, dormant_ms=dormant_ms))) == expected
+    assert idle(effect(who=taking_part(*processes), timing=replace(TIMING, dormancy_timeout_ms=dormant_ms))) == expected
 
 
 def test_a_soul_that_is_dormant_but_never_exits_is_left_in_peace() -> None:
@@ -169,7 +174,7 @@ def test_what_the_soul_itself_intends_is_kept_beside_it() -> None:
     made = effect(motor=motor)
     assert [one.slot for one in made.intentions] == ["tea", IDLE]
     assert made.cancelled == ("kiln",)
-    assert (made.most_intentions, made.silence_ms) == (9, 4_000)
+    assert (made.most_intentions, made.visit_timeout_ms) == (9, 4_000)
 
 
 # -- jobs --------------------------------------------------------------------------------------------------------------

@@ -180,10 +180,10 @@ def test_a_step_alone_says_nothing_and_the_motor_says_only_what_it_was_given(pie
         await motor.speak(thought)
         assert listener.heard == [piece.upper() for piece in pieces]
         assert motor.reply == ""
-        motor.reflect(monologue="secret", nothing=None)
+        motor.annotate(monologue="secret", nothing=None)
         motor.settle("the reply")
         assert listener.heard == [piece.upper() for piece in pieces]
-        assert (motor.reply, dict(motor.reflections)) == ("the reply", {"monologue": "secret"})
+        assert (motor.reply, dict(motor.annotations)) == ("the reply", {"monologue": "secret"})
 
     asyncio.run(think())
 

@@ -12,7 +12,7 @@ from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tok
 from daemon.ism import CIRCLES, LOST, REACHED, run_ism
 from daemon.ism.machine import Action, ActionUse, End, Machine, Progress, Recurse
 from daemon.ism.regions import ACTIONS, GOAL, LOG, LOG_TOKENS, OBSERVATION_CAP, PLAYBOOK, REGIONS, RESULTS
-from daemon.mind.attention import Interrupted
+from daemon.mind.interrupts import Interrupted
 from daemon.mind.mental_process import Stay, Transition
 from daemon.mind.steps.choose_actions import choose_actions
 from tests.unit.ism_parts import MEMORY, PLENTY, Bench, Stream, actions, bench, chosen, respond, said, shown, think
@@ -98,7 +98,7 @@ async def test_a_conclusion_that_fails_is_told_to_the_caller() -> None:
     one, _ = bench(ModelUnavailable("no answer"))
     machine = Machine("g", "p", actions(), PLENTY, conclude)
     with pytest.raises(ModelUnavailable, match="at all"):
-        await run_ism(machine, MEMORY, mind=one.mind, attention=one.attention, usage=one.usage)
+        await run_ism(machine, MEMORY, mind=one.mind, interrupt=one.interrupt, usage=one.usage)
 
 
 # -- limits ------------------------------------------------------------------------------------------------------------
@@ -354,7 +354,7 @@ async def test_the_choosing_step_can_be_tempered() -> None:
     machine = Machine(
         "g", "p", actions(), PLENTY, one.conclude, lambda names: replace(choose_actions(names), creativity=0.1)
     )
-    await run_ism(machine, MEMORY, mind=one.mind, attention=one.attention, usage=one.usage)
+    await run_ism(machine, MEMORY, mind=one.mind, interrupt=one.interrupt, usage=one.usage)
     assert llm.prompts[0].creativity == 0.1
 
 
@@ -370,7 +370,7 @@ def test_a_machine_whose_actions_cannot_be_told_apart_is_refused() -> None:
 
 async def test_a_pending_perception_comes_before_the_first_choice() -> None:
     one, llm = bench(chosen("Respond"))
-    one.attention.call()
+    one.interrupt.call()
     result = await one.run()
     assert (result.end, result.outcome, result.memory) == (End.INTERRUPTED, None, MEMORY)
     assert not llm.prompts
@@ -383,7 +383,7 @@ async def test_after_a_perception_no_further_chunk_is_read_of_a_choice() -> None
         running = group.create_task(one.run())
         stream.say('{"actions": [')
         await stream.read.wait()
-        one.attention.call()
+        one.interrupt.call()
         result = await running
         stream.say('"Respond"]}')
         await asyncio.sleep(0)
@@ -400,7 +400,7 @@ async def test_a_model_that_streams_without_pause_is_cut_within_one_chunk() -> N
         running = group.create_task(one.run())
         stream.say("{")
         await stream.read.wait()
-        one.attention.call()
+        one.interrupt.call()
         taken = len(stream.taken)
         while not running.done():
             stream.say(" ")
@@ -426,12 +426,12 @@ async def test_a_perception_cuts_a_handler_and_the_work_goes_on_from_there() -> 
     async with asyncio.TaskGroup() as group:
         running = group.create_task(one.run(actions(Wait=wait)))
         await begun.wait()
-        one.attention.call()
+        one.interrupt.call()
     cut = running.result()
     assert (cut.end, cut.spent.loops) == (End.INTERRUPTED, 1)
     assert cleaned.is_set()
     assert [(event.kind, event.place) for event in one.events[-2:]] == [(Progress.STARTED, 2), (Progress.CUT, 2)]
-    one.attention.clear()
+    one.interrupt.clear()
     news = cut.memory.with_memory(Memory(Role.USER, "Never mind the first.", name="Ada"))
     result = await one.run(actions(Wait=wait), memory=news, internal=cut.internal, spent=cut.spent)
     assert (result.end, result.spent.loops) == (End.ANSWERED, 3)
@@ -442,7 +442,7 @@ async def test_a_perception_cuts_a_handler_and_the_work_goes_on_from_there() -> 
 
 async def test_a_perception_is_noticed_between_two_handlers() -> None:
     async def ring(use: ActionUse) -> Recurse:
-        one.attention.call()
+        one.interrupt.call()
         return use.recurse(observation="rang")
 
     one, llm = bench(chosen("Ring", "Respond"))
@@ -462,7 +462,7 @@ async def test_a_handler_may_notice_by_itself() -> None:
 
 async def test_a_perception_comes_before_the_conclusion() -> None:
     async def ring(use: ActionUse) -> Recurse:
-        one.attention.call()
+        one.interrupt.call()
         return use.recurse()
 
     one, _ = bench(chosen("Ring", "DONE"))
@@ -473,6 +473,6 @@ async def test_a_perception_comes_before_the_conclusion() -> None:
 async def test_nobody_has_to_watch() -> None:
     one, _ = bench(chosen("Think"), chosen("DONE"))
     machine = Machine("g", "p", actions(), PLENTY, one.conclude)
-    result = await run_ism(machine, MEMORY, mind=one.mind, attention=one.attention, usage=one.usage)
+    result = await run_ism(machine, MEMORY, mind=one.mind, interrupt=one.interrupt, usage=one.usage)
     assert result.end is End.DONE
     assert not one.events

@@ -150,7 +150,7 @@ class Hostile:
         if attack == "slow":
             await self.said.clock.advance(40.0)
         if attack == "ring":
-            self.said.attention.call()
+            self.said.interrupt.call()
         return attack.replace("NEW", f"the {len(self.llm.prompts)}th")
 
     async def conclude(self, memory: WorkingMemory, why: str) -> Stay:
@@ -182,7 +182,7 @@ class Hostile:
     async def ring(self, use: ActionUse) -> Recurse:
         """Somebody speaks meanwhile."""
         self.handled += 1
-        self.said.attention.call()
+        self.said.interrupt.call()
         return use.recurse()
 
     async def respond(self, use: ActionUse) -> Stay:
@@ -199,7 +199,7 @@ class Hostile:
         one = self.said
         try:
             return await run_ism(
-                machine, MEMORY, mind=one.mind, attention=one.attention, usage=one.usage, note=one.note
+                machine, MEMORY, mind=one.mind, interrupt=one.interrupt, usage=one.usage, note=one.note
             )
         except DaemonError as error:
             return error

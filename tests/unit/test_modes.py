@@ -14,14 +14,14 @@ from daemon.soul import (
     SIZE_CAP,
     Contact,
     IsmLimits,
-    Known,
+    KnownNames,
     Mode,
     Mood,
     Notes,
-    Presence,
     Soul,
     SoulKeeper,
     Souls,
+    SpeakingFirst,
     Verbs,
     check_names,
     find_souls_directory,
@@ -33,7 +33,7 @@ MANIFEST = 'name = "ea"\ndisplay_name = "Ea"\n'
 MODE = (
     'description = "d"\nregisters = ["hymn", "work-song"]\nimage_domains = ["sea"]\ntriggers = ["They ask for it."]\n'
 )
-EVERYTHING = Known(("engaged", "greeting", "academic"), ("models_the_visitor", "keeps_its_own_state"))
+EVERYTHING = KnownNames(("engaged", "greeting", "academic"), ("models_the_visitor", "keeps_its_own_state"))
 
 
 class Events:
@@ -70,7 +70,7 @@ def add_mode(root: Path, name: str = "poetic", *, text: str = "You sing.", manif
     return folder
 
 
-def fault(root: Path, known: Known | None = None) -> str:
+def fault(root: Path, known: KnownNames | None = None) -> str:
     with pytest.raises(SoulError) as caught:
         load_soul(root, "ea", known)
     assert caught.value.hint
@@ -118,7 +118,7 @@ def test_what_a_small_soul_does_not_say_has_quiet_defaults(tmp_path: Path) -> No
     soul = load_soul(write(tmp_path), "ea")
     assert (soul.processes, soul.channels, soul.modes, soul.contacts) == ((), (), (), ())
     assert soul.subprocesses == ("models_the_visitor", "keeps_its_own_state", "summarizes_the_conversation")
-    assert soul.presence == Presence(speaks_when_dormant=False, says_farewell=False)
+    assert soul.presence == SpeakingFirst(speaks_when_dormant=False, says_farewell=False)
     assert soul.ism == IsmLimits(enabled=None, max_loops=None, max_tokens=None, max_usd=None, max_seconds=None)
     assert (soul.ism.expert, soul.mood, soul.rest_state) == ("academic", Mood(half_life_minutes=120), "neutral")
     assert soul.notes == Notes(min_interactions=2, most_lost=0.34, whispers=True)
@@ -141,7 +141,7 @@ def test_every_new_field_can_be_set(tmp_path: Path) -> None:
     assert soul.may_be("engaged")
     assert not soul.may_be("greeting")
     assert soul.mood.half_life_minutes == 5
-    assert soul.presence == Presence(speaks_when_dormant=True, says_farewell=True)
+    assert soul.presence == SpeakingFirst(speaks_when_dormant=True, says_farewell=True)
     assert soul.notes == Notes(most_lost=0.0, min_interactions=0, whispers=False)
     limits = soul.ism
     assert (limits.enabled, limits.max_loops, limits.max_tokens, limits.max_usd) == (True, 3, 9, 1.0)
@@ -454,7 +454,7 @@ def test_a_broken_edit_of_a_mode_keeps_the_last_good_soul(tmp_path: Path) -> Non
 
 def test_an_edit_that_names_what_does_not_exist_is_not_taken_over(tmp_path: Path) -> None:
     events = Events()
-    known = Known(EVERYTHING.processes, (*EVERYTHING.subprocesses, "summarizes_the_conversation"))
+    known = KnownNames(EVERYTHING.processes, (*EVERYTHING.subprocesses, "summarizes_the_conversation"))
     keeper = SoulKeeper(write(tmp_path), "ea", events, known)
     touch(write(tmp_path, 'processes = ["engage"]\n'), 1)
     assert keeper.current().processes == ()

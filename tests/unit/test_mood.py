@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from daemon.core.working_memory import Role
 from daemon.memory.knowledge.soul_states import SoulState
-from daemon.mind.recall.mood import felt, state_in_words, with_state
+from daemon.mind.recall.mood import current_mood, state_in_words, with_state
 from daemon.soul import Mood, Soul, Verbs, VerbsInMood
 from daemon.soul_engine import SOUL_STATE, begin
 
@@ -24,18 +24,18 @@ GLAD = SoulState("glad", 1_000_000, "bees", "find a hive", 3)
 
 @pytest.mark.parametrize(("minutes", "state"), [(-5, "glad"), (0, "glad"), (60, "glad"), (61, "calm"), (9999, "calm")])
 def test_a_feeling_lasts_for_its_half_life(minutes: int, state: str) -> None:
-    assert felt(GLAD, GLAD.felt_ms + minutes * MINUTE, SOUL) == state
+    assert current_mood(GLAD, GLAD.felt_ms + minutes * MINUTE, SOUL) == state
 
 
 @pytest.mark.parametrize("state", [None, SoulState("", 0), SoulState("furious", 1_000_000)])
 def test_without_a_feeling_that_it_knows_the_soul_rests(state: SoulState | None) -> None:
-    assert felt(state, 1_000_000, SOUL) == "calm"
+    assert current_mood(state, 1_000_000, SOUL) == "calm"
     assert state_in_words(state, SOUL, 1_000_000) == ""
 
 
 @given(st.text(max_size=20), st.integers(), st.integers(min_value=0))
 def test_whatever_is_stored_the_soul_feels_something_it_knows(state: str, felt_ms: int, now_ms: int) -> None:
-    assert felt(SoulState(state, felt_ms), now_ms, SOUL) in SOUL.emotional_states
+    assert current_mood(SoulState(state, felt_ms), now_ms, SOUL) in SOUL.emotional_states
 
 
 def test_a_mood_colours_the_verbs_and_tells_when_it_fades() -> None:

@@ -15,7 +15,15 @@ from daemon.core.limits import Spent
 from daemon.core.perception import Audience, AudienceKind, Modality, Place
 from daemon.core.ports import Passage, Room
 from daemon.core.working_memory import Memory, Role, WorkingMemory
-from daemon.ism.permission import CARRY, Asked, ask_permission, carry_out, plain_sight, standing, still_open
+from daemon.ism.permission import (
+    POST_ELSEWHERE,
+    Asked,
+    ask_permission,
+    carry_out,
+    plain_sight,
+    status_sentence,
+    still_open,
+)
 from daemon.ism.problem import KEPT_BYTES, MOST_FOUND, Problem
 from daemon.ism.regions import OBSERVATION_CAP, observed
 from daemon.memory.database import Database, open_database
@@ -181,8 +189,8 @@ def permission(tool: str = "shelf/write_down", clock: FakeClock | None = None, *
     return NewApproval("a1", tool, arguments or {"text": "a"}, ("UADA",), now + DUE)
 
 
-def stage(approvals: Approvals | None, clock: FakeClock, **means: object) -> Scene:
-    return scene(clock=clock).with_means(approvals=approvals, **means)
+def stage(approvals: Approvals | None, clock: FakeClock, **capabilities: object) -> Scene:
+    return scene(clock=clock).with_means(approvals=approvals, **capabilities)
 
 
 async def test_a_question_shows_exactly_what_will_be_done_and_parks_the_problem(clock: FakeClock) -> None:
@@ -304,7 +312,7 @@ LETTER = {"to": "C9", "name": "the potters", "summary": "Mend it."}
 
 
 async def test_words_are_carried_exactly(database: Database, approvals: Approvals, clock: FakeClock) -> None:
-    await allowed(database, approvals, clock, permission(CARRY, clock, **LETTER))
+    await allowed(database, approvals, clock, permission(POST_ELSEWHERE, clock, **LETTER))
 
     async def room_of(contact: str) -> Room:
         assert contact == "C9"
@@ -312,38 +320,38 @@ async def test_words_are_carried_exactly(database: Database, approvals: Approval
 
     one = stage(approvals, clock, room_of=room_of)
     assert (await carry_out(one.context, "a1")).told == "The message to the potters: on its way, word for word."
-    errand = one.context.motor.errand
-    assert errand is not None
-    assert (errand.approval, errand.conversation.channel, errand.body) == ("a1", "C9", "Mend it.")
-    assert errand.audience == ROOM.audience
+    cross_post = one.context.motor.cross_post
+    assert cross_post is not None
+    assert (cross_post.approval, cross_post.conversation.channel, cross_post.body) == ("a1", "C9", "Mend it.")
+    assert cross_post.audience == ROOM.audience
 
 
 @pytest.mark.parametrize("error", [ChannelRefused("no such room", code="x"), NotDelivered("Slack is away")])
 async def test_words_that_reach_nobody_are_told(
     database: Database, approvals: Approvals, clock: FakeClock, error: Exception
 ) -> None:
-    await allowed(database, approvals, clock, permission(CARRY, clock, **LETTER))
+    await allowed(database, approvals, clock, permission(POST_ELSEWHERE, clock, **LETTER))
 
     async def room_of(_: str) -> Room:
         raise error
 
     one = stage(approvals, clock, room_of=room_of)
     assert "nothing was sent" in (await carry_out(one.context, "a1")).told
-    assert one.context.motor.errand is None
+    assert one.context.motor.cross_post is None
 
 
 async def test_words_are_not_carried_by_an_old_or_used_permission(
     database: Database, approvals: Approvals, clock: FakeClock
 ) -> None:
-    found = await allowed(database, approvals, clock, permission(CARRY, clock, **LETTER))
+    found = await allowed(database, approvals, clock, permission(POST_ELSEWHERE, clock, **LETTER))
     await clock.advance(DUE / 1000 + 1)
     one = stage(approvals, clock)
     assert "grown old" in (await carry_out(one.context, "a1")).told
-    assert one.context.motor.errand is None
+    assert one.context.motor.cross_post is None
     await database.write(lambda it: it.run("UPDATE approvals SET state = 'used'"))
     assert (await carry_out(one.context, "a1")).told == "The message to the potters: done once, as allowed."
-    assert one.context.motor.errand is None
-    assert standing(replace(found, arguments={})).startswith("The message to somebody else: ")
+    assert one.context.motor.cross_post is None
+    assert status_sentence(replace(found, arguments={})).startswith("The message to somebody else: ")
 
 
 def test_nothing_hides_in_plain_sight() -> None:
@@ -360,7 +368,7 @@ async def test_a_decision_is_not_taken_in_by_a_reply_under_way(database: Databas
             name="decision:a1",
             conversation=DM,
             modality=Modality.DECISION,
-            actor="UADA",
+            author="UADA",
             place="dm",
             audience="dm:D1",
             body="",
@@ -371,10 +379,10 @@ async def test_a_decision_is_not_taken_in_by_a_reply_under_way(database: Databas
         )
     )
     assert not await hands.conversations.anything_new(DM)
-    assert await hands.conversations.take_in(claim) == claim
+    assert await hands.conversations.absorb_new_messages(claim) == claim
     await hands.inbox.accept(said("2.0", conversation=DM))
     assert await hands.conversations.anything_new(DM)
-    taken = await hands.conversations.take_in(claim)
-    assert [one.modality for one in taken.heard] == [Modality.WORDS] * 2
+    taken = await hands.conversations.absorb_new_messages(claim)
+    assert [one.perception.modality for one in taken.messages] == [Modality.WORDS] * 2
     await hands.conversations.release(taken)
-    assert len((await hands.claim()).heard) == 3, "it waits for a claim of its own"
+    assert len((await hands.claim()).messages) == 3, "it waits for a claim of its own"

@@ -14,7 +14,7 @@ from daemon.memory.records import ProcessState
 from daemon.mind.mental_process import MentalProcess, Outcome, ProcessContext, Stay, Transition
 from daemon.mind.motor import Motor
 from daemon.mind.recall.visit import Visit
-from daemon.mind.state_machine import FIRST, Course, run_processes
+from daemon.mind.state_machine import FIRST, ProcessRun, run_processes
 from daemon.mind.transitions import TABLE
 from daemon.processes import PROCESSES
 from tests.replay.test_processes import SOUL, WORDS, Act, Play, due, keep_count, stay, to
@@ -23,7 +23,7 @@ SILENCE = replace(due("dormant"), content=" ")
 BACK = Visit(number=2, met=True, fresh=True)
 
 
-def acts(course: Course) -> list[tuple[str, str, str]]:
+def acts(course: ProcessRun) -> list[tuple[str, str, str]]:
     return [(one.act, one.origin, one.target) for one in course.path]
 
 
@@ -57,9 +57,9 @@ async def test_what_falls_due_after_a_silence_is_no_return_of_a_person() -> None
 
 
 async def test_a_matter_that_waits_is_not_greeted_away() -> None:
-    waiting = ProcessState("problem_solving", kept={"problem": 1})
+    waiting = ProcessState("problem_solving", process_memory={"problem": 1})
     course = await run_processes(await a_context(), waiting, STAYING)
-    assert (course.state.process, course.state.kept) == ("problem_solving", {"problem": 1})
+    assert (course.state.process, course.state.process_memory) == ("problem_solving", {"problem": 1})
 
 
 @pytest.mark.parametrize("process", ["forgotten", "academic"])
@@ -127,7 +127,7 @@ async def test_a_decision_is_for_problem_solving_wherever_the_talk_has_gone() ->
     play = Play({"academic": stay, "problem_solving": stay}, state=home)
     course = await play.perceive(DECISION)
     assert [one[0] for one in acts(course)] == ["visit", "stay", "return"]
-    assert (play.names, dict(play.ran[0].params)) == (["problem_solving"], {"approved": True})
+    assert (play.names, dict(play.ran[0].state.params)) == (["problem_solving"], {"approved": True})
     assert play.state == home
 
 
@@ -135,15 +135,15 @@ async def test_a_decision_after_which_more_is_asked_parks_the_talk_where_the_ans
     play = Play({"academic": stay, "problem_solving": keep_count}, state=ProcessState("academic"))
     course = await play.perceive(DECISION)
     assert [one[0] for one in acts(course)] == ["visit", "stay"]
-    assert (play.state.process, play.state.kept) == ("problem_solving", {"runs": 1})
+    assert (play.state.process, play.state.process_memory) == ("problem_solving", {"runs": 1})
 
 
 async def test_a_decision_where_the_problem_waits_goes_on_with_it() -> None:
-    waiting = ProcessState("problem_solving", kept={"problem": 1})
+    waiting = ProcessState("problem_solving", process_memory={"problem": 1})
     play = Play({"problem_solving": stay}, state=waiting)
     course = await play.perceive(DECISION)
     assert acts(course) == [("stay", "problem_solving", "problem_solving")]
-    assert dict(play.ran[0].kept) == {"problem": 1}
+    assert dict(play.ran[0].state.process_memory) == {"problem": 1}
 
 
 # -- refusals ----------------------------------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ def test_every_path_is_without_gaps_and_ends_where_the_conversation_is(
 
 @given(acts=ACTS, home=st.sampled_from(NAMES))
 def test_the_same_outcomes_take_the_same_path(acts: Mapping[str, Act], home: str) -> None:
-    def course() -> Course | str:
+    def course() -> ProcessRun | str:
         try:
             return asyncio.run(Play(acts, state=ProcessState(home)).perceive())
         except ProcessFailed as error:
@@ -228,7 +228,10 @@ async def test_params_and_memory_of_one_process_are_never_the_next_ones() -> Non
 
     play = Play({"engaged": leaves, "academic": keep_count}, state=ProcessState("engaged", "", 4, {"a": 1}, {"k": 1}))
     await play.perceive()
-    assert [(dict(one.params), dict(one.kept), one.invocation, one.previous) for one in play.ran] == [
+    assert [
+        (dict(one.state.params), dict(one.state.process_memory), one.state.invocations, one.state.previous)
+        for one in play.ran
+    ] == [
         ({"a": 1}, {"k": 1}, 4, ""),
         ({"b": 2}, {}, 0, "engaged"),
     ]
@@ -236,6 +239,8 @@ async def test_params_and_memory_of_one_process_are_never_the_next_ones() -> Non
 
 
 async def test_staying_without_a_word_keeps_what_was_kept() -> None:
-    play = Play({"engaged": lambda context: Stay(context.memory)}, state=ProcessState("engaged", kept={"k": 1}))
+    play = Play(
+        {"engaged": lambda context: Stay(context.memory)}, state=ProcessState("engaged", process_memory={"k": 1})
+    )
     await play.perceive()
-    assert play.state == ProcessState("engaged", invocations=1, kept={"k": 1})
+    assert play.state == ProcessState("engaged", invocations=1, process_memory={"k": 1})

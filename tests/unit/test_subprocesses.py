@@ -14,10 +14,10 @@ from daemon.core.ports import Prompt
 from daemon.core.working_memory import WorkingMemory
 from daemon.llm.scripted import Reply, Script, ScriptedLLM
 from daemon.memory.database import Database, Transaction, open_database
-from daemon.memory.knowledge.forgetting import unlearn
+from daemon.memory.knowledge.forgetting import forget_derived
 from daemon.memory.knowledge.soul_states import SoulState, SoulStates
 from daemon.memory.knowledge.turns import Transcript, Turns
-from daemon.memory.knowledge.user_models import UserModel, UserModels, meet
+from daemon.memory.knowledge.user_models import UserModel, UserModels, record_encounter
 from daemon.mind.cognition import Mind
 from daemon.mind.mental_subprocess import Subprocess, SubprocessContext
 from daemon.mind.steps.feel import TASK_CAP, TOPIC_CAP, feel
@@ -97,7 +97,7 @@ class House:
             await self._turn(conversation, audience, "soul", "ada", "Ada", ts, reply, thought)
 
         async def met(transaction: Transaction) -> None:
-            await meet(
+            await record_encounter(
                 transaction,
                 soul="ada",
                 workspace="T1",
@@ -117,12 +117,12 @@ class House:
         audience: Audience,
         *values: object,
     ) -> None:
-        names = ("speaker", "actor", "name", "ts", "body", "thought")
+        names = ("speaker", "author", "name", "ts", "body", "thought")
         given = dict(zip(names, values, strict=True))
         given["thought"] = json.dumps(given["thought"])
         await self._run(
-            "INSERT INTO turns (conversation, speaker, actor, name, ts, body, thought, audience, trace_id, said_ms)"
-            " VALUES (:conversation, :speaker, :actor, :name, :ts, :body, :thought, :audience, 't', 1)",
+            "INSERT INTO turns (conversation, speaker, author, name, ts, body, thought, audience, trace_id, said_ms)"
+            " VALUES (:conversation, :speaker, :author, :name, :ts, :body, :thought, :audience, 't', 1)",
             conversation=str(conversation),
             audience=str(audience),
             **given,
@@ -371,7 +371,7 @@ async def test_words_taken_back_while_they_are_thought_about_are_not_noted(house
     async def taken_back(_: Prompt) -> Reply:
         async def withdraw(transaction: Transaction) -> None:
             await transaction.run("DELETE FROM turns WHERE seq = 3")
-            await unlearn(transaction, str(DM), "U1", 3, 5)
+            await forget_derived(transaction, str(DM), "U1", 3, 5)
 
         await house.database.write(withdraw)
         return notes("keeps bees")
@@ -386,7 +386,7 @@ class ReadThenTakenBack(Turns):
 
     async def transcript(self, conversation: ConversationKey, limit: int) -> Transcript:
         read = await super().transcript(conversation, limit)
-        await self._database.write(lambda transaction: unlearn(transaction, str(DM), "U1", 3, 5))
+        await self._database.write(lambda transaction: forget_derived(transaction, str(DM), "U1", 3, 5))
         return read
 
 

@@ -209,10 +209,10 @@ def test_what_went_wrong_is_told_at_every_level_and_courtesies_are_not(event: st
 
 
 def test_each_thing_heard_is_told_from_verbose_on() -> None:
-    expected: dict[LogLevel, list[str]] = {"standard": [], "verbose": ["info event=slack.heard kind=Utterance"]}
+    expected: dict[LogLevel, list[str]] = {"standard": [], "verbose": ["info event=slack.heard kind=NewMessage"]}
     for level, lines in expected.items():
         log = Log(level)
-        log.tell("slack.heard", kind="Utterance")
+        log.tell("slack.heard", kind="NewMessage")
         assert log.lines == lines
 
 

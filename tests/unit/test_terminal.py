@@ -15,7 +15,7 @@ from daemon.channels.terminal import TerminalChannel, check_person, printable
 from daemon.channels.terminal_input import LONGEST_LINE, Lines
 from daemon.core.errors import ChannelRefused, ConfigError, LostLease, NotDelivered
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.core.ports import Acceptance, Arrival, DraftLog, Found, Post, Task, TaskState, Utterance
+from daemon.core.ports import Acceptance, Arrival, DraftLog, FoundPost, NewMessage, Post, Task, TaskState
 from tests.fakes import FakeClock
 
 ADA = ConversationKey("minoan", "terminal", "Ada")
@@ -26,13 +26,13 @@ class Heard:
     """An intake that keeps what it hears; `refusals` arrivals are told to be known already."""
 
     def __init__(self, refusals: int = 0) -> None:
-        self.said: asyncio.Queue[Utterance] = asyncio.Queue()
+        self.said: asyncio.Queue[NewMessage] = asyncio.Queue()
         self.refusals = refusals
         self.offered: list[str] = []
 
     async def accept(self, arrival: Arrival) -> Acceptance:
-        assert isinstance(arrival, Utterance)
-        self.offered.append(arrival.ts)
+        assert isinstance(arrival, NewMessage)
+        self.offered.append(arrival.perception.ts)
         if self.refusals:
             self.refusals -= 1
             return Acceptance.DUPLICATE
@@ -75,7 +75,7 @@ class Terminal:
         self.end()
         os.close(self.source)
 
-    async def heard(self) -> Utterance:
+    async def heard(self) -> NewMessage:
         return await asyncio.wait_for(self.intake.said.get(), 10)
 
     @asynccontextmanager
@@ -108,7 +108,7 @@ def perception(ts: str = "1.5", conversation: ConversationKey = ADA, modality: M
         conversation=conversation,
         modality=modality,
         content="hi",
-        source=conversation.channel,
+        author=conversation.channel,
         audience=Audience(AudienceKind.DM, conversation.channel),
         place=Place.TERMINAL,
         ts=ts,
@@ -118,7 +118,7 @@ def perception(ts: str = "1.5", conversation: ConversationKey = ADA, modality: M
 
 def post(body: str, reply_to: str = "1.5", **more: object) -> Post:
     fields: dict[str, object] = {
-        "key": "k", "conversation": ADA, "reply_to": reply_to, "recipient": "Ada", "not_before": "0",
+        "key": "k", "conversation": ADA, "reply_to": reply_to, "recipient": "Ada", "newer_than_ts": "0",
     }  # fmt: skip
     return Post(body=body, **fields | more)  # type: ignore[arg-type]  # each test gives the fields it is about
 
@@ -151,10 +151,15 @@ async def test_a_line_becomes_an_utterance_of_a_private_conversation(terminal: T
     async with terminal.listening():
         terminal.type("  Grüße \x1b[31m\n")
         said = await terminal.heard()
-    assert said.text == "Grüße ␛[31m"
-    assert (said.conversation, said.actor, said.place, said.addressed) == (ADA, "Ada", Place.TERMINAL, True)
-    assert str(said.audience) == "dm:Ada"
-    assert ConversationKey.parse(str(said.conversation)) == ADA
+    assert said.perception.content == "Grüße ␛[31m"
+    assert (said.perception.conversation, said.perception.author, said.perception.place, said.addressed) == (
+        ADA,
+        "Ada",
+        Place.TERMINAL,
+        True,
+    )
+    assert str(said.perception.audience) == "dm:Ada"
+    assert ConversationKey.parse(str(said.perception.conversation)) == ADA
 
 
 async def test_in_a_pipe_each_line_waits_for_the_answer_to_the_one_before(terminal: Terminal) -> None:
@@ -163,13 +168,13 @@ async def test_in_a_pipe_each_line_waits_for_the_answer_to_the_one_before(termin
     async with terminal.listening() as task:
         first = await terminal.heard()
         assert terminal.intake.said.empty()
-        await terminal.channel.deliver(post("1", first.ts))
+        await terminal.channel.deliver(post("1", first.perception.ts))
         second = await terminal.heard()
         assert not task.done()
-        await terminal.channel.deliver(post("2", second.ts))
+        await terminal.channel.deliver(post("2", second.perception.ts))
         await asyncio.wait_for(task, 10)
-    assert (first.text, second.text) == ("one", "two")
-    assert float(second.ts) > float(first.ts)
+    assert (first.perception.content, second.perception.content) == ("one", "two")
+    assert float(second.perception.ts) > float(first.perception.ts)
     assert terminal.screen.getvalue() == "1\n2\n"
 
 
@@ -178,10 +183,10 @@ async def test_it_ends_only_after_the_last_part_of_the_last_answer(terminal: Ter
     terminal.end()
     async with terminal.listening() as task:
         said = await terminal.heard()
-        await terminal.channel.deliver(post("part one", said.ts, part=0, last=False))
+        await terminal.channel.deliver(post("part one", said.perception.ts, part=0, last=False))
         await asyncio.sleep(0)
         assert not task.done()
-        await terminal.channel.deliver(post("part two", said.ts, part=1, last=True))
+        await terminal.channel.deliver(post("part two", said.perception.ts, part=1, last=True))
         await asyncio.wait_for(task, 10)
     assert terminal.screen.getvalue() == "part one\npart two\n"
 
@@ -200,7 +205,7 @@ async def test_a_person_may_go_on_typing_and_one_reply_answers_all(interactive: 
         last = await interactive.heard()
         async with interactive.channel.thinking(perception()):
             assert interactive.screen.getvalue() == "> … thinking"
-        await interactive.channel.deliver(post("both", last.ts))
+        await interactive.channel.deliver(post("both", last.perception.ts))
         interactive.end()
         await asyncio.wait_for(task, 10)
     assert interactive.screen.getvalue() == "> … thinking\r\x1b[Kboth\n> \n"
@@ -213,7 +218,7 @@ async def test_a_ts_that_another_terminal_took_is_passed_over() -> None:
         said = await terminal.heard()
     terminal.close()
     assert len(set(terminal.intake.offered)) == 3
-    assert said.ts == max(terminal.intake.offered)
+    assert said.perception.ts == max(terminal.intake.offered)
 
 
 async def test_what_streamed_is_not_printed_a_second_time(terminal: Terminal) -> None:
@@ -260,7 +265,7 @@ async def test_another_persons_words_are_left_to_their_terminal(terminal: Termin
 async def test_it_knows_what_it_delivered(terminal: Terminal) -> None:
     assert await terminal.channel.find(post("x")) is None
     ts = await terminal.channel.deliver(post("x"))
-    assert await terminal.channel.find(post("x")) == Found(ts, finished=True)
+    assert await terminal.channel.find(post("x")) == FoundPost(ts, finished=True)
 
 
 async def test_a_closed_output_ends_it_without_noise(terminal: Terminal) -> None:
@@ -269,7 +274,7 @@ async def test_a_closed_output_ends_it_without_noise(terminal: Terminal) -> None
         said = await terminal.heard()
         terminal.screen.close()
         with pytest.raises(NotDelivered, match="gone"):
-            await terminal.channel.deliver(post("x", said.ts))
+            await terminal.channel.deliver(post("x", said.perception.ts))
         await asyncio.wait_for(task, 10)
     assert not terminal.channel.healthy()
 
@@ -322,7 +327,7 @@ async def test_what_comes_by_itself_answers_no_line(terminal: Terminal, modality
         reply_to = channel.reply_to(perception("9999999999.5", modality=modality))
         await channel.deliver(post("It is time.", reply_to, key="k2"))
         assert not task.done()
-        await channel.deliver(post("An answer.", said.ts))
+        await channel.deliver(post("An answer.", said.perception.ts))
         await asyncio.wait_for(task, 10)
     assert terminal.screen.getvalue() == "It is time.\nAn answer.\n"
 
@@ -349,7 +354,7 @@ async def test_an_endless_line_is_taken_in_pieces(terminal: Terminal) -> None:
         terminal.type("x" * (LONGEST_LINE + 5))
         said = await terminal.heard()
         task.cancel()
-    assert len(said.text) >= LONGEST_LINE
+    assert len(said.perception.content) >= LONGEST_LINE
 
 
 async def test_a_terminal_that_hung_up_is_an_end(tmp_path: Path) -> None:

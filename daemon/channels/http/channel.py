@@ -15,7 +15,19 @@ from daemon.channels.http.tts import ESPEAK, Voice
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelRefused, NotDelivered
 from daemon.core.perception import ConversationKey, Perception
-from daemon.core.ports import Admission, Clock, DraftLog, Emit, Found, Intake, Overheard, Post, Room, Speech, Task
+from daemon.core.ports import (
+    Clock,
+    DraftLog,
+    Emit,
+    FoundPost,
+    GateDecision,
+    Intake,
+    Overheard,
+    Post,
+    Room,
+    Speech,
+    Task,
+)
 from daemon.core.telemetry.metrics import Metrics
 
 
@@ -83,10 +95,11 @@ class HttpChannel:
         """See `Channel.healthy`."""
         return bool(self.url) or not self._settings.http
 
-    async def admit(self, perception: Perception) -> Admission:
+    async def admit(self, perception: Perception) -> GateDecision:
         """See `Gate.admit`; the token was asked for at the door, and the name is what they call themselves."""
         conversation = perception.conversation
-        return Admission(admitted=True, name=await self._house().replies.name_of(conversation, perception.id))
+        name = perception.name or await self._services().replies.last_name(conversation)
+        return GateDecision(admitted=True, name=name)
 
     @asynccontextmanager
     async def thinking(self, perception: Perception) -> AsyncIterator[None]:
@@ -119,21 +132,21 @@ class HttpChannel:
         self._hub.end(post.conversation)
         return post.key
 
-    async def find(self, post: Post) -> Found | None:
+    async def find(self, post: Post) -> FoundPost | None:
         """See `Channel.find`; what is kept can be fetched at any time and counts as delivered."""
-        return Found(await self.deliver(post), finished=True)
+        return FoundPost(await self.deliver(post), finished=True)
 
     async def overheard(self, perception: Perception, limit: int) -> tuple[Overheard, ...]:
         """See `Channel.overheard`; nothing is said in a session before its first message."""
         return ()
 
-    def _house(self) -> Backing:
+    def _services(self) -> Backing:
         if self._backing is None:
             raise NotDelivered("the HTTP door has no house behind it yet")
         return self._backing
 
     def _made(self, intake: Intake, token: str) -> Door:
-        backing = self._house()
+        backing = self._services()
         chat = Chat(
             self._soul,
             self._workspace,

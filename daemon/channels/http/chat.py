@@ -1,6 +1,5 @@
 """Talking over HTTP: a message is stored once, then answered as a stream, now or whenever its sender asks again."""
 
-import json
 import secrets
 from typing import Final
 
@@ -12,15 +11,15 @@ from daemon.channels.http.live_replies import Hub
 from daemon.channels.http.request_body import read_body
 from daemon.channels.http.schemas import ChatAnswer, ChatPending, ChatRequest
 from daemon.channels.http.stream import Question, Stream, done, without_words
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
-from daemon.core.ports import Acceptance, Clock, Emit, Intake, Utterance
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
+from daemon.core.ports import Acceptance, Clock, Emit, Intake, NewMessage
 
 NAME: Final = "http"
 _MOST_STREAMS: Final = 256
 _TRIES: Final = 8
 
 
-def actor_of(session: str) -> str:
+def author_of(session: str) -> str:
     """Whoever talks in a session, and who alone may ever hear what was said there."""
     return f"{NAME}.{session}"
 
@@ -89,27 +88,27 @@ class Chat:
         event = f"{NAME}/{question.session}/{question.message_id}"
         for attempt in range(_TRIES):
             ts = self._next_ts()
-            said = self._utterance(question, asked, f"{event}/{attempt}" if attempt else event, ts)
-            if await self._intake.accept(said) is not Acceptance.DUPLICATE:
+            message = self._message(question, asked, f"{event}/{attempt}" if attempt else event, ts)
+            if await self._intake.accept(message) is not Acceptance.DUPLICATE:
                 return ts
             # Either the same message came a moment ago, or another one has this very ts.
             if (kept := await self._known(question, asked)) is not None:
                 return kept.ts
         raise Refusal(503, "busy", "The message could not be stored.", "try again", {"Retry-After": "1"})
 
-    def _utterance(self, question: Question, asked: ChatRequest, event_id: str, ts: str) -> Utterance:
-        envelope = {"message_id": question.message_id} | ({"name": asked.name} if asked.name else {})
-        return Utterance(
-            event_id=event_id,
+    def _message(self, question: Question, asked: ChatRequest, event_id: str, ts: str) -> NewMessage:
+        author = author_of(question.session)
+        audience = Audience(AudienceKind.DM, author)
+        said = Perception.of_message(
             conversation=question.conversation,
             ts=ts,
-            actor=actor_of(question.session),
-            text=asked.message,
+            author=author,
+            content=asked.message,
             place=Place.TERMINAL,
-            audience=Audience(AudienceKind.DM, actor_of(question.session)),
-            addressed=True,
-            envelope=json.dumps(envelope, separators=(",", ":")),  # the id first: it is looked for by that
+            audience=audience,
+            name=asked.name or "",
         )
+        return NewMessage(event_id, said, addressed=True, message_id=question.message_id)
 
     def _next_ts(self) -> str:
         """Seconds with six decimals, as Slack writes them, always more than before."""

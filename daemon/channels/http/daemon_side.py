@@ -37,8 +37,8 @@ class Replies(Protocol):
     async def find(self, conversation: ConversationKey, message_id: str) -> Kept | None:
         """The message that its sender gave this id; None: no such message came."""
 
-    async def name_of(self, conversation: ConversationKey, perception: str) -> str:
-        """What whoever caused a perception (by its inbox id) calls themselves; empty when they never said."""
+    async def last_name(self, conversation: ConversationKey) -> str:
+        """The name that the user of a conversation last gave, empty when they never gave one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ _MOST_TASKS: Final = 64
 
 
 @dataclass(slots=True)
-class Heard:
+class ReplyUpdate:
     """What an ear took in since it was last asked: `anew` says that everything before it is void."""
 
     anew: bool = False
@@ -59,9 +59,9 @@ class Ear:
         self.look = True
         self.news.set()
 
-    def take(self) -> Heard:
+    def take(self) -> ReplyUpdate:
         """Everything since the last call."""
-        taken = Heard(self._anew, "".join(self._pieces), tuple(self._tasks.values()))
+        taken = ReplyUpdate(self._anew, "".join(self._pieces), tuple(self._tasks.values()))
         if self._size < _MOST_UNHEARD:  # else a hole follows, and what came after it would read as if it belonged there
             self._size = 0
         self._anew = False

@@ -8,7 +8,7 @@ from daemon.cli.output import age
 from daemon.core.config import Settings
 from daemon.core.errors import StoreError
 from daemon.core.ports import Clock
-from daemon.memory.admin.overview import Library, LiveDaemon, Overview, inspect, library, survey
+from daemon.memory.admin.overview import LiveDaemon, Overview, SqliteBuild, inspect, library, survey
 from daemon.memory.database.backup import folder_beside, newest_copy
 
 _OLD_MS = 24 * 3600 * 1000
@@ -33,7 +33,7 @@ def memory(settings: Settings, clock: Clock) -> list[Finding]:
     return [*findings, *daemons(seen.daemons, now), *stuck(seen)]
 
 
-def sqlite_library(found: Library, journal: str) -> Finding:
+def sqlite_library(found: SqliteBuild, journal: str) -> Finding:
     """Whether the SQLite at hand and the journal in force go together; `journal` is empty before there is a file."""
     in_force = f"; the journal in force is {journal}" if journal else ""
     if found.wal_safe:

@@ -8,7 +8,7 @@ from daemon.core.errors import ConfigError, SoulError
 from daemon.llm.router import choose_models
 from daemon.processes import PROCESSES
 from daemon.processes.subprocesses import SUBPROCESSES
-from daemon.soul import Known, find_souls_directory, load_souls
+from daemon.soul import KnownNames, find_souls_directory, load_souls
 from daemon.tools.mcp.server_config import read_servers
 
 _ONE_LINE = "put ANTHROPIC_API_KEY=… (or OPENAI_API_KEY, OPENROUTER_API_KEY, GROQ_API_KEY) into .env and start again"
@@ -34,7 +34,7 @@ def souls(settings: Settings) -> list[Finding]:
         return find_souls_directory(settings.souls_dir, settings.home, name)
 
     try:
-        main, *others = load_souls(find, (settings.name, *settings.souls), Known(PROCESSES, SUBPROCESSES))
+        main, *others = load_souls(find, (settings.name, *settings.souls), KnownNames(PROCESSES, SUBPROCESSES))
     except SoulError as error:
         return [fail("soul", error.message, error.hint)]
     findings = [ok("soul", f"{main.display_name}, from {find(main.name) / main.name}")]

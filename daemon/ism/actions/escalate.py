@@ -4,12 +4,12 @@ import re
 from collections.abc import Sequence
 
 from daemon.ism.machine import Action, ActionUse, Recurse
-from daemon.ism.permission import CARRY, Asked, ask_permission, plain_sight
+from daemon.ism.permission import POST_ELSEWHERE, Asked, ask_permission, plain_sight
 from daemon.ism.problem import Problem
-from daemon.mind.fixed_pipeline import tempered
+from daemon.mind.fixed_pipeline import with_soul_creativity
 from daemon.mind.mental_process import ProcessContext, Stay, Transition
 from daemon.mind.steps.instruction import instruction
-from daemon.mind.transitions import against, situation_of
+from daemon.mind.transitions import situation_of, why_refused
 from daemon.mind.transitions.following import HANDED_OVER
 from daemon.soul import Contact
 
@@ -42,7 +42,7 @@ def escalate(context: ProcessContext, problem: Problem) -> Action:
 def _expert(context: ProcessContext) -> str:
     """The process that the problem can be handed over to; empty for none."""
     expert = context.soul.ism.expert
-    barred = expert == context.process or against(context.process, expert, situation_of(context))
+    barred = expert == context.state.process or why_refused(context.state.process, expert, situation_of(context))
     return "" if barred else expert
 
 
@@ -62,10 +62,10 @@ async def _to_contact(context: ProcessContext, problem: Problem, use: ActionUse,
         return use.recurse(observation="It isn't known whose problem this is, so that nobody can allow it.")
     soul = context.soul
     step = instruction(_SUMMARY.format(name=contact.name), name=soul.display_name)
-    _, summary = await context.mind.run(use.memory, tempered(soul, step))
+    _, summary = await context.mind.run(use.memory, with_soul_creativity(soul, step))
     summary = plain_sight(summary.strip())
     act = Asked(
-        tool=CARRY,
+        tool=POST_ELSEWHERE,
         arguments={"to": contact.slack, "name": contact.name, "summary": summary},
         asked=(problem.asker,),
         words=f"I would hand this on to {contact.name} in these words, and nothing else. May I?",

@@ -21,14 +21,14 @@ def remind(context: ProcessContext) -> Action:
             due_ms = when(due.strip(), context.mind.clock.now_ms())
         except ValueError as error:
             return use.recurse(observation=f"That time can't be read: {error}")
-        if not await context.means.may_intend(len(context.motor.intentions)):
+        if not await context.capabilities.may_intend(len(context.motor.intentions)):
             return use.recurse(observation="There is no room for more reminders; tell them so.")
         context.motor.schedule(
             NewIntention(
-                slot=_slot(context.perception.source, what),
+                slot=_slot(context.perception.author, what),
                 due_ms=due_ms,
                 content=what.strip(),
-                behalf=context.perception.source,
+                behalf=context.perception.author,
             )
         )
         return use.recurse(observation="It will be brought up then.")

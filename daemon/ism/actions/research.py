@@ -8,7 +8,7 @@ from daemon.ism.aim import with_aim
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.ism.permission import Asked, ask_permission, plain_sight
 from daemon.ism.problem import Problem
-from daemon.mind.fixed_pipeline import tempered
+from daemon.mind.fixed_pipeline import with_soul_creativity
 from daemon.mind.mental_process import ProcessContext, Stay
 from daemon.mind.steps.brainstorm import brainstorm
 from daemon.mind.steps.use_tool import ToolUse, tools_material, use_tool
@@ -29,9 +29,9 @@ def research(context: ProcessContext, problem: Problem) -> Action:
         if chosen is not None and chosen.tool.writes:
             return await _may_i(context, problem, use, chosen)
         passages, failed = await _read_up(context, use.input), ""
-        if chosen is not None and context.means.toolbox is not None:
+        if chosen is not None and context.capabilities.toolbox is not None:
             try:
-                passages.append(await context.means.toolbox.use(chosen.tool.name, chosen.arguments))
+                passages.append(await context.capabilities.toolbox.use(chosen.tool.name, chosen.arguments))
             except ToolFailed as error:
                 failed = f"{chosen.tool.name} failed: {error.message}"
         if not passages:
@@ -48,20 +48,20 @@ def research(context: ProcessContext, problem: Problem) -> Action:
 
 
 async def _read_up(context: ProcessContext, query: str) -> list[Passage]:
-    means = context.means
-    passages = list(await means.recollect(query, _OF_EACH))
-    if means.library is not None:
-        passages += await means.library.search(query, _OF_EACH)
+    capabilities = context.capabilities
+    passages = list(await capabilities.recollect(query, _OF_EACH))
+    if capabilities.library is not None:
+        passages += await capabilities.library.search(query, _OF_EACH)
     return passages
 
 
 async def _read_up_otherwise(context: ProcessContext, use: ActionUse) -> list[Passage]:
     """Look again under other words, since whoever wrote it down may have called it something else (Open Souls' RAG)."""
-    if not use.input or context.means.library is None:
+    if not use.input or context.capabilities.library is None:
         return []
     try:
         _, phrases = await context.mind.run(
-            with_aim(use.memory, use.input), tempered(context.soul, brainstorm(_OTHERWISE, count=_PHRASES))
+            with_aim(use.memory, use.input), with_soul_creativity(context.soul, brainstorm(_OTHERWISE, count=_PHRASES))
         )
     except ModelError:
         return []
@@ -71,12 +71,12 @@ async def _read_up_otherwise(context: ProcessContext, use: ActionUse) -> list[Pa
 
 async def _choose_tool(context: ProcessContext, use: ActionUse) -> ToolUse | None:
     """The tool that may serve; without tools nobody is asked."""
-    toolbox = context.means.toolbox
+    toolbox = context.capabilities.toolbox
     tools = await toolbox.tools() if toolbox is not None else ()
     if not tools:
         return None
     want = use.input or "what the person needs"
-    step = tempered(context.soul, use_tool(want, tools))
+    step = with_soul_creativity(context.soul, use_tool(want, tools))
     _, chosen = await context.mind.run(tools_material(use.memory, want, tools), step)
     return chosen
 
@@ -85,7 +85,7 @@ async def _may_i(context: ProcessContext, problem: Problem, use: ActionUse, chos
     act = Asked(
         tool=chosen.tool.name,
         arguments=chosen.arguments,
-        asked=context.means.approvers or (problem.asker or context.perception.source,),
+        asked=context.capabilities.approvers or (problem.asker or context.perception.author,),
         words=f"To go on I would use `{chosen.tool.name}` with exactly this. May I?",
         shown=plain_sight(json.dumps(chosen.arguments, ensure_ascii=False, indent=2)),
     )

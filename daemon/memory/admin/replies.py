@@ -1,6 +1,5 @@
 """What became of messages that programs sent over HTTP, found again by their own ids, and errands done for them."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -43,16 +42,14 @@ class Replies:
         """
 
         async def unit(transaction: Transaction) -> Reply | None:
-            mark = _mark(message_id)
             row = await transaction.one(
                 """
                 SELECT ts, body, state, answered_by FROM inbox
-                WHERE conversation = :conversation AND channel = 'http' AND envelope >= :mark AND envelope < :beyond
+                WHERE conversation = :conversation AND message_id = :message_id AND message_id <> ''
                 ORDER BY received_ms LIMIT 1
                 """,
                 conversation=str(conversation),
-                mark=mark,
-                beyond=f"{mark}~",
+                message_id=message_id,
             )
             if row is None:
                 return None
@@ -61,13 +58,10 @@ class Replies:
 
         return await self._database.read(unit)
 
-    async def name_of(self, conversation: ConversationKey, perception: str) -> str:
-        """What whoever caused a perception (by its inbox id) calls themselves, there or earlier. Raises StoreError."""
+    async def last_name(self, conversation: ConversationKey) -> str:
+        """The name that the user of a conversation last gave, empty when they never gave one. Raises StoreError."""
 
         async def unit(transaction: Transaction) -> str:
-            row = await transaction.one("SELECT envelope FROM inbox WHERE id = :id", id=perception)
-            if row is not None and (name := json.loads(row["envelope"]).get("name")):
-                return str(name)
             row = await transaction.one(
                 """
                 SELECT name FROM turns WHERE conversation = :conversation AND speaker = 'person' AND name <> ''
@@ -78,11 +72,6 @@ class Replies:
             return row["name"] if row else ""
 
         return await self._database.read(unit)
-
-
-def _mark(message_id: str) -> str:
-    """How an envelope with this id begins: the id comes first and holds nothing that JSON escapes."""
-    return f'{{"message_id":"{message_id}"'
 
 
 async def _parts(transaction: Transaction, first: str) -> tuple[str, ...]:

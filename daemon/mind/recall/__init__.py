@@ -24,7 +24,7 @@ OVERHEARD_READ = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class RecalledFacts:
     """What may be known where a conversation is heard: models of people by their id, and the soul's own state."""
 
     people: Mapping[str, tuple[UserModel, ...]] = field(default_factory=dict)
@@ -41,7 +41,7 @@ def recall(
     transcript: Transcript,
     overheard: Sequence[Overheard],
     *,
-    known: Known,
+    known: RecalledFacts,
     now_ms: int,
 ) -> WorkingMemory:
     """Working memory before the perception: who the soul is and how, where and when it is, who speaks, what was said.

@@ -9,7 +9,7 @@ _FAINTEST = 0.5  # what is weaker than this is not felt any more
 _WANING = 0.75
 
 
-def felt(state: SoulState | None, now_ms: int, soul: Soul) -> str:
+def current_mood(state: SoulState | None, now_ms: int, soul: Soul) -> str:
     """The emotional state after it has faded: half of it is gone after the soul's half-life, and then it rests.
 
     A state that the soul doesn't know (any more) counts as rest.
@@ -21,7 +21,7 @@ def felt(state: SoulState | None, now_ms: int, soul: Soul) -> str:
 
 def state_in_words(state: SoulState | None, soul: Soul, now_ms: int) -> str:
     """The mood and the verbs it calls for, in the house's own words; empty where rest has no verbs of its own."""
-    mood = felt(state, now_ms, soul)
+    mood = current_mood(state, now_ms, soul)
     verbs = soul.verbs_in(mood)
     if mood == soul.rest_state and verbs == soul.verbs_in(""):
         return ""

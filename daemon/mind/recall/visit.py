@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.user_models import UserModel
-from daemon.memory.records import Spell
+from daemon.memory.records import VisitState
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +29,16 @@ class Visit:
         return self.exchanges == 0
 
 
-def visit_of(spell: Spell, models: Sequence[UserModel], transcript: Transcript, now_ms: int, silence_ms: int) -> Visit:
+def visit_of(
+    visit_state: VisitState, models: Sequence[UserModel], transcript: Transcript, now_ms: int, silence_ms: int
+) -> Visit:
     """The visit that words said now belong to: by when the person was last heard here, and how long it was silent."""
-    silent_ms = now_ms - spell.spoken_ms if spell.spoken_ms else 0
-    over = not spell.spoken_ms or silent_ms > silence_ms
+    silent_ms = now_ms - visit_state.spoken_ms if visit_state.spoken_ms else 0
+    over = not visit_state.spoken_ms or silent_ms > silence_ms
     fresh = now_ms - max((one.seen_ms for one in models), default=0) > silence_ms
     return Visit(
         number=max((one.visits for one in models), default=0) + fresh,
-        exchanges=0 if over else spell.exchanges,
+        exchanges=0 if over else visit_state.exchanges,
         silence=silent_ms / 1000,
         met=any(one.interactions for one in models) or bool(transcript.turns or transcript.summary),
         fresh=fresh,

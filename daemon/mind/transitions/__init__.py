@@ -28,7 +28,7 @@ class Entry:
     """From which processes one may be entered, and in what a situation stands against it; empty: nothing does."""
 
     origins: frozenset[str]
-    against: Callable[[Situation], str]
+    why_refused: Callable[[Situation], str]
 
 
 def _nothing(_: Situation) -> str:
@@ -82,7 +82,7 @@ TABLE: Mapping[str, Entry] = MappingProxyType(
 )
 
 
-def against(origin: str, target: str, situation: Situation) -> str:
+def why_refused(origin: str, target: str, situation: Situation) -> str:
     """Why a process may not be entered from another one now; empty when it may."""
     entry = TABLE.get(target)
     if entry is None:
@@ -91,16 +91,16 @@ def against(origin: str, target: str, situation: Situation) -> str:
         return f"{situation.soul.name} takes no part in {target!r}"
     if origin not in entry.origins:
         return f"nothing leads there from {origin!r}"
-    return entry.against(situation)
+    return entry.why_refused(situation)
 
 
-def beginning(origin: str, situation: Situation) -> tuple[str, str] | None:
+def opening_process(origin: str, situation: Situation) -> tuple[str, str] | None:
     """The process with which a spell of talk begins, and why; None where it goes on as it is."""
     for target, reason in (
         ("greeting", "they have never met here"),
         ("returning", f"visit {situation.visit.number} begins"),
     ):
-        if situation.visit.begins and not against(origin, target, situation):
+        if situation.visit.begins and not why_refused(origin, target, situation):
             return target, reason
     return None
 
@@ -109,4 +109,4 @@ def situation_of(context: ProcessContext) -> Situation:
     """What entry conditions look at, taken from a process's context; only somebody's own words lead anywhere."""
     perception = context.perception
     words = perception.content if perception.modality is Modality.WORDS else ""
-    return Situation(context.visit, words, context.soul, autonomous=context.means.limits is not None)
+    return Situation(context.visit, words, context.soul, autonomous=context.capabilities.limits is not None)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from daemon.memory.records import Speaks, Turn
 from daemon.mind.mental_subprocess import SubprocessContext
 from daemon.mind.recall import as_memory
-from daemon.mind.recall.mood import felt, with_state
+from daemon.mind.recall.mood import current_mood, with_state
 from daemon.mind.steps.feel import feel
 from daemon.soul_engine import begin
 
@@ -22,7 +22,7 @@ async def keeps_its_own_state(context: SubprocessContext) -> None:
     turns = (await context.turns.transcript(context.conversation, _READ)).turns
     if not _changed(turns):
         return
-    mood = felt(state, context.clock.now_ms(), soul)
+    mood = current_mood(state, context.clock.now_ms(), soul)
     memory = with_state(begin(soul), state, soul, context.clock.now_ms()).concat(as_memory(turn) for turn in turns)
     _, feeling = await context.think(memory, feel(soul, mood))
     kept = await context.soul_states.revise(

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from daemon.core.working_memory import WorkingMemory
-from daemon.memory.knowledge.user_models import Change, Material, UserModel
+from daemon.memory.knowledge.user_models import Material, NotesDiff, UserModel
 from daemon.memory.records import Speaks, Turn
 from daemon.mind.mental_subprocess import SubprocessContext
 from daemon.mind.recall import as_memory
@@ -56,12 +56,12 @@ async def models_the_visitor(context: SubprocessContext) -> None:
 
 def _speakers(turns: Sequence[Turn]) -> tuple[str, ...]:
     """Who spoke, the newest first."""
-    return tuple(dict.fromkeys(turn.actor for turn in reversed(turns) if turn.speaker is Speaks.PERSON))
+    return tuple(dict.fromkeys(turn.author for turn in reversed(turns) if turn.speaker is Speaks.PERSON))
 
 
 def _said_by(person: str, turns: Sequence[Turn], modelled_to: int) -> _Said:
-    heard = {turn.ts for turn in turns if turn.speaker is Speaks.PERSON and turn.actor == person}
-    own = [turn for turn in turns if (turn.ts in heard if turn.speaker is Speaks.SOUL else turn.actor == person)]
+    heard = {turn.ts for turn in turns if turn.speaker is Speaks.PERSON and turn.author == person}
+    own = [turn for turn in turns if (turn.ts in heard if turn.speaker is Speaks.SOUL else turn.author == person)]
     fresh = [turn for turn in own if turn.seq > modelled_to][-_NEW:]
     before = [turn for turn in own if turn.seq <= modelled_to][-_BEFORE:]
     return _Said(tuple(before), tuple(fresh))
@@ -117,7 +117,7 @@ async def _keep(
     model: UserModel,
     said: _Said,
     *,
-    change: Change,
+    change: NotesDiff,
     notes: tuple[str, ...],
     whispers: str,
 ) -> None:
@@ -141,11 +141,11 @@ async def _keep(
     context.emit("memory.integrated", trace=context.trace_id, memory=memory)
 
 
-def _change(before: Sequence[str], after: Sequence[str], asked: NotesChange) -> Change:
+def _change(before: Sequence[str], after: Sequence[str], asked: NotesChange) -> NotesDiff:
     """What became of the lines, told for the history."""
     corrected = tuple(_corrections(before, after, asked))
     old, new = {line for line, _ in corrected}, {line for _, line in corrected}
-    return Change(
+    return NotesDiff(
         added=tuple(line for line in after if line not in before and line not in new),
         corrected=corrected,
         retired=tuple(line for line in before if line not in after and line not in old),

@@ -28,7 +28,7 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LibraryFile:
     """A file in a folder: `path` as it is cited, `stamp` its size and time, `inside` the names that lead to it."""
 
     path: str
@@ -41,7 +41,7 @@ class Found:
 class Walk:
     """What a walk through all folders found; `missing` folders can't be opened, `overflowed` that it was too much."""
 
-    files: tuple[Found, ...]
+    files: tuple[LibraryFile, ...]
     missing: tuple[str, ...]
     overflowed: bool
 
@@ -58,7 +58,7 @@ def name_folders(folders: Sequence[Path]) -> Mapping[str, Path]:
 
 def walk(folders: Mapping[str, Path]) -> Walk:
     """All text files by their looks: not hidden, not empty, not too large, no database. Blocks while it reads disks."""
-    files: list[Found] = []
+    files: list[LibraryFile] = []
     missing: list[str] = []
     for name, folder in folders.items():
         try:
@@ -72,7 +72,7 @@ def walk(folders: Mapping[str, Path]) -> Walk:
     return Walk(tuple(files[:MOST_FILES]), tuple(missing), len(files) > MOST_FILES)
 
 
-def read_text(found: Found) -> str | None:
+def read_text(found: LibraryFile) -> str | None:
     """The text of a file; None when it is gone, is no text in UTF-8, or holds a private key. Blocks."""
     try:
         data = _content(found)
@@ -82,7 +82,7 @@ def read_text(found: Found) -> str | None:
     return None if len(data) > SIZE_CAP or "\0" in text or _PRIVATE_KEY.search(text) else text
 
 
-def _inside(handle: int, name: str, folder: Path, names: tuple[str, ...]) -> Iterator[Found]:
+def _inside(handle: int, name: str, folder: Path, names: tuple[str, ...]) -> Iterator[LibraryFile]:
     """The files below an open directory, in order of their names."""
     with os.scandir(handle) as entries:
         listed = sorted((entry for entry in entries if _is_fit(entry.name)), key=lambda entry: entry.name)
@@ -96,7 +96,7 @@ def _inside(handle: int, name: str, folder: Path, names: tuple[str, ...]) -> Ite
                 status = entry.stat(follow_symlinks=False)
                 if 0 < status.st_size <= SIZE_CAP:
                     stamp = f"{status.st_size}:{status.st_mtime_ns}"
-                    yield Found("/".join((name, *inside)), stamp, folder, inside)
+                    yield LibraryFile("/".join((name, *inside)), stamp, folder, inside)
 
 
 def _is_fit(name: str) -> bool:
@@ -104,7 +104,7 @@ def _is_fit(name: str) -> bool:
     return name.isprintable() and name[0] != "." and name not in _PASSED_OVER and not _DATABASE.search(name)
 
 
-def _content(found: Found) -> bytes:
+def _content(found: LibraryFile) -> bytes:
     """At most one byte more than may be read, from a plain file alone."""
     handle = os.open(found.folder.resolve(), _DIRECTORY)
     for name in found.inside[:-1]:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from daemon.core.errors import StoreError
 from daemon.core.ports import Clock, Emit, Passage
-from daemon.tools.library.files import Found, name_folders, read_text, walk
+from daemon.tools.library.files import LibraryFile, name_folders, read_text, walk
 from daemon.tools.library.passages import cut
 
 EVERY = 300.0
@@ -37,7 +37,7 @@ class Index(Protocol):
 
 
 @dataclass(slots=True)
-class Tally:
+class IndexCounts:
     """What one look at the folders came to."""
 
     files: int = 0
@@ -80,13 +80,13 @@ class FolderLibrary:
                     return
             await self._clock.sleep(EVERY)
 
-    async def index(self) -> Tally:
+    async def index(self) -> IndexCounts:
         """Bring the index up to what the folders hold now. Raises StoreError."""
         known = await self._index.stamps()
         found = await asyncio.to_thread(walk, self._folders)
         self._tell(found.missing, found.overflowed)
         gone = sorted(known.keys() - {file.path for file in found.files})
-        tally = Tally(files=len(found.files), removed=len(gone))
+        tally = IndexCounts(files=len(found.files), removed=len(gone))
         for start in range(0, len(gone), _BATCH):
             await self._index.remove(gone[start : start + _BATCH])
         batch: list[File] = []
@@ -115,7 +115,7 @@ class FolderLibrary:
             self._emit("library.files_refused", reason="the folders hold too many files")
 
 
-def _read(file: Found) -> File:
+def _read(file: LibraryFile) -> File:
     """A file that can't be read is kept without passages, so that it is not read again until it changes."""
     return file.path, file.stamp, cut(read_text(file) or "")
 

@@ -46,7 +46,7 @@ class _Link:
     listed: float = 0.0
 
 
-class Connection:
+class ServerConnection:
     """One server of the list; `run` keeps it connected, the rest uses it."""
 
     def __init__(self, name: str, server: Server, clock: Clock, emit: Emit) -> None:

@@ -12,15 +12,15 @@ from daemon.core.concurrency import alongside
 from daemon.core.errors import ToolFailed
 from daemon.core.ports import Clock, Emit, Passage, Tool, Toolbox
 from daemon.tools.mcp.clean_text import one_line
-from daemon.tools.mcp.connection import Connection
+from daemon.tools.mcp.connection import ServerConnection
 from daemon.tools.mcp.server_config import read_servers
 
 
 class McpToolbox:
     """The tools of several servers, each known as `server/tool`; implements `Toolbox`."""
 
-    def __init__(self, connections: Sequence[Connection], emit: Emit) -> None:
-        self._connections: Mapping[str, Connection] = {one.name: one for one in connections}
+    def __init__(self, connections: Sequence[ServerConnection], emit: Emit) -> None:
+        self._connections: Mapping[str, ServerConnection] = {one.name: one for one in connections}
         self._emit = emit
 
     async def tools(self) -> tuple[Tool, ...]:
@@ -52,6 +52,6 @@ async def open_toolbox(path: Path | None, clock: Clock, emit: Emit) -> AsyncIter
     cancellation. Raises ConfigError for a faulty list.
     """
     servers = read_servers(path) if path is not None else {}
-    connections = [Connection(name, server, clock, emit) for name, server in servers.items()]
+    connections = [ServerConnection(name, server, clock, emit) for name, server in servers.items()]
     async with alongside(*(one.run() for one in connections)):
         yield McpToolbox(connections, emit)

@@ -15,7 +15,7 @@ class Interrupted(Exception):
     """Something new came in while one thought; no failure, and nobody is to be told of it as one."""
 
 
-class Attention:
+class Interrupt:
     """One piece of work's ear for its conversation."""
 
     def __init__(self) -> None:
@@ -50,25 +50,25 @@ class Attention:
         raise Interrupted
 
 
-class Switchboard:
+class Interrupts:
     """Rings through to whoever pays attention to a conversation in this process."""
 
     def __init__(self) -> None:
-        self._listening: defaultdict[str, list[Attention]] = defaultdict(list)
+        self._listening: defaultdict[str, list[Interrupt]] = defaultdict(list)
 
     @contextmanager
-    def attend(self, conversation: str) -> Iterator[Attention]:
+    def attend(self, conversation: str) -> Iterator[Interrupt]:
         """An ear for a conversation, by its id, while the body runs."""
-        attention = Attention()
-        self._listening[conversation].append(attention)
+        interrupt = Interrupt()
+        self._listening[conversation].append(interrupt)
         try:
-            yield attention
+            yield interrupt
         finally:
-            self._listening[conversation].remove(attention)
+            self._listening[conversation].remove(interrupt)
             if not self._listening[conversation]:
                 del self._listening[conversation]
 
     def call(self, conversation: str) -> None:
         """Something new waits in a conversation."""
-        for attention in self._listening.get(conversation, ()):
-            attention.call()
+        for interrupt in self._listening.get(conversation, ()):
+            interrupt.call()

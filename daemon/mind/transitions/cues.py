@@ -3,12 +3,12 @@
 import re
 from dataclasses import dataclass
 
-from daemon.mind.transitions import Situation, against
+from daemon.mind.transitions import Situation, why_refused
 from daemon.soul import Mode
 
 
 @dataclass(frozen=True, slots=True)
-class Lead:
+class Cue:
     """What in somebody's words leads to a process: for certain, or if a `question` about them is answered with yes."""
 
     target: str
@@ -17,7 +17,7 @@ class Lead:
 
 
 @dataclass(frozen=True, slots=True)
-class _Cue:
+class _Rule:
     target: str
     certain: re.Pattern[str] | None
     hint: re.Pattern[str] | None
@@ -31,15 +31,15 @@ def _words(*alternatives: str) -> re.Pattern[str]:
 
 _POEM = r"(?:poem|haiku|sonnet|verses?|ode|lament|hymn|elegy|ballad|limerick)\b"
 _SOMEBODY = r"(?:human|person|someone|somebody)\b"
-_CUES = (
-    _Cue(
+_RULES = (
+    _Rule(
         "poetic",
         _words(rf"\b(?:write|compose|make|give|sing|recite)\b[^.?!\n]{{0,60}}\b{_POEM}"),
         _words(rf"\b{_POEM}", r"\bpoet(?:ry|ic)\b"),
         "The person wants the soul to compose a poem now.",
         "they asked for a poem in so many words",
     ),
-    _Cue(
+    _Rule(
         "ready",
         _words(
             rf"\b(?:talk|speak|hand (?:me|this|it) (?:over|on))\s+(?:to|with)\s+(?:a |an |the )?{_SOMEBODY}",
@@ -51,7 +51,7 @@ _CUES = (
         "The person needs somebody who can act or decide, rather than an answer from the soul.",
         "they asked for somebody in so many words",
     ),
-    _Cue(
+    _Rule(
         "academic",
         None,
         _words(
@@ -65,7 +65,7 @@ _CUES = (
         ),
         "The person wants a scholarly treatment: evidence, schools of thought, what is certain and what is contested.",
     ),
-    _Cue(
+    _Rule(
         "problem_solving",
         None,
         _words(
@@ -80,16 +80,16 @@ _CUES = (
 )
 
 
-def lead(origin: str, situation: Situation) -> Lead | None:
+def match_cue(origin: str, situation: Situation) -> Cue | None:
     """What the newest words lead to, by plain rules: the first cue that may be followed; a question costs one call."""
-    for cue in _CUES:
-        if cue.target == origin or against(origin, cue.target, situation):
+    for cue in _RULES:
+        if cue.target == origin or why_refused(origin, cue.target, situation):
             continue
         if cue.certain and cue.certain.search(situation.words):
-            return Lead(cue.target, cue.plainly)
+            return Cue(cue.target, cue.plainly)
         mode = situation.soul.mode(cue.target)
         if (cue.hint and cue.hint.search(situation.words)) or (mode and _hinted(mode, situation.words)):
-            return Lead(cue.target, cue.question, _question(cue, mode))
+            return Cue(cue.target, cue.question, _question(cue, mode))
     return None
 
 
@@ -98,7 +98,7 @@ def _hinted(mode: Mode, words: str) -> bool:
     return any(re.search(rf"(?<!\w){re.escape(hint)}(?!\w)", words, re.IGNORECASE) for hint in mode.hints)
 
 
-def _question(cue: _Cue, mode: Mode | None) -> str:
+def _question(cue: _Rule, mode: Mode | None) -> str:
     """What the mind is asked: the soul's own triggers for its mode, where it has any."""
     if mode is None or not mode.triggers:
         return cue.question

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from daemon.mind.attention import Attention, Interrupted, Switchboard
+from daemon.mind.interrupts import Interrupt, Interrupted, Interrupts
 
 
 async def value() -> int:
@@ -28,36 +28,36 @@ class Work:
 
 
 async def test_work_that_nobody_interrupts_gives_what_it_gives() -> None:
-    assert await Attention().unless_called(value()) == 7
+    assert await Interrupt().unless_called(value()) == 7
 
 
 async def test_a_call_cuts_what_runs() -> None:
-    attention, work = Attention(), Work()
+    interrupt, work = Interrupt(), Work()
     async with asyncio.TaskGroup() as group:
-        running = group.create_task(_interrupted(attention, work))
+        running = group.create_task(_interrupted(interrupt, work))
         await work.begun.wait()
-        attention.call()
+        interrupt.call()
     assert (running.result(), work.cut) == (True, True)
 
 
-async def _interrupted(attention: Attention, work: Work) -> bool:
+async def _interrupted(interrupt: Interrupt, work: Work) -> bool:
     try:
-        await attention.unless_called(work.run())
+        await interrupt.unless_called(work.run())
     except Interrupted:
         return True
     return False
 
 
 async def test_what_waits_already_keeps_work_from_beginning_until_it_is_taken_in() -> None:
-    attention, work = Attention(), Work()
-    attention.call()
-    assert attention.pending
+    interrupt, work = Interrupt(), Work()
+    interrupt.call()
+    assert interrupt.pending
     with pytest.raises(Interrupted):
-        await attention.unless_called(work.run())
+        await interrupt.unless_called(work.run())
     assert not work.begun.is_set()
-    attention.clear()
-    assert not attention.pending
-    assert await attention.unless_called(value()) == 7
+    interrupt.clear()
+    assert not interrupt.pending
+    assert await interrupt.unless_called(value()) == 7
 
 
 async def test_what_the_work_raises_comes_out_as_it_is() -> None:
@@ -65,12 +65,12 @@ async def test_what_the_work_raises_comes_out_as_it_is() -> None:
         raise LookupError("no tin")
 
     with pytest.raises(LookupError, match="no tin"):
-        await Attention().unless_called(fails())
+        await Interrupt().unless_called(fails())
 
 
 async def test_a_cancellation_from_outside_is_no_interruption() -> None:
     work = Work()
-    running = asyncio.ensure_future(Attention().unless_called(work.run()))
+    running = asyncio.ensure_future(Interrupt().unless_called(work.run()))
     await work.begun.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -79,7 +79,7 @@ async def test_a_cancellation_from_outside_is_no_interruption() -> None:
 
 
 def test_the_switchboard_rings_through_to_all_who_listen_there_and_to_nobody_else() -> None:
-    board = Switchboard()
+    board = Interrupts()
     with board.attend("a") as one, board.attend("b") as other:
         with board.attend("a") as two:
             board.call("a")
@@ -93,7 +93,7 @@ def test_the_switchboard_rings_through_to_all_who_listen_there_and_to_nobody_els
 
 
 def test_who_leaves_by_an_error_has_left() -> None:
-    board = Switchboard()
+    board = Interrupts()
     with pytest.raises(LookupError), board.attend("a"):
         raise LookupError
     assert not board._listening
