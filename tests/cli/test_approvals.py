@@ -50,7 +50,7 @@ def test_a_waiting_question_is_refused_and_everybody_is_told(path: Path) -> None
     assert one(path, "SELECT author FROM inbox WHERE modality = 'decision'") == "U1"  # whom the gate knows
     assert one(path, "SELECT revises FROM outbox WHERE body LIKE '%\n\n_Refused._'") == "7.7"
     assert one(path, "SELECT act || ' ' || object FROM audit") == "approval.refused a-waiting"
-    assert one(path, "SELECT decided_by FROM approvals WHERE id = 'a-waiting'") == one(path, "SELECT author FROM audit")
+    assert one(path, "SELECT decided_by FROM approvals WHERE id = 'a-waiting'") == one(path, "SELECT actor FROM audit")
 
 
 @pytest.mark.parametrize("state", [state for state in APPROVAL_STATES if state != "waiting"])

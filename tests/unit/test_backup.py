@@ -113,7 +113,7 @@ async def test_copies_of_a_busy_file_are_all_whole(path: Path, tmp_path: Path, j
 
 def test_a_copy_survives_what_a_killed_process_left_half_written(path: Path, tmp_path: Path) -> None:
     code = (
-        "import os, sys; from pathlib import Path; from daemon.memory import sqlite\n"
+        "import os, sys; from pathlib import Path; from daemon.memory.database import sqlite\n"
         "c = sqlite.connect(Path(sys.argv[1])); c.execute('PRAGMA cache_size=2'); c.execute('BEGIN IMMEDIATE')\n"
         "c.executemany(\"INSERT INTO audit (actor, act, object, detail, done_ms) VALUES ('a', 'half', 'c', ?, 1)\","
         " [('x' * 500,)] * 3000)\n"
