@@ -2,7 +2,11 @@
 
 import asyncio
 import heapq
+from collections.abc import Callable
 from itertools import count
+
+TIMEOUT = 20.0
+"""Seconds after which a wait for an event fails."""
 
 
 class FakeClock:
@@ -57,3 +61,41 @@ class FakeClock:
 
     def _waiting(self) -> list[asyncio.Future[None]]:
         return [alarm for _, _, alarm in self._alarms if not alarm.done()]
+
+
+class Events:
+    """An `Emit` that records events, and lets a test wait for one."""
+
+    def __init__(self) -> None:
+        self.emitted: list[tuple[str, dict[str, object]]] = []
+        self._changed = asyncio.Event()
+
+    def __call__(self, event: str, /, **fields: object) -> None:
+        """Record one event."""
+        self.emitted.append((event, fields))
+        self._changed.set()
+
+    @property
+    def names(self) -> list[str]:
+        """The events' names, oldest first."""
+        return [name for name, _ in self.emitted]
+
+    def named(self, event: str) -> list[dict[str, object]]:
+        """The fields of every event of this name, oldest first."""
+        return [fields for name, fields in self.emitted if name == event]
+
+    async def until(self, event: str, times: int = 1, **having: object) -> dict[str, object]:
+        """Wait for the `times`-th event with this name and these fields; gives the fields of the newest one."""
+
+        def found() -> list[dict[str, object]]:
+            return [fields for fields in self.named(event) if having.items() <= fields.items()]
+
+        await self.when(lambda: len(found()) >= times)
+        return found()[-1]
+
+    async def when(self, holds: Callable[[], bool]) -> None:
+        """Wait until a condition holds; it is checked after every event."""
+        async with asyncio.timeout(TIMEOUT):
+            while not holds():
+                self._changed.clear()
+                await self._changed.wait()

@@ -20,9 +20,10 @@ from daemon.core.telemetry.metrics import Metrics
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from daemon.memory.admin.replies import Backlog, Replies
+from tests.fakes import Events
 from tests.http.house import TOKEN, Stream, bearer
 from tests.journeys.clock import TurnableClock
-from tests.journeys.house import PATIENCE, Told, said, settings_for
+from tests.journeys.house import PATIENCE, said, settings_for
 from tests.journeys.model import CLOSING, OPENING, Actor, Flow
 
 SUBPROCESSES = ("summarizes_the_conversation",)
@@ -32,15 +33,15 @@ SUBPROCESSES = ("summarizes_the_conversation",)
 async def _daemon(workspace: WorkspaceServer, home: Path, model: Actor) -> AsyncIterator[HttpChannel]:
     """A daemon put together as the composition root does it; gives its door."""
     settings = settings_for(workspace, home, http_port=0, http_token=TOKEN)
-    clock, told, metrics, stop, ready = TurnableClock(), Told(), Metrics(), asyncio.Event(), asyncio.Event()
+    clock, events, metrics, stop, ready = TurnableClock(), Events(), Metrics(), asyncio.Event(), asyncio.Event()
     async with AsyncExitStack() as stack:
-        slack = SlackChannel(settings, clock, told)
+        slack = SlackChannel(settings, clock, events)
         stack.push_async_callback(slack.close)
         team = (await slack.introduce()).team
         http = HttpChannel(
             settings,
             clock,
-            told,
+            events,
             soul=settings.name,
             workspace=team,
             personality={"": "# Minoan"}.get,
@@ -48,7 +49,7 @@ async def _daemon(workspace: WorkspaceServer, home: Path, model: Actor) -> Async
         )
         stack.push_async_callback(http.close)
         channel = SeveralChannels(slack, http)
-        built = await stack.enter_async_context(assemble(settings, channel, clock, told, workspace=team, llm=model))
+        built = await stack.enter_async_context(assemble(settings, channel, clock, events, workspace=team, llm=model))
         errands = Backlog(built.store.database, clock, soul=settings.name, workspace=team)
 
         async def unready() -> tuple[str, ...]:
@@ -69,7 +70,7 @@ async def _daemon(workspace: WorkspaceServer, home: Path, model: Actor) -> Async
                 await ready.wait()
             yield http
             stop.set()
-            await told.until("daemon.drained")
+            await events.until("daemon.drained")
 
 
 @pytest.fixture

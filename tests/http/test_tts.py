@@ -118,7 +118,7 @@ async def test_an_endpoint_that_fails_is_a_502_without_its_words(
     got = await relayed.post("/api/soul/tts", {"text": "hello"})
     assert (got.status, got.code) == (502, "speech_failed")
     assert "secrets" not in got.body.decode()
-    assert relayed.told.named("http.speech_failed")
+    assert relayed.events.named("http.speech_failed")
 
 
 async def test_an_endpoint_that_can_not_be_reached_is_a_502(empty: Dwelling) -> None:
@@ -167,7 +167,7 @@ async def test_a_program_that_hangs_is_ended(spoken: Dwelling, monkeypatch: pyte
     monkeypatch.setattr(voice, "_ESPEAK_SECONDS", 0.3)
     got = await spoken.post("/api/soul/tts", {"text": "hang"})
     assert (got.status, got.code) == (502, "speech_failed")
-    assert "too long" in str(spoken.told.named("http.speech_failed")[0]["reason"])
+    assert "too long" in str(spoken.events.named("http.speech_failed")[0]["reason"])
 
 
 async def test_without_any_voice_it_says_what_to_set_or_install(home: Dwelling) -> None:

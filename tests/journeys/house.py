@@ -20,6 +20,7 @@ from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.model import Json
 from daemon.local_slack.server import WorkspaceServer
+from tests.fakes import Events
 from tests.journeys.clock import TurnableClock
 from tests.journeys.model import Actor, Flow, shown
 
@@ -28,38 +29,11 @@ T = TypeVar("T")
 _POSTING = ("chat.postMessage", "chat.startStream", "chat.appendStream", "chat.stopStream", "chat.update")
 
 
-class Told:
-    """An `Emit` that remembers, and wakes whoever waits for an event."""
-
-    def __init__(self) -> None:
-        self.events: list[tuple[str, dict[str, object]]] = []
-        self._news = asyncio.Event()
-
-    def __call__(self, event: str, /, **fields: object) -> None:
-        """Remember one event."""
-        self.events.append((event, fields))
-        self._news.set()
-
-    def named(self, event: str) -> list[dict[str, object]]:
-        """The fields of every such event, oldest first."""
-        return [fields for name, fields in self.events if name == event]
-
-    async def until(self, event: str, count: int = 1, **having: object) -> dict[str, object]:
-        """Wait until an event with such fields was told so often; gives the last of them."""
-        async with asyncio.timeout(PATIENCE):
-            while True:
-                found = [one for one in self.named(event) if having.items() <= one.items()]
-                if len(found) >= count:
-                    return found[-1]
-                self._news.clear()
-                await self._news.wait()
-
-
 class Living:
     """One daemon that lives in the house until it is stopped, cut off, or dies."""
 
     def __init__(self, settings: Settings, clock: TurnableClock, model: Actor) -> None:
-        self.told = Told()
+        self.events = Events()
         self.built: Daemon | None = None
         self._settings, self._clock, self._model = settings, clock, model
         self._stop = asyncio.Event()
@@ -67,14 +41,14 @@ class Living:
         self._life = asyncio.create_task(self._live())
 
     async def _live(self) -> None:
-        souls = souls_of(self._settings, self.told)
+        souls = souls_of(self._settings, self.events)
 
         def face(name: str) -> Face | None:
             soul = souls.current(name)
             return None if name == souls.main else Face(soul.display_name, soul.icon)
 
         faces = face if len(souls.names) > 1 else None
-        channel = SlackChannel(self._settings, self._clock, self.told, soul_of=souls.for_channel, faces=faces)
+        channel = SlackChannel(self._settings, self._clock, self.events, soul_of=souls.for_channel, faces=faces)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(channel.close)
             identity = await channel.introduce()
@@ -83,7 +57,7 @@ class Living:
                     self._settings,
                     channel,
                     self._clock,
-                    self.told,
+                    self.events,
                     workspace=identity.team,
                     llm=self._model,
                     souls=souls,
@@ -104,7 +78,7 @@ class Living:
 
     async def _caught_up(self) -> None:
         await self._connected.wait()
-        await self.told.until("slack.caught_up")
+        await self.events.until("slack.caught_up")
 
     async def stop(self) -> None:
         """As after SIGTERM: what is under way is finished, then it ends."""
@@ -167,10 +141,10 @@ class House:
                 await living.cut()
 
     @property
-    def told(self) -> Told:
+    def events(self) -> Events:
         """What the newest daemon told."""
         assert self.daemon is not None
-        return self.daemon.told
+        return self.daemon.events
 
     # -- people -----------------------------------------------------------------------------------------------------
 

@@ -8,8 +8,9 @@ import pytest
 
 from daemon.memory.database import Transaction
 from daemon.memory.store import open_store
+from tests.fakes import Events
 from tests.journeys.clock import TurnableClock
-from tests.journeys.house import House, Told, said
+from tests.journeys.house import House, said
 from tests.journeys.model import Actor, tagged
 
 
@@ -52,10 +53,10 @@ async def test_a_drain_finishes_what_is_under_way_and_claims_nothing_more(empty_
     waiting = await house.say("Ben", "dm", "second")
     await house.acknowledged()
     stopping = asyncio.create_task(living.stop())
-    await living.told.until("daemon.draining")
+    await living.events.until("daemon.draining")
     flow.end(tagged("Done with the first."))
     await stopping
-    assert living.told.named("daemon.drained") == [{"finished": True}]
+    assert living.events.named("daemon.drained") == [{"finished": True}]
     assert await house.replies("D0ADA") == ["Done with the first."]
     assert await house.replies("D0BEN") == []
     assert (await house.one("SELECT state FROM inbox WHERE ts = ?", waiting))["state"] == "new"
@@ -77,7 +78,7 @@ async def test_what_a_drain_can_not_wait_for_is_given_back_and_finished_by_the_n
     )
     await house.until(lambda: house.people.calls("chat.startStream"))
     await living.stop()
-    assert living.told.named("daemon.drained") == [{"finished": False}]
+    assert living.events.named("daemon.drained") == [{"finished": False}]
     await house.start()
     await house.reply("D0ADA", "think long")
     await house.idle()
@@ -94,7 +95,7 @@ async def test_a_daemon_that_lost_its_lease_while_it_slept_posts_nothing(house: 
     assert house.daemon.built is not None
     settings = house.settings
     async with open_store(
-        *(settings.database_path, later, Told()),
+        *(settings.database_path, later, Events()),
         soul=settings.name,
         workspace="T0LOCAL",
         kind="slack",
@@ -105,7 +106,7 @@ async def test_a_daemon_that_lost_its_lease_while_it_slept_posts_nothing(house: 
         claim = await awake.conversations.claim_next()
         assert claim is not None
         flow.end(tagged("A zombie speaks."))
-        await house.told.until("cycle.lost")
+        await house.events.until("cycle.lost")
         assert await house.posting_calls() == []
         assert await house.rows("SELECT * FROM turns") == []
         await awake.conversations.release(claim)
@@ -122,7 +123,7 @@ async def test_a_lease_lost_in_the_middle_of_a_thought_cuts_it_short(house: Hous
     with closing(connect(house.settings.database_path)) as database, database:
         database.execute("UPDATE conversations SET fence = fence + 1, lease_owner = 'somebody else'")
     house.clock.turn(3)
-    await house.told.until("cycle.lost")
+    await house.events.until("cycle.lost")
     assert house.model.cut == 1
     assert await house.posting_calls() == []
 
@@ -168,7 +169,7 @@ async def test_what_could_not_be_stored_because_the_file_is_locked_is_not_acknow
 async def _failing(house: House) -> None:
     """Let the patience of the store end; nothing was acknowledged then."""
     async with asyncio.timeout(10):
-        while not any("memory.db" in str(one["note"]) for one in house.told.named("slack.library")):
+        while not any("memory.db" in str(one["note"]) for one in house.events.named("slack.library")):
             house.clock.turn(0.5)
             await asyncio.sleep(0.02)
     await _unacknowledged(house)
@@ -205,7 +206,7 @@ async def test_a_reply_that_could_not_be_stored_is_not_sent_and_is_made_again_wh
     await flow.asked.wait()
     await _pages(house)
     flow.end(tagged("A long story. " * 700))
-    await house.told.until("store.failed")
+    await house.events.until("store.failed")
     assert await house.posting_calls() == []
     await _pages(house, 1_000_000)
     house.clock.turn(6)

@@ -92,11 +92,11 @@ async def test_a_summary_that_fails_is_tried_again_later_and_costs_nobody_an_ans
     for number in range(8):
         ts = await house.say("Ada", "dm", f"remember factNumber{number} for me, will you, as long as you can?")
         await house.heard(ts)
-    await house.told.until("job.failed")
+    await house.events.until("job.failed")
     house.clock.turn(6)
-    await house.told.until("job.failed", 2)
+    await house.events.until("job.failed", 2)
     house.clock.turn(11)
-    await house.told.until("job.done")
+    await house.events.until("job.done")
     await house.idle()
     assert "factNumber0" in (await house.one("SELECT summary FROM working_memory"))["summary"]
     assert {row["state"] for row in await house.rows("SELECT state FROM jobs")} == {"done"}

@@ -127,7 +127,7 @@ async def test_who_can_not_be_told_that_a_press_was_in_vain_loses_nothing(empty_
     ts = await _question(house, note, "general")
     await house.people.fault("chat.postEphemeral", body={"ok": False, "error": "user_not_in_channel"})
     assert await press(house, "Ben", "general", ts) != "accepted"
-    await house.told.until("slack.void_untold")
+    await house.events.until("slack.void_untold")
     await house.acknowledged()
 
 

@@ -157,7 +157,7 @@ async def _ends_in_one(house: House, words: str) -> None:
     await house.acknowledged()
     await house.idle()
     assert await house.replies("general") == [words]
-    assert len(house.told.named("cycle.committed")) == 1
+    assert len(house.events.named("cycle.committed")) == 1
 
 
 async def test_a_plain_reply_steers_the_work_and_one_reply_answers_both(empty_house: House) -> None:
@@ -330,7 +330,7 @@ async def test_an_action_that_breaks_is_told_to_the_model_and_the_log_alone(
     script(house, chosen(("Research", "kilns")), RESPOND, external_dialog="I could not look.")
     assert await house.answered("Ada", "dm", PROBLEM) == "I could not look."
     assert "It failed for a reason that is not known." in house.last_prompt()
-    [failed] = house.told.named("ism.action_failed")
+    [failed] = house.events.named("ism.action_failed")
     assert isinstance(failed["error"], RuntimeError)
     assert "CANARY" not in await posted(house)
     assert not any("CANARY" in shown(prompt) for prompt in house.prompts)

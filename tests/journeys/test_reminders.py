@@ -12,7 +12,7 @@ def _wish(when: str = "", what: str = "", drop: tuple[int, ...] = ()) -> str:
 
 async def _due(house: House) -> None:
     """What has fallen due is perceived and answered."""
-    await house.told.until("schedule.due")
+    await house.events.until("schedule.due")
     await house.idle()
 
 

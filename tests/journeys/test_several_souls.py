@@ -76,7 +76,7 @@ async def test_the_mood_of_one_soul_is_not_the_others(empty_house: House) -> Non
         '<external_dialogue verb="said">Arr.</external_dialogue><soul_state_check>true</soul_state_check>'
     )
     await house.answered("Ada", "general", "@soul a storm!")
-    await house.told.until("soul_state.kept")
+    await house.events.until("soul_state.kept")
     await house.answered("Ada", "market", "@soul how are you?")
     assert "Your mood:" not in house.last_prompt()
     assert "CANARY" not in house.last_prompt()

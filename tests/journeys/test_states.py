@@ -299,7 +299,7 @@ async def test_processes_without_end_end_in_an_apology(empty_house: House, monke
     assert said.startswith("I'm sorry")
     assert len(hops) == 11
     assert await path(empty_house) == []
-    [failed] = empty_house.told.named("cycle.failed")
+    [failed] = empty_house.events.named("cycle.failed")
     assert "without end" in str(failed["reason"])
     assert len(await empty_house.replies("D0ADA")) == 1
 

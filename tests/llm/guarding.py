@@ -10,18 +10,8 @@ from daemon.core.errors import ModelUnavailable
 from daemon.core.ports import Prompt
 from daemon.llm.resilience import CallLimits, ResilientLLM
 from daemon.llm.scripted import Reply, ScriptedLLM
-from tests.fakes import FakeClock
+from tests.fakes import Events, FakeClock
 from tests.llm.prompts import answer, prompt
-
-
-class Events:
-    """An Emit that remembers."""
-
-    def __init__(self) -> None:
-        self.names: list[str] = []
-
-    def __call__(self, event: str, /, **fields: object) -> None:
-        self.names.append(event)
 
 
 def down(retry_after: float | None = None) -> ModelUnavailable:

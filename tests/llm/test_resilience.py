@@ -14,8 +14,8 @@ from daemon.llm.circuit import FEWEST_RETRIES
 from daemon.llm.clean_text import PieceCleaner, clean
 from daemon.llm.resilience import ATTEMPTS, FEWEST_BYTES
 from daemon.llm.scripted import ScriptedLLM
-from tests.fakes import FakeClock
-from tests.llm.guarding import Events, down, failing, guarded, lasting, turn_until_done
+from tests.fakes import Events, FakeClock
+from tests.llm.guarding import down, failing, guarded, lasting, turn_until_done
 from tests.llm.prompts import answer, prompt
 
 

@@ -19,35 +19,6 @@ from daemon.local_slack.server import WorkspaceServer
 OURS = Identity(team="T1", user="U0SOUL", bot="B0SOUL")
 
 
-class Events:
-    """An Emit that remembers, and can be waited on."""
-
-    def __init__(self) -> None:
-        self.told: list[tuple[str, dict[str, object]]] = []
-        self._changed = asyncio.Event()
-
-    def __call__(self, event: str, /, **fields: object) -> None:
-        """Remember one event."""
-        self.told.append((event, fields))
-        self._changed.set()
-
-    def named(self, event: str) -> list[dict[str, object]]:
-        """The fields of every such event."""
-        return [fields for name, fields in self.told if name == event]
-
-    async def until(self, event: str, times: int = 1) -> list[dict[str, object]]:
-        """Wait until it was told so often."""
-        await self.when(lambda: len(self.named(event)) >= times)
-        return self.named(event)
-
-    async def when(self, holds: Callable[[], bool]) -> None:
-        """Wait until something holds; looked at whenever anything is told."""
-        async with asyncio.timeout(20):
-            while not holds():
-                self._changed.clear()
-                await self._changed.wait()
-
-
 class FakeIntake:
     """An intake in memory: takes an utterance once per channel and ts, and a failing one while `broken`."""
 

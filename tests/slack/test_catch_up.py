@@ -13,9 +13,9 @@ from daemon.core.config import Settings
 from daemon.core.errors import StoreBusy
 from daemon.core.perception import AudienceKind, ConversationKey
 from daemon.core.ports import Clock, Edit, Source
-from tests.fakes import FakeClock
+from tests.fakes import Events, FakeClock
 from tests.slack.conftest import Open
-from tests.slack.parts import Events, FakeIntake, Hands, QuickClock, listening, post
+from tests.slack.parts import FakeIntake, Hands, QuickClock, listening, post
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from daemon.channels.slack.api.preflight import check_tokens, establish
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, ConfigError, DeliveryUncertain, NotDelivered
-from tests.fakes import FakeClock
-from tests.slack.parts import Events, Hands, settings_for
+from tests.fakes import Events, FakeClock
+from tests.slack.parts import Hands, settings_for
 
 
 class Server:

@@ -5,8 +5,9 @@ import asyncio
 import pytest
 
 from daemon.core.errors import ConfigError
+from tests.fakes import Events
 from tests.slack.conftest import Open
-from tests.slack.parts import Events, FakeIntake, Hands, QuickClock, listening
+from tests.slack.parts import FakeIntake, Hands, QuickClock, listening
 
 PING = 0.2
 

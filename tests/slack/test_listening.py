@@ -6,7 +6,8 @@ import dataclasses
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.perception import AudienceKind, Place
 from daemon.core.ports import Channel, Deletion, Edit, Feedback
-from tests.slack.parts import Events, FakeIntake, Hands, listening, post
+from tests.fakes import Events
+from tests.slack.parts import FakeIntake, Hands, listening, post
 
 
 async def test_it_is_a_channel_as_the_port_wants_one(channel: SlackChannel) -> None:

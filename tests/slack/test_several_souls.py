@@ -11,7 +11,8 @@ from daemon.core.config import Settings
 from daemon.core.errors import ChannelRefused
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Decision, Deletion, Edit, Feedback, NewMessage
-from tests.slack.parts import OURS, Events, FakeIntake, Hands, QuickClock, listening, perception, post
+from tests.fakes import Events
+from tests.slack.parts import OURS, FakeIntake, Hands, QuickClock, listening, perception, post
 from tests.slack.test_approvals import press
 from tests.slack.test_delivery import Log
 

@@ -10,9 +10,9 @@ from daemon.channels.slack.outgoing.speech import SlackSpeech, Where
 from daemon.core.errors import StoreBusy
 from daemon.core.perception import Place
 from daemon.core.ports import DraftLog
-from tests.fakes import FakeClock
+from tests.fakes import Events, FakeClock
 from tests.slack.conftest import Open
-from tests.slack.parts import Events, Hands, perception, spoken
+from tests.slack.parts import Hands, perception, spoken
 from tests.slack.test_delivery import Log
 
 

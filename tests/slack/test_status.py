@@ -8,9 +8,9 @@ from daemon.channels.slack.channel import SlackChannel
 from daemon.core.concurrency import alongside
 from daemon.core.errors import ModelUnavailable
 from daemon.core.perception import Place
-from tests.fakes import FakeClock
+from tests.fakes import Events, FakeClock
 from tests.slack.conftest import Open
-from tests.slack.parts import Events, Hands, perception
+from tests.slack.parts import Hands, perception
 
 
 async def shown(hands: Hands, number: int) -> list[str]:

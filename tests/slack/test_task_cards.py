@@ -11,8 +11,9 @@ from daemon.channels.slack.outgoing.status_line import words_for
 from daemon.channels.slack.outgoing.task_cards import DETAILS, MOST, TITLE, Plan, card_text
 from daemon.core.perception import Place
 from daemon.core.ports import Task, TaskState
+from tests.fakes import Events
 from tests.slack.conftest import Open
-from tests.slack.parts import Events, Hands, cards, perception, post, spoken
+from tests.slack.parts import Hands, cards, perception, post, spoken
 from tests.slack.test_delivery import Log
 from tests.slack.test_speech import Talk
 

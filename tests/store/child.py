@@ -26,7 +26,8 @@ from daemon.core.clock import SystemClock
 from daemon.core.errors import StoreError
 from daemon.memory.database import Database, Transaction, migrate, open_database
 from daemon.memory.store import open_store
-from tests.store.parts import SOUL, TEAM, Events, content, effect, look, said
+from tests.fakes import Events
+from tests.store.parts import SOUL, TEAM, content, effect, look, said
 
 Json = dict[str, Any]
 _LOADED = (alembic.command, alembic.config, sqlalchemy)  # before any fork, so that a migration starts at once

@@ -17,24 +17,11 @@ from daemon.memory.queues.inbox import Inbox
 from daemon.memory.queues.jobs import Jobs
 from daemon.memory.queues.outbox import Outbox
 from daemon.memory.records import Claim, Delivery, Dismissal, InboxMessage, Speaks, Turn, Worker
+from tests.fakes import Events
 
 SOUL, TEAM, CHANNEL = "ada", "T1", "C1"
 LEASE = 60.0
 DM = ConversationKey(SOUL, TEAM, "D1")
-
-
-class Events:
-    """Keeps what was emitted, by name."""
-
-    def __init__(self) -> None:
-        self.told: list[tuple[str, dict[str, object]]] = []
-
-    def __call__(self, event: str, /, **fields: object) -> None:
-        self.told.append((event, fields))
-
-    @property
-    def names(self) -> list[str]:
-        return [name for name, _ in self.told]
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,8 @@ from daemon.mind.steps.instruction import instruction
 from daemon.runtime.background_jobs import JobRunner
 from daemon.runtime.cycle_services import CycleServices, Timing
 from daemon.runtime.triage import Triage
-from tests.fakes import FakeClock
-from tests.store.parts import DM, SOUL, TEAM, Events, Hands, look, said
+from tests.fakes import Events, FakeClock
+from tests.store.parts import DM, SOUL, TEAM, Hands, look, said
 from tests.unit.every_step import soul
 
 KIND = "counts_the_looms"
@@ -149,7 +149,7 @@ async def test_a_job_is_done_once_and_its_calls_are_on_the_ledger(desk: Desk) ->
     assert (seen[0].conversation, seen[0].audience) == (DM, job.audience)
     [call] = look(desk.path, "SELECT step, trace_id FROM llm_calls WHERE step <> 'respond'")
     assert call == ("instruction", seen[0].trace_id)
-    assert desk.events.told[-1] == ("job.done", {"kind": KIND, "calls": 1})
+    assert desk.events.emitted[-1] == ("job.done", {"kind": KIND, "calls": 1})
     assert await desk.hands.jobs.claim_next() is None
 
 
@@ -218,7 +218,7 @@ async def test_a_job_that_fails_is_tried_later_and_in_the_end_parked(
     for attempt in range(1, TRIES + 1):
         await desk.reflection(subprocess).do(job)
         assert desk.row() == ("dead" if attempt == TRIES else "ready", attempt, reason)
-        assert (desk.events.told[-1][1]["error"] is error) == unexpected
+        assert (desk.events.emitted[-1][1]["error"] is error) == unexpected
         assert await desk.hands.jobs.claim_next() is None, "not at once"
         if attempt < TRIES:
             await desk.clock.advance(3600)

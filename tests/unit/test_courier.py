@@ -12,8 +12,8 @@ from daemon.core.ports import Channel, FoundPost, Post
 from daemon.memory.database import open_database
 from daemon.memory.records import Delivery
 from daemon.runtime.courier import Courier
-from tests.fakes import FakeClock
-from tests.store.parts import LEASE, Events, Hands, effect, look, said
+from tests.fakes import Events, FakeClock
+from tests.store.parts import LEASE, Hands, effect, look, said
 from tests.unit.posts import PostOffice
 
 IN_DOUBT, STALE = 5.0, 3600.0
@@ -160,7 +160,7 @@ async def test_a_refused_post_is_dead_with_its_reason(house: House) -> None:
     house.office.answers = [ChannelRefused("the channel is archived", code="is_archived", hint="unarchive it")]
     assert await house.courier.deliver(await house.reply())
     assert house.row == ("dead", None, "the channel is archived")
-    assert house.events.told[-1][1]["hint"] == "unarchive it"
+    assert house.events.emitted[-1][1]["hint"] == "unarchive it"
 
 
 async def test_a_post_too_old_to_be_sent_expires(house: House) -> None:

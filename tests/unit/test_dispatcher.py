@@ -19,8 +19,8 @@ from daemon.memory.store import Store, open_store
 from daemon.runtime.conversation import ConversationHandler
 from daemon.runtime.courier import Courier
 from daemon.runtime.dispatcher import POLL, Bell, Dispatcher
-from tests.fakes import FakeClock
-from tests.store.parts import LEASE, SOUL, TEAM, Events, effect, look, said
+from tests.fakes import Events, FakeClock
+from tests.store.parts import LEASE, SOUL, TEAM, effect, look, said
 from tests.unit.posts import PostOffice
 
 
@@ -194,7 +194,7 @@ async def test_a_failing_store_is_told_and_ends_nothing(path: Path) -> None:
                 await clock.sleepers()
                 await clock.advance(LEASE + 1)  # its lease runs out and it is claimed again
             await built.office.until_posted(2)
-        assert ("store.failed", {"reason": "disk trouble", "hint": "look"}) in built.events.told
+        assert ("store.failed", {"reason": "disk trouble", "hint": "look"}) in built.events.emitted
 
 
 async def test_a_store_that_can_not_be_asked_is_asked_again(path: Path) -> None:

@@ -16,8 +16,8 @@ from daemon.memory.queues.approvals import Approvals, NewApproval, store_approva
 from daemon.memory.queues.intentions import Intentions, NewIntention, store_intentions
 from daemon.memory.records import Worker
 from daemon.runtime.scheduler import POLL, Scheduler
-from tests.fakes import FakeClock
-from tests.store.parts import DM, SOUL, TEAM, Events, look
+from tests.fakes import Events, FakeClock
+from tests.store.parts import DM, SOUL, TEAM, look
 from tests.store.test_intentions import room
 
 WORKER = Worker("worker-1", SOUL, TEAM, 60_000)
@@ -127,7 +127,7 @@ async def test_it_sleeps_until_the_next_thing_falls_due_and_then_rings(tmp_path:
         await house.clock.advance(1.5)
         assert await house.until_asleep() == POLL
         assert house.rings == [house.clock.now_ms()]
-        assert house.events.told == [("schedule.due", {"count": 1})]
+        assert house.events.emitted == [("schedule.due", {"count": 1})]
         assert look(path, "SELECT modality FROM inbox") == [("time",)]
 
 
@@ -149,7 +149,7 @@ async def test_a_question_expires_by_itself(tmp_path: Path) -> None:
         assert await house.until_asleep() == 1
         await house.clock.advance(1)
         assert await house.until_asleep() == POLL
-        assert house.events.told == [("approvals.expired", {"count": 1})]
+        assert house.events.emitted == [("approvals.expired", {"count": 1})]
         assert look(path, "SELECT modality FROM inbox") == [("decision",)]
         assert len(house.rings) == 1
 
@@ -162,13 +162,13 @@ async def test_more_than_one_transaction_moves_is_moved_without_delay(tmp_path: 
         assert 0 < await house.until_asleep() < 0.1
         await house.clock.advance(0.1)
         assert await house.until_asleep() == POLL
-        assert [fields["count"] for _, fields in house.events.told] == [100, 20]
+        assert [fields["count"] for _, fields in house.events.emitted] == [100, 20]
 
 
 async def test_a_file_that_fails_is_told_and_looked_at_again(tmp_path: Path) -> None:
     async with scheduling(tmp_path / "memory.db", Failing) as house:
         await house.clock.sleepers()
-        assert house.events.told == [("store.failed", {"reason": "memory.db is held", "hint": "wait"})]
+        assert house.events.emitted == [("store.failed", {"reason": "memory.db is held", "hint": "wait"})]
         await house.intend(0, "look")
         assert isinstance(house.intentions, Failing)
         house.intentions.held = False

@@ -27,7 +27,7 @@ from daemon.processes.subprocesses.models_the_visitor import models_the_visitor
 from daemon.processes.subprocesses.summarizes_the_conversation import summarizes_the_conversation
 from daemon.soul import Budgets, Notes, Soul
 from daemon.soul_engine import PERSON, build_prompt
-from tests.fakes import FakeClock
+from tests.fakes import Events, FakeClock
 
 SOUL = Soul(
     name="ada",
@@ -45,20 +45,6 @@ LEARNED: Thoughts = {"user_model_check": True}
 NOT_LEARNED: Thoughts = {"user_model_check": False}
 
 
-class Heard:
-    """Keeps events, and what was in mind with them."""
-
-    def __init__(self) -> None:
-        self.told: list[tuple[str, Mapping[str, object]]] = []
-
-    def __call__(self, event: str, /, **fields: object) -> None:
-        self.told.append((event, fields))
-
-    @property
-    def names(self) -> list[str]:
-        return [name for name, _ in self.told]
-
-
 @dataclass
 class House:
     """A memory.db with turns in it, and a mind with a script."""
@@ -66,7 +52,7 @@ class House:
     database: Database
     clock: FakeClock
     llm: ScriptedLLM = field(default_factory=ScriptedLLM)
-    heard: Heard = field(default_factory=Heard)
+    events: Events = field(default_factory=Events)
     soul: Soul = SOUL
 
     async def open(self, conversation: ConversationKey, audience: Audience) -> None:
@@ -151,7 +137,7 @@ class House:
             soul_states=SoulStates(self.database, self.clock),
             clock=self.clock,
             trace_id="t",
-            emit=self.heard,
+            emit=self.events,
         )
 
     def script(self, *replies: Script) -> None:
@@ -217,8 +203,8 @@ async def test_the_store_knows_before_the_mind_does(house: House) -> None:
     await two_talks(house)
     house.script("They keep bees.", notes("keeps bees"), "(nothing)")
     await models_the_visitor(house.context())
-    assert house.heard.names == ["person.modelled", "memory.integrated"]
-    memory = house.heard.told[-1][1]["memory"]
+    assert house.events.names == ["person.modelled", "memory.integrated"]
+    memory = house.events.emitted[-1][1]["memory"]
     assert isinstance(memory, WorkingMemory)
     assert "- keeps bees" in memory.region(PERSON)[0].content
 
@@ -346,7 +332,7 @@ async def test_a_model_talked_into_forgetting_is_refused(house: House, obeyed: s
     after = await house.model()
     assert (after.notes, after.version) == (LINES, before.version)
     assert after.modelled_to > before.modelled_to
-    assert house.heard.names[-1] == "person.rewrite_refused"
+    assert house.events.names[-1] == "person.rewrite_refused"
     await models_the_visitor(house.context())
     assert len(house.steps) == 2
 
@@ -378,7 +364,7 @@ async def test_words_taken_back_while_they_are_thought_about_are_not_noted(house
 
     house.script("They keep bees.", taken_back, "(nothing)")
     await models_the_visitor(house.context())
-    assert ((await house.model()).notes, house.heard.names) == ((), ["person.outrun"])
+    assert ((await house.model()).notes, house.events.names) == ((), ["person.outrun"])
 
 
 class ReadThenTakenBack(Turns):
@@ -405,7 +391,7 @@ async def test_words_taken_back_just_after_they_were_read_are_not_kept(house: Ho
     state = await house.state()
     assert state is not None
     assert (state.topic, (await house.model()).notes) == ("", ())
-    assert house.heard.names == ["soul_state.outrun", "person.outrun"]
+    assert house.events.names == ["soul_state.outrun", "person.outrun"]
 
 
 async def test_somebody_whose_model_is_gone_is_passed_over(house: House) -> None:
@@ -467,7 +453,7 @@ async def test_a_state_made_from_an_old_one_is_dropped(house: House) -> None:
     await keeps_its_own_state(house.context())
     state = await house.state()
     assert state is not None
-    assert (state.emotional_state, house.heard.names) == ("weary", ["soul_state.outrun"])
+    assert (state.emotional_state, house.events.names) == ("weary", ["soul_state.outrun"])
 
 
 def test_feel_reads_states_whatever_their_case_and_keeps_lines_short() -> None:
