@@ -19,10 +19,8 @@ from daemon.core.perception import ConversationKey
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import Metrics, fanout
 from daemon.memory.admin.replies import Replies
-from tests.fakes import Events
-from tests.journeys.clock import TurnableClock
+from tests.fakes import Events, FakeModel, TurnableClock
 from tests.journeys.house import PATIENCE
-from tests.journeys.model import Actor
 
 TOKEN = "a-token-for-these-tests"
 T = TypeVar("T")
@@ -46,7 +44,7 @@ def settings_for(home: Path, **changes: object) -> Settings:
 class Inhabited:
     """One daemon behind one door, until it is stopped or cut off."""
 
-    def __init__(self, settings: Settings, clock: TurnableClock, model: Actor, espeak: str) -> None:
+    def __init__(self, settings: Settings, clock: TurnableClock, model: FakeModel, espeak: str) -> None:
         self.events, self.metrics = Events(), Metrics()
         self.built: Daemon | None = None
         self.queued: dict[str, tuple[str, ...]] = {}
@@ -178,7 +176,7 @@ class Dwelling:
 
     def __init__(self, home: Path, client: aiohttp.ClientSession) -> None:
         self.home, self.client = home, client
-        self.clock, self.model = TurnableClock(), Actor()
+        self.clock, self.model = TurnableClock(), FakeModel()
         self.espeak = str(home / "no-espeak-here")
         self.daemon: Inhabited | None = None
 

@@ -20,9 +20,8 @@ from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.model import Json
 from daemon.local_slack.server import WorkspaceServer
-from tests.fakes import Events
-from tests.journeys.clock import TurnableClock
-from tests.journeys.model import Actor, Flow, shown
+from tests.fakes import Events, FakeModel, Flow, TurnableClock
+from tests.given import shown
 
 PATIENCE = 15.0
 T = TypeVar("T")
@@ -32,7 +31,7 @@ _POSTING = ("chat.postMessage", "chat.startStream", "chat.appendStream", "chat.s
 class Living:
     """One daemon that lives in the house until it is stopped, cut off, or dies."""
 
-    def __init__(self, settings: Settings, clock: TurnableClock, model: Actor) -> None:
+    def __init__(self, settings: Settings, clock: TurnableClock, model: FakeModel) -> None:
         self.events = Events()
         self.built: Daemon | None = None
         self._settings, self._clock, self._model = settings, clock, model
@@ -111,14 +110,14 @@ class House:
         self, workspace: WorkspaceServer, people: WorkspaceClient, clock: TurnableClock, settings: Settings
     ) -> None:
         self.workspace, self.people, self.clock, self.settings = workspace, people, clock, settings
-        self.model = Actor()
+        self.model = FakeModel()
         self.daemon: Living | None = None
         self._daemons: list[Living] = []
         self._made = 900_000  # above what the workspace counts
 
     # -- daemons ----------------------------------------------------------------------------------------------------
 
-    async def start(self, model: Actor | None = None, **changes: Any) -> Living:  # noqa: ANN401  # any setting
+    async def start(self, model: FakeModel | None = None, **changes: Any) -> Living:  # noqa: ANN401  # any setting
         """Let a daemon live here; settings may be changed for it."""
         self.daemon = Living(self.settings.model_copy(update=changes), self.clock, model or self.model)
         self._daemons.append(self.daemon)

@@ -2,9 +2,9 @@
 
 import json
 
+from tests.given import shown, tagged
 from tests.journeys.attacker import bare
 from tests.journeys.house import House
-from tests.journeys.model import shown, tagged
 from tests.journeys.problems import PROBLEM, script, shelf, solver
 from tests.journeys.souls import write_soul
 from tests.unit.ism_parts import chosen

@@ -7,8 +7,8 @@ import pytest
 
 from daemon.core.ports import Prompt
 from daemon.llm.scripted import Reply
+from tests.given import shown, tagged
 from tests.journeys.house import House
-from tests.journeys.model import shown, tagged
 
 PEOPLE = ("Ada", "Ben", "Chloe")
 _STEPS = 50

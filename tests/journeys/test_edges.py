@@ -7,8 +7,8 @@ from sqlite3 import connect
 from daemon.core.errors import ModelUnavailable
 from daemon.core.ports import ModelRole, Prompt
 from daemon.llm.scripted import Reply
+from tests.given import shown, tagged
 from tests.journeys.house import House
-from tests.journeys.model import shown, tagged
 from tests.journeys.test_long_talks import brief_soul, facts
 
 

@@ -1,7 +1,7 @@
 """What a problem waits for and where it goes: questions and answers, the expert, somebody who can act, reminders."""
 
+from tests.given import shown, tagged
 from tests.journeys.house import House, said
-from tests.journeys.model import shown, tagged
 from tests.journeys.problems import (
     NO,
     PROBLEM,

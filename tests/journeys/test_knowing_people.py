@@ -8,8 +8,9 @@ import pytest
 
 from daemon.core.errors import ModelUnavailable
 from daemon.core.ports import Prompt
+from tests.fakes import FakeModel
+from tests.given import after, shown, tagged
 from tests.journeys.house import House
-from tests.journeys.model import Actor, after, shown, tagged
 from tests.journeys.souls import write_soul
 
 MINUTE = 60.0
@@ -36,7 +37,7 @@ def feeling(state: str, topic: str = "", task: str = "") -> str:
     return json.dumps({"emotional_state": state, "topic": topic, "task": task})
 
 
-def will_learn(model: Actor, *lines: str, whisper: str = "I hope it holds.") -> None:
+def will_learn(model: FakeModel, *lines: str, whisper: str = "I hope it holds.") -> None:
     """What the model will make of the next talk that taught it something."""
     model.steps["internal_monologue"].append("They told of themselves.")
     model.steps["visitor_notes"].append(noted(*lines))

@@ -8,10 +8,9 @@ import pytest
 
 from daemon.memory.database import Transaction
 from daemon.memory.store import open_store
-from tests.fakes import Events
-from tests.journeys.clock import TurnableClock
+from tests.fakes import Events, FakeModel, TurnableClock
+from tests.given import tagged
 from tests.journeys.house import House, said
-from tests.journeys.model import Actor, tagged
 
 
 async def test_the_transcript_survives_a_restart(house: House) -> None:
@@ -24,7 +23,7 @@ async def test_the_transcript_survives_a_restart(house: House) -> None:
 
 async def test_two_daemons_on_one_memory_answer_each_message_once(empty_house: House) -> None:
     house = empty_house
-    other = Actor()
+    other = FakeModel()
     await house.start()
     await house.start(other)
     root = await house.say("Ada", "general", "@soul hello")

@@ -9,8 +9,8 @@ import pytest
 from daemon.core.config import LogLevel
 from daemon.core.telemetry import Telemetry
 from tests.fakes import Events, FakeClock
+from tests.given import tagged
 from tests.journeys.house import House
-from tests.journeys.model import tagged
 from tests.journeys.problems import PROBLEM, SHELF, asked, press, script, shelf, using
 from tests.journeys.souls import POETIC, write_soul
 from tests.unit.ism_parts import chosen

@@ -5,8 +5,8 @@ import re
 from daemon.core.ports import ModelRole, Prompt
 from daemon.llm.placeholder import answer_to
 from daemon.llm.scripted import Reply, Script
+from tests.given import shown, tagged, tokens
 from tests.journeys.house import House
-from tests.journeys.model import shown, tagged, tokens
 
 _TURNS = 100
 _SOUL = 'name = "brief"\ndisplay_name = "Brief"\n[budgets]\ntranscript = 200\n'

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from daemon.tools.mcp.toolbox import McpToolbox
+from tests.given import shown, tagged
 from tests.journeys.house import House, said
-from tests.journeys.model import shown, tagged
 from tests.journeys.problems import (
     NO,
     PROBLEM,

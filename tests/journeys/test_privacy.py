@@ -5,8 +5,8 @@ import random
 from collections.abc import AsyncGenerator
 
 from daemon.core.ports import Completion, ModelRole, Prompt
+from tests.fakes import FakeModel
 from tests.journeys.house import House
-from tests.journeys.model import Actor
 from tests.unit.test_tagged_output_hostile import CANARY, Author
 
 ANSWERS = 200
@@ -14,7 +14,7 @@ _AT_ONCE = 20  # as many drafts as Slack lets us begin in a minute
 _SHOWN = f'<external_dialogue verb="said">{"These are words that all may see. " * 3}</external_dialogue>'
 
 
-class Hostile(Actor):
+class Hostile(FakeModel):
     """Answers by the grammar, in small pieces and with pauses, so that drafts are shown before the end is known."""
 
     def __init__(self, seed: int) -> None:

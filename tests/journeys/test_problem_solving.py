@@ -9,8 +9,9 @@ import pytest
 
 from daemon.core.ports import Completion
 from daemon.llm.scripted import Reply
+from tests.fakes import FakeModel
+from tests.given import shown
 from tests.journeys.house import House, said
-from tests.journeys.model import Actor, shown
 from tests.journeys.problems import PROBLEM, parked, posted, script, solver
 from tests.journeys.test_states import path
 from tests.unit.ism_parts import chosen
@@ -265,7 +266,7 @@ async def test_every_limit_ends_in_the_best_answer_so_far_honestly(
     empty_house: House, limits: dict[str, Any], why: str
 ) -> None:
     house = empty_house
-    model = house.model = Actor(model="openai/gpt-6.1-terra", usage=Completion("openai/gpt-6.1-terra", 100, 0, 50))
+    model = house.model = FakeModel(model="openai/gpt-6.1-terra", usage=Completion("openai/gpt-6.1-terra", 100, 0, 50))
     for number in range(9):
         model.steps["choose_actions"].append(chosen(("Think", str(number))))
     script(house, external_dialog="So far only this.")

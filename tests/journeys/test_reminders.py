@@ -2,8 +2,8 @@
 
 import json
 
+from tests.given import shown, tagged
 from tests.journeys.house import House
-from tests.journeys.model import shown, tagged
 
 
 def _wish(when: str = "", what: str = "", drop: tuple[int, ...] = ()) -> str:

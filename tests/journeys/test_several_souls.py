@@ -1,7 +1,7 @@
 """Two souls in one daemon: each answers in its own rooms, under its own name, and remembers for itself alone."""
 
+from tests.given import shown
 from tests.journeys.house import House, said
-from tests.journeys.model import shown
 from tests.journeys.souls import write_soul
 from tests.journeys.test_knowing_people import MINUTE, feeling, notes, teach
 from tests.journeys.test_states import path

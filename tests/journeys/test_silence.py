@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.given import shown
 from tests.journeys.house import House, said
-from tests.journeys.model import shown
 from tests.journeys.souls import write_soul
 from tests.journeys.test_states import path
 

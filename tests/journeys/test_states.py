@@ -12,9 +12,9 @@ from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import serve_workspace
 from daemon.mind.mental_process import MentalProcess, Outcome, ProcessContext, Transition
 from daemon.processes import PROCESSES
-from tests.journeys.clock import TurnableClock
+from tests.fakes import TurnableClock
+from tests.given import shown
 from tests.journeys.house import House, settings_for
-from tests.journeys.model import shown
 from tests.journeys.souls import CONTACTS, POETIC, write_soul
 
 TRUE, FALSE = '{"true": true}', '{"true": false}'

@@ -9,8 +9,9 @@ import pytest
 
 from daemon.core.errors import ConfigError, ModelRefused, ModelUnavailable
 from daemon.llm.scripted import Script
+from tests.fakes import Flow
+from tests.given import after, tagged
 from tests.journeys.house import House, said
-from tests.journeys.model import Flow, after, tagged
 
 _CANARY = "canary"
 _THOUGHT = f'<internal_monologue verb="thought">{_CANARY}</internal_monologue>'

@@ -12,8 +12,8 @@ from daemon.core.clock import SystemClock
 from daemon.core.config import Settings
 from daemon.core.ports import Clock
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
-from tests.fakes import Events
-from tests.slack.parts import FakeIntake, Hands, settings_for
+from tests.fakes import Events, FakeIntake
+from tests.slack.parts import Hands, settings_for
 
 Open = Callable[..., SlackChannel]
 

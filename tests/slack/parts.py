@@ -1,7 +1,6 @@
 """Stand-ins for what surrounds the Slack channel, and the hands that move the local workspace."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,91 +10,12 @@ import aiohttp
 from daemon.channels.slack.api.identity import Identity
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.config import Settings
-from daemon.core.errors import StoreBusy
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.core.ports import Acceptance, Arrival, NewMessage, Post
+from daemon.core.ports import Post
 from daemon.local_slack.server import WorkspaceServer
+from tests.fakes import FakeIntake
 
 OURS = Identity(team="T1", user="U0SOUL", bot="B0SOUL")
-
-
-class FakeIntake:
-    """An intake in memory: takes an utterance once per channel and ts, and a failing one while `broken`."""
-
-    def __init__(self) -> None:
-        self.arrivals: list[Arrival] = []
-        self.broken = 0
-        self.mark: str | None = None
-        self.threads: tuple[ConversationKey, ...] = ()
-        self.known: tuple[str, ...] = ()
-        self.changed = asyncio.Event()
-        self._seen: set[tuple[str, ...]] = set()
-
-    async def accept(self, arrival: Arrival) -> Acceptance:
-        """Store an arrival once."""
-        if self.broken:
-            self.broken -= 1
-            raise StoreBusy("somebody else holds the database")
-        key = (
-            (arrival.perception.conversation.channel, arrival.perception.ts)
-            if isinstance(arrival, NewMessage)
-            else (arrival.event_id,)
-        )
-        if key in self._seen:
-            return Acceptance.DUPLICATE
-        self._seen.add(key)
-        self.arrivals.append(arrival)
-        self.changed.set()
-        return Acceptance.ACCEPTED
-
-    async def heard_until(self, soul: str, workspace: str) -> str | None:
-        """The mark."""
-        return self.mark
-
-    async def confirm_heard(self, soul: str, workspace: str, ts: str) -> None:
-        """Move the mark."""
-        self.mark = max(self.mark or "", ts)
-
-    async def open_threads(self, soul: str, workspace: str, since_ms: int, limit: int) -> tuple[ConversationKey, ...]:
-        """What the test put there."""
-        return self.threads[:limit]
-
-    async def known_channels(self, soul: str, workspace: str, limit: int) -> tuple[str, ...]:
-        """What the test put there."""
-        return self.known[:limit]
-
-    def said(self) -> list[NewMessage]:
-        """Utterances alone."""
-        return [arrival for arrival in self.arrivals if isinstance(arrival, NewMessage)]
-
-    async def until(self, number: int) -> list[Arrival]:
-        """Wait for so many arrivals."""
-        async with asyncio.timeout(20):
-            while len(self.arrivals) < number:
-                self.changed.clear()
-                await self.changed.wait()
-        return self.arrivals
-
-
-class QuickClock:
-    """The system's time, many times faster, for waits that are long in life."""
-
-    def __init__(self, factor: float = 50.0) -> None:
-        self._factor = factor
-        self._start = time.monotonic()
-        self._epoch = time.time()
-
-    def now_ms(self) -> int:
-        """Real milliseconds: what is compared with Slack's timestamps must not run ahead."""
-        return int(time.time() * 1000)
-
-    def monotonic(self) -> float:
-        """Seconds, fast."""
-        return (time.monotonic() - self._start) * self._factor
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait a fraction."""
-        await asyncio.sleep(max(0.0, seconds / self._factor))
 
 
 class Hands:

@@ -7,9 +7,9 @@ from daemon.channels.slack.incoming.event_reader import reader_for
 from daemon.channels.slack.outgoing.blocks import plain
 from daemon.core.errors import ChannelRefused, DeliveryUncertain
 from daemon.core.ports import Decision
-from tests.fakes import Events
+from tests.fakes import Events, FakeIntake
 from tests.slack.conftest import Open
-from tests.slack.parts import OURS, FakeIntake, Hands, listening, post
+from tests.slack.parts import OURS, Hands, listening, post
 from tests.slack.test_delivery import draft
 
 YES, NO = "soul_approval_yes", "soul_approval_no"

@@ -13,9 +13,9 @@ from daemon.core.config import Settings
 from daemon.core.errors import StoreBusy
 from daemon.core.perception import AudienceKind, ConversationKey
 from daemon.core.ports import Clock, Edit, Source
-from tests.fakes import Events, FakeClock
+from tests.fakes import Events, FakeClock, FakeIntake, TurnableClock
 from tests.slack.conftest import Open
-from tests.slack.parts import FakeIntake, Hands, QuickClock, listening, post
+from tests.slack.parts import Hands, listening, post
 
 
 @pytest.fixture
@@ -48,12 +48,12 @@ async def catching(
 async def test_what_was_said_during_an_outage_is_found_once(
     open_channel: Open, intake: FakeIntake, hands: Hands, events: Events
 ) -> None:
-    channel = open_channel(QuickClock())
+    channel = open_channel(TurnableClock())
     async with listening(channel, intake):
         await events.until("slack.caught_up")
         root = await hands.say("Ada", "general", "@soul before")
         await intake.until(1)
-    intake.threads = (intake.said()[0].perception.conversation,)
+    intake.threads = (intake.messages()[0].perception.conversation,)
     await hands.say("Ada", "dm", "a DM")
     await hands.say("Ben", "general", "@soul a mention")
     await hands.say("Ben", "general", "talk among us")
@@ -63,9 +63,9 @@ async def test_what_was_said_during_an_outage_is_found_once(
         await events.until("slack.caught_up", 2)
         await hands.say("Ada", "dm", "live again")
         await intake.until(6)
-    late = [said.perception.content for said in intake.said() if said.source is Source.BACKFILL]
+    late = [said.perception.content for said in intake.messages() if said.source is Source.BACKFILL]
     assert sorted(late) == ["a DM", "a mention", "a reply", "in private"]
-    kinds = {said.perception.content: said.perception.audience.kind for said in intake.said()}
+    kinds = {said.perception.content: said.perception.audience.kind for said in intake.messages()}
     assert (kinds["a DM"], kinds["a mention"]) == (AudienceKind.DM, AudienceKind.WORKSPACE)
     assert kinds["in private"] is AudienceKind.CHANNEL
     assert events.named("slack.caught_up")[1]["found"] == 4
@@ -78,8 +78,8 @@ async def test_threads_that_began_meanwhile_are_read_as_well(
     await hands.say("Ada", "general", "@soul help us here", thread=root)
     await hands.say("Ben", "general", "a reply that the store judges", thread=root)
     await catching.up().run()
-    assert [said.perception.content for said in intake.said()] == ["help us here", "a reply that the store judges"]
-    assert [said.addressed for said in intake.said()] == [True, False]
+    assert [said.perception.content for said in intake.messages()] == ["help us here", "a reply that the store judges"]
+    assert [said.addressed for said in intake.messages()] == [True, False]
 
 
 async def test_of_too_many_threads_the_ones_that_rested_longest_are_left_unread(
@@ -89,7 +89,7 @@ async def test_of_too_many_threads_the_ones_that_rested_longest_are_left_unread(
         root = await hands.say("Ada", "general", f"root {number}")
         await hands.say("Ada", "general", f"@soul reply {number}", thread=root)
     await catching.up(backfill_conversations=7).run()
-    replies = [said.perception.content for said in intake.said() if said.perception.content.startswith("reply")]
+    replies = [said.perception.content for said in intake.messages() if said.perception.content.startswith("reply")]
     assert sorted(replies) == [f"reply {number}" for number in range(1, 8)]
 
 
@@ -110,7 +110,7 @@ async def test_a_store_without_memory_does_not_answer_again_what_was_answered(
     await open_channel().deliver(post("D0ADA", "Yes.", reply_to=answered))
     await hands.say("Ada", "dm", "not answered")
     await catching.up().run()
-    assert [said.perception.content for said in intake.said()] == ["not answered"]
+    assert [said.perception.content for said in intake.messages()] == ["not answered"]
 
 
 async def test_a_root_that_was_never_heard_is_read_although_somebody_was_answered_under_it(
@@ -120,7 +120,7 @@ async def test_a_root_that_was_never_heard_is_read_although_somebody_was_answere
     await open_channel().deliver(post("D0ADA", "To another.", reply_to=root))
     intake.threads = (ConversationKey("minoan", "T0LOCAL", "D0ADA", root),)
     await catching.up().run()
-    assert [said.perception.content for said in intake.said()] == ["never delivered"]
+    assert [said.perception.content for said in intake.messages()] == ["never delivered"]
 
 
 async def test_only_the_configured_hours_and_conversations_are_read(
@@ -129,7 +129,7 @@ async def test_only_the_configured_hours_and_conversations_are_read(
     await hands.say("Ada", "dm", "too old")
     a_second_later = FakeClock(start_ms=SystemClock().now_ms() + 1000)
     await catching.up(a_second_later, backfill_hours=0.0).run()
-    assert intake.said() == []
+    assert intake.messages() == []
     await catching.up(backfill_conversations=2).run()
     assert {fields["reason"] for fields in events.named("slack.beyond_reach")} == {"too many conversations"}
     assert intake.mark is not None
@@ -141,7 +141,7 @@ async def test_a_busy_store_is_tried_again(
     await hands.say("Ada", "dm", "kept")
     intake.broken = 1
     await catching.up(FakeClock(auto=True, start_ms=SystemClock().now_ms())).run()
-    assert [said.perception.content for said in intake.said()] == ["kept"]
+    assert [said.perception.content for said in intake.messages()] == ["kept"]
     assert len(events.named("slack.catch_up_failed")) == 1
 
 
@@ -152,7 +152,7 @@ async def test_slack_away_for_a_moment_delays_and_slack_away_for_long_repeats_th
     await hands.fail("users.conversations", status=503)
     await hands.fail("conversations.history", status=503, times=3)
     await catching.up(FakeClock(auto=True, start_ms=SystemClock().now_ms())).run()
-    assert [said.perception.content for said in intake.said()] == ["kept"]
+    assert [said.perception.content for said in intake.messages()] == ["kept"]
     assert [fields["complete"] for fields in events.named("slack.caught_up")] == [False, True]
 
 
@@ -163,7 +163,7 @@ async def test_a_room_that_can_not_be_read_is_told_and_does_not_stop_the_rest(
     await hands.say("Ben", "dm", "two")
     await hands.fail("conversations.history", body={"ok": False, "error": "missing_scope"})
     await catching.up().run()
-    assert len(intake.said()) == 1
+    assert len(intake.messages()) == 1
     assert events.named("slack.beyond_reach")[0]["reason"] == "missing_scope"
     assert intake.mark
 

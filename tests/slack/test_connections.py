@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from daemon.core.errors import ConfigError
-from tests.fakes import Events
+from tests.fakes import Events, FakeIntake, TurnableClock
 from tests.slack.conftest import Open
-from tests.slack.parts import FakeIntake, Hands, QuickClock, listening
+from tests.slack.parts import Hands, listening
 
 PING = 0.2
 
@@ -40,7 +40,7 @@ async def test_two_sockets_share_the_events(open_channel: Open, intake: FakeInta
 async def test_a_replaced_connection_is_back_at_once_and_the_gap_is_read(
     open_channel: Open, intake: FakeIntake, hands: Hands, events: Events, order: dict[str, object]
 ) -> None:
-    channel = open_channel(QuickClock(), ping_interval=PING)
+    channel = open_channel(TurnableClock(), ping_interval=PING)
     async with listening(channel, intake):
         await events.until("slack.caught_up")
         before = await opens(hands)
@@ -53,7 +53,7 @@ async def test_a_replaced_connection_is_back_at_once_and_the_gap_is_read(
 async def test_a_refused_address_is_thrown_away(
     open_channel: Open, intake: FakeIntake, hands: Hands, events: Events
 ) -> None:
-    channel = open_channel(QuickClock(), ping_interval=PING)
+    channel = open_channel(TurnableClock(), ping_interval=PING)
     async with listening(channel, intake):
         await events.until("slack.caught_up")
         await hands.do("fault", socket="dead_tickets", times=1)
@@ -66,7 +66,7 @@ async def test_a_refused_address_is_thrown_away(
 async def test_a_silent_socket_is_replaced(
     open_channel: Open, intake: FakeIntake, hands: Hands, events: Events
 ) -> None:
-    channel = open_channel(QuickClock(), ping_interval=PING)
+    channel = open_channel(TurnableClock(), ping_interval=PING)
     async with listening(channel, intake):
         await events.until("slack.caught_up")
         await hands.do("fault", socket="silence", on=True)
@@ -80,7 +80,7 @@ async def test_a_silent_socket_is_replaced(
 async def test_a_connection_that_never_says_hello_is_given_up(
     open_channel: Open, intake: FakeIntake, hands: Hands, events: Events
 ) -> None:
-    channel = open_channel(QuickClock(20), ping_interval=5.0)
+    channel = open_channel(TurnableClock(20), ping_interval=5.0)
     await hands.do("fault", socket="silence", on=True)
     ready = asyncio.Event()
     async with asyncio.TaskGroup() as group:
@@ -96,7 +96,7 @@ async def test_a_connection_that_never_says_hello_is_given_up(
 async def test_a_storm_of_disconnects_is_met_with_patience(
     open_channel: Open, intake: FakeIntake, hands: Hands, events: Events, reason: str
 ) -> None:
-    clock = QuickClock(20)
+    clock = TurnableClock(20)
     channel = open_channel(clock, ping_interval=PING)
     async with listening(channel, intake):
         await events.until("slack.caught_up")
@@ -110,7 +110,7 @@ async def test_a_storm_of_disconnects_is_met_with_patience(
 
 
 async def test_a_long_outage_is_told(open_channel: Open, intake: FakeIntake, hands: Hands, events: Events) -> None:
-    channel = open_channel(QuickClock(200), ping_interval=PING)
+    channel = open_channel(TurnableClock(200), ping_interval=PING)
     async with listening(channel, intake):
         await events.until("slack.caught_up")
         await hands.do("fault", socket="refuse_handshakes", times=1000)

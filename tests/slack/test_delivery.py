@@ -8,8 +8,9 @@ from daemon.channels.slack.channel import SlackChannel
 from daemon.core.errors import ChannelRefused, DeliveryUncertain, NotDelivered
 from daemon.core.perception import Place
 from daemon.core.ports import DraftLog, FoundPost
+from tests.fakes import FakeIntake
 from tests.slack.conftest import Open
-from tests.slack.parts import FakeIntake, Hands, listening, perception, post, spoken
+from tests.slack.parts import Hands, listening, perception, post, spoken
 
 
 class Log:

@@ -6,8 +6,8 @@ import dataclasses
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.perception import AudienceKind, Place
 from daemon.core.ports import Channel, Deletion, Edit, Feedback
-from tests.fakes import Events
-from tests.slack.parts import FakeIntake, Hands, listening, post
+from tests.fakes import Events, FakeIntake
+from tests.slack.parts import Hands, listening, post
 
 
 async def test_it_is_a_channel_as_the_port_wants_one(channel: SlackChannel) -> None:
@@ -23,11 +23,14 @@ async def test_a_direct_message_arrives_once_and_is_addressed(
         ts = await hands.say("Ada", "dm", "Good morning & welcome")
         (said,) = (await intake.until(1))[:1]
         assert channel.healthy()
-    assert intake.said() == [said]
-    assert (intake.said()[0].perception.content, intake.said()[0].perception.ts) == ("Good morning & welcome", ts)
-    assert intake.said()[0].addressed
-    assert intake.said()[0].perception.place is Place.DM
-    assert intake.said()[0].perception.conversation.thread == ""
+    assert intake.messages() == [said]
+    assert (intake.messages()[0].perception.content, intake.messages()[0].perception.ts) == (
+        "Good morning & welcome",
+        ts,
+    )
+    assert intake.messages()[0].addressed
+    assert intake.messages()[0].perception.place is Place.DM
+    assert intake.messages()[0].perception.conversation.thread == ""
     assert not channel.healthy()
 
 
@@ -37,7 +40,7 @@ async def test_a_mention_makes_two_events_but_one_utterance(
     async with listening(channel, intake):
         ts = await hands.say("Ada", "general", "@soul what is up?")
         await events.until("slack.heard", 2)
-    (said,) = intake.said()
+    (said,) = intake.messages()
     assert (said.perception.content, said.perception.conversation.thread, said.perception.audience.kind) == (
         "what is up?",
         ts,
@@ -60,7 +63,7 @@ async def test_a_failing_store_keeps_the_acknowledgement_back_and_slack_delivers
         await hands.do("clock", advance=400.0)
         await intake.until(1)
         await events.until("slack.heard")
-    assert [said.perception.content for said in intake.said()] == ["important"]
+    assert [said.perception.content for said in intake.messages()] == ["important"]
 
 
 async def test_what_slack_repeats_no_more_is_read_from_history_once_the_store_works(
@@ -72,11 +75,11 @@ async def test_what_slack_repeats_no_more_is_read_from_history_once_the_store_wo
         await hands.say("Ada", "dm", "important")
         await events.until("slack.caught_up", 2)  # though no socket was lost, and Slack has not delivered it again
         (failed,) = events.named("slack.store_failed")
-        assert failed["reason"] == "somebody else holds the database"
-        assert [said.perception.content for said in intake.said()] == ["important"]
+        assert failed["reason"] == "another program holds the database"
+        assert [said.perception.content for said in intake.messages()] == ["important"]
         await hands.do("clock", advance=400.0)
         await events.until("slack.duplicate")
-    assert [said.perception.content for said in intake.said()] == ["important"]
+    assert [said.perception.content for said in intake.messages()] == ["important"]
 
 
 async def test_edits_deletions_and_feedback_arrive_as_what_they_are(
@@ -87,7 +90,7 @@ async def test_edits_deletions_and_feedback_arrive_as_what_they_are(
         await intake.until(1)
         await hands.do("edit", person="Ada", channel="dm", ts=ts, text="hello")
         await intake.until(2)
-        dm = intake.said()[0].perception.conversation.channel
+        dm = intake.messages()[0].perception.conversation.channel
         reply = await channel.deliver(post(dm, "Hi.", reply_to=ts))
         pressed = await hands.do("click", person="Ada", channel="dm", ts=reply, action_id="soul_feedback", value="bad")
         assert pressed["delivered"]
@@ -118,7 +121,7 @@ async def test_events_that_are_not_for_us_are_acknowledged_all_the_same(
         async with asyncio.timeout(5):
             while any(one["acked_at"] is None for one in deliveries):
                 deliveries = (await hands.see("deliveries"))["deliveries"]
-    assert [said.perception.content for said in intake.said()] == ["done"]
+    assert [said.perception.content for said in intake.messages()] == ["done"]
     assert len(deliveries) >= 3
 
 
@@ -126,13 +129,13 @@ async def test_our_own_words_never_come_back_to_us(channel: SlackChannel, intake
     async with listening(channel, intake):
         ts = await hands.say("Ada", "dm", "first")
         await intake.until(1)
-        dm = intake.said()[0].perception.conversation.channel
+        dm = intake.messages()[0].perception.conversation.channel
         await channel.deliver(post(dm, "An answer.", reply_to=ts))
         await hands.say("Ada", "dm", "second", thread=ts)
         await intake.until(2)
-    assert [said.perception.content for said in intake.said()] == ["first", "second"]
+    assert [said.perception.content for said in intake.messages()] == ["first", "second"]
     assert (
-        dataclasses.replace(intake.said()[1].perception.conversation, thread="")
-        == intake.said()[0].perception.conversation
+        dataclasses.replace(intake.messages()[1].perception.conversation, thread="")
+        == intake.messages()[0].perception.conversation
     )
-    assert intake.said()[1].thread_root == ts
+    assert intake.messages()[1].thread_root == ts

@@ -11,8 +11,8 @@ from daemon.core.config import Settings
 from daemon.core.errors import ChannelRefused
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Decision, Deletion, Edit, Feedback, NewMessage
-from tests.fakes import Events
-from tests.slack.parts import OURS, FakeIntake, Hands, QuickClock, listening, perception, post
+from tests.fakes import Events, FakeIntake, TurnableClock
+from tests.slack.parts import OURS, Hands, listening, perception, post
 from tests.slack.test_approvals import press
 from tests.slack.test_delivery import Log
 
@@ -37,7 +37,7 @@ def house(settings: Settings) -> Settings:
 
 @pytest.fixture
 async def channel(house: Settings, events: Events) -> AsyncIterator[SlackChannel]:
-    opened = SlackChannel(house, QuickClock(), events, ping_interval=5.0, soul_of=soul_of, faces=FACES.get)
+    opened = SlackChannel(house, TurnableClock(), events, ping_interval=5.0, soul_of=soul_of, faces=FACES.get)
     yield opened
     await opened.close()
 
@@ -50,7 +50,7 @@ async def test_each_channel_is_heard_by_its_own_soul_and_dms_by_the_main_one(
         await hands.say("Ada", "general", "@soul b")
         await hands.say("Ada", "dm", "c")
         await intake.until(3)
-    assert {said.perception.content: said.perception.conversation.soul for said in intake.said()} == {
+    assert {said.perception.content: said.perception.conversation.soul for said in intake.messages()} == {
         "a": "tamarru",
         "b": "minoan",
         "c": "minoan",
@@ -116,7 +116,7 @@ async def test_catch_up_asks_for_every_soul_and_marks_for_the_main_one(
     assert {soul for what, soul in asked if what == "mark"} == {"minoan"}
     assert {soul for what, soul in asked if what == "threads"} == {"minoan", "tamarru"}
     assert {soul for what, soul in asked if what == "channels"} == {"minoan", "tamarru"}
-    assert intake.said() == []
+    assert intake.messages() == []
 
 
 async def test_posts_and_streams_wear_the_face_of_their_soul(channel: SlackChannel, hands: Hands) -> None:

@@ -5,8 +5,9 @@ import pytest
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.perception import Modality, Place
 from daemon.core.ports import Speech, Task, TaskState
+from tests.fakes import FakeIntake
 from tests.slack.conftest import Open
-from tests.slack.parts import FakeIntake, Hands, listening, perception, post
+from tests.slack.parts import Hands, listening, perception, post
 from tests.slack.test_delivery import Log
 
 SILENT = pytest.mark.parametrize("modality", [Modality.TIME, Modality.DECISION])

@@ -21,7 +21,7 @@ from daemon.memory.records import ProcessState
 from daemon.mind.mental_process import Stay, Transition
 from daemon.mind.transitions.following import HANDED_OVER, follow_cues
 from daemon.soul import Contact, IsmLimits, Mode
-from tests.unit.ism_parts import shown
+from tests.given import shown
 from tests.unit.solving_parts import READER, WRITER, Books, Scene, Shelf, observation, scene
 from tests.unit.test_solving import FOUND
 

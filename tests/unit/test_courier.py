@@ -12,9 +12,8 @@ from daemon.core.ports import Channel, FoundPost, Post
 from daemon.memory.database import open_database
 from daemon.memory.records import Delivery
 from daemon.runtime.courier import Courier
-from tests.fakes import Events, FakeClock
+from tests.fakes import Events, FakeChannel, FakeClock
 from tests.store.parts import LEASE, Hands, effect, look, said
-from tests.unit.posts import PostOffice
 
 IN_DOUBT, STALE = 5.0, 3600.0
 
@@ -24,7 +23,7 @@ class House:
 
     def __init__(self, path: Path, hands: Hands, clock: FakeClock) -> None:
         self.path, self.hands, self.clock = path, hands, clock
-        self.office, self.events = PostOffice(), Events()
+        self.office, self.events = FakeChannel(), Events()
         channel: Channel = self.office
         self.courier = Courier(
             hands.outbox, channel, clock, self.events, in_doubt=IN_DOUBT, stale_after=STALE, lease=LEASE
@@ -193,7 +192,7 @@ async def test_what_can_not_be_looked_up_is_tried_again_and_reported_in_the_end(
 
 
 async def test_a_look_up_that_took_long_sends_nothing(house: House) -> None:
-    class Slow(PostOffice):
+    class Slow(FakeChannel):
         async def find(self, post: Post) -> FoundPost | None:
             await house.clock.sleep(LEASE / 2 + 1)
             return None
@@ -217,7 +216,7 @@ async def test_a_daemon_that_was_paused_after_its_claim_sends_nothing(house: Hou
 
 
 async def test_a_request_that_hangs_is_in_doubt_before_the_claim_ends(house: House) -> None:
-    class Hanging(PostOffice):
+    class Hanging(FakeChannel):
         async def deliver(self, post: Post) -> str:
             await asyncio.Event().wait()
             return "never"

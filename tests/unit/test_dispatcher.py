@@ -19,9 +19,8 @@ from daemon.memory.store import Store, open_store
 from daemon.runtime.conversation import ConversationHandler
 from daemon.runtime.courier import Courier
 from daemon.runtime.dispatcher import POLL, Bell, Dispatcher
-from tests.fakes import Events, FakeClock
+from tests.fakes import Events, FakeChannel, FakeClock
 from tests.store.parts import LEASE, SOUL, TEAM, effect, look, said
-from tests.unit.posts import PostOffice
 
 
 class StillClock(FakeClock):
@@ -73,7 +72,7 @@ class House:
     clock: Clock
     store: Store
     parrot: Parrot
-    office: PostOffice
+    office: FakeChannel
     bell: Bell
     events: Events
     dispatcher: Dispatcher
@@ -90,8 +89,10 @@ class House:
 
 
 @asynccontextmanager
-async def house(path: Path, clock: Clock, *, cycles: int = 4, office: PostOffice | None = None) -> AsyncIterator[House]:
-    bell, events, office = Bell(), Events(), office or PostOffice()
+async def house(
+    path: Path, clock: Clock, *, cycles: int = 4, office: FakeChannel | None = None
+) -> AsyncIterator[House]:
+    bell, events, office = Bell(), Events(), office or FakeChannel()
     async with open_store(
         path,
         clock,
@@ -292,7 +293,7 @@ async def test_an_idle_dispatcher_drains_at_once_and_does_not_spin(path: Path) -
 
 
 async def test_two_dispatchers_on_one_file_answer_everything_once(path: Path) -> None:
-    office = PostOffice()
+    office = FakeChannel()
     async with AsyncExitStack() as stack:
         first, second = [await stack.enter_async_context(house(path, SystemClock(), office=office)) for _ in range(2)]
         async with alongside(first.dispatcher.run(), second.dispatcher.run()):

@@ -22,7 +22,8 @@ from daemon.mind.cognition import READ_CAP
 from daemon.mind.mental_process import Stay
 from daemon.mind.steps.choose_actions import MOST
 from daemon.mind.steps.internal_monologue import internal_monologue
-from tests.unit.ism_parts import MEMORY, USAGE, Bench, actions, bench, chosen, shown
+from tests.given import shown
+from tests.unit.ism_parts import MEMORY, USAGE, Bench, actions, bench, chosen
 
 MODELS = 600
 PROMPT_CAP = 60_000

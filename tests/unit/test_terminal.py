@@ -15,41 +15,11 @@ from daemon.channels.terminal import TerminalChannel, check_person, printable
 from daemon.channels.terminal_input import LONGEST_LINE, Lines
 from daemon.core.errors import ChannelRefused, ConfigError, LostLease, NotDelivered
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.core.ports import Acceptance, Arrival, DraftLog, FoundPost, NewMessage, Post, Task, TaskState
-from tests.fakes import FakeClock
+from daemon.core.ports import DraftLog, FoundPost, NewMessage, Post, Task, TaskState
+from tests.fakes import FakeClock, FakeIntake
 
 ADA = ConversationKey("minoan", "terminal", "Ada")
 BEN = ConversationKey("minoan", "terminal", "Ben")
-
-
-class Heard:
-    """An intake that keeps what it hears; `refusals` arrivals are told to be known already."""
-
-    def __init__(self, refusals: int = 0) -> None:
-        self.said: asyncio.Queue[NewMessage] = asyncio.Queue()
-        self.refusals = refusals
-        self.offered: list[str] = []
-
-    async def accept(self, arrival: Arrival) -> Acceptance:
-        assert isinstance(arrival, NewMessage)
-        self.offered.append(arrival.perception.ts)
-        if self.refusals:
-            self.refusals -= 1
-            return Acceptance.DUPLICATE
-        self.said.put_nowait(arrival)
-        return Acceptance.ACCEPTED
-
-    async def heard_until(self, soul: str, workspace: str) -> str | None:
-        return None
-
-    async def confirm_heard(self, soul: str, workspace: str, ts: str) -> None:
-        return None
-
-    async def open_threads(self, soul: str, workspace: str, since_ms: int, limit: int) -> tuple[ConversationKey, ...]:
-        return ()
-
-    async def known_channels(self, soul: str, workspace: str, limit: int) -> tuple[str, ...]:
-        return ()
 
 
 class Terminal:
@@ -58,7 +28,8 @@ class Terminal:
     def __init__(self, *, interactive: bool = False, refusals: int = 0) -> None:
         self.source, self._typing = os.pipe()
         self.screen = io.StringIO()
-        self.intake = Heard(refusals)
+        self.intake = FakeIntake()
+        self.intake.duplicates = refusals
         self.channel = TerminalChannel(
             "minoan", "Ada", FakeClock(), source=self.source, output=self.screen, interactive=interactive
         )
@@ -76,7 +47,7 @@ class Terminal:
         os.close(self.source)
 
     async def heard(self) -> NewMessage:
-        return await asyncio.wait_for(self.intake.said.get(), 10)
+        return await self.intake.next()
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator["asyncio.Task[None]"]:
@@ -167,7 +138,7 @@ async def test_in_a_pipe_each_line_waits_for_the_answer_to_the_one_before(termin
     terminal.end()
     async with terminal.listening() as task:
         first = await terminal.heard()
-        assert terminal.intake.said.empty()
+        assert not terminal.intake.waiting
         await terminal.channel.deliver(post("1", first.perception.ts))
         second = await terminal.heard()
         assert not task.done()
@@ -217,8 +188,9 @@ async def test_a_ts_that_another_terminal_took_is_passed_over() -> None:
         terminal.type("one\n")
         said = await terminal.heard()
     terminal.close()
-    assert len(set(terminal.intake.offered)) == 3
-    assert said.perception.ts == max(terminal.intake.offered)
+    offered = [one.perception.ts for one in terminal.intake.offered if isinstance(one, NewMessage)]
+    assert len(set(offered)) == 3
+    assert said.perception.ts == max(offered)
 
 
 async def test_what_streamed_is_not_printed_a_second_time(terminal: Terminal) -> None:
