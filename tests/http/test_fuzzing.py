@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.http.conftest import endpoint
 from tests.http.house import TOKEN, Dwelling
-from tests.http.test_tts import Endpoint, endpoint
+from tests.http.speech_endpoint import Endpoint
 
 __all__ = ["endpoint"]
 

@@ -256,6 +256,15 @@ class House:
         """The first row."""
         return (await self.rows(sql, *values))[0]
 
+    async def path(self, channel: str = "D0ADA") -> list[str]:
+        """The transitions of the conversations in a channel: `act: origin → target, decided_by`."""
+        rows = await self.rows("SELECT * FROM transitions WHERE conversation LIKE ? ORDER BY seq", f"%/{channel}/%")
+        return [f"{row['act']}: {row['origin']} → {row['target']}, {row['decided_by']}" for row in rows]
+
+    async def process(self, channel: str = "D0ADA") -> str:
+        """The mental process of the conversation in a channel."""
+        return str((await self.one("SELECT process FROM conversations WHERE channel = ?", channel))["process"])
+
     def _rows(self, sql: str, values: tuple[object, ...]) -> list[sqlite3.Row]:
         with closing(sqlite3.connect(self.settings.database_path, timeout=5)) as connection:
             connection.row_factory = sqlite3.Row

@@ -9,7 +9,7 @@ from daemon.core.ports import ModelRole, Prompt
 from daemon.llm.scripted import Reply
 from tests.given import shown, tagged
 from tests.journeys.house import House
-from tests.journeys.test_long_talks import brief_soul, facts
+from tests.journeys.learning import brief_soul, facts
 
 
 async def test_a_lease_lost_while_the_gate_is_asked_ends_the_claim_without_a_word(house: House) -> None:

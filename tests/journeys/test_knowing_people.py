@@ -8,12 +8,11 @@ import pytest
 
 from daemon.core.errors import ModelUnavailable
 from daemon.core.ports import Prompt
-from tests.fakes import FakeModel
 from tests.given import after, shown, tagged
 from tests.journeys.house import House
+from tests.journeys.learning import MINUTE, feeling, notes, teach, tell, will_learn
 from tests.journeys.souls import write_soul
 
-MINUTE = 60.0
 MOODS = """
 emotional_states = ["calm", "glad"]
 [verbs]
@@ -27,41 +26,6 @@ half_life_minutes = 30
 [notes]
 min_interactions = 100
 """
-
-
-def noted(*lines: str) -> str:
-    return json.dumps({"add": lines, "correct": [], "retire": []})
-
-
-def feeling(state: str, topic: str = "", task: str = "") -> str:
-    return json.dumps({"emotional_state": state, "topic": topic, "task": task})
-
-
-def will_learn(model: FakeModel, *lines: str, whisper: str = "I hope it holds.") -> None:
-    """What the model will make of the next talk that taught it something."""
-    model.steps["internal_monologue"].append("They told of themselves.")
-    model.steps["visitor_notes"].append(noted(*lines))
-    model.steps["visitor_whispers"].append(whisper)
-
-
-async def tell(house: House, person: str, room: str, words: str, *, learned: bool = True) -> None:
-    """Somebody says something, and the reply comes with the thought that it taught the soul something of them."""
-    house.model.replies.append(tagged("I see.", learned=learned))
-    await house.answered(person, room, words)
-
-
-async def teach(house: House, person: str, room: str, *lines: str, whisper: str = "I hope it holds.") -> None:
-    """Have lines noted of somebody, of what they say in a room."""
-    await tell(house, person, room, "@soul hello there", learned=False)
-    will_learn(house.model, *lines, whisper=whisper)
-    await tell(house, person, room, "@soul let me tell you of me")
-    await house.events.until("person.modelled")
-
-
-async def notes(house: House) -> dict[str, list[str]]:
-    """The notes of every person and audience."""
-    rows = await house.rows("SELECT person, audience, notes FROM user_models ORDER BY person, audience")
-    return {f"{row['person']} {row['audience']}": json.loads(row["notes"]) for row in rows if row["notes"] != "[]"}
 
 
 def replies(prompts: list[Prompt]) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from daemon.core.ports import Completion, ModelRole, Prompt
 from tests.fakes import FakeModel
 from tests.journeys.house import House
-from tests.unit.test_tagged_output_hostile import CANARY, Author
+from tests.unit.hostile_answers import CANARY, Author
 
 ANSWERS = 200
 _AT_ONCE = 20  # as many drafts as Slack lets us begin in a minute

@@ -13,7 +13,6 @@ from tests.fakes import FakeModel
 from tests.given import shown
 from tests.journeys.house import House, said
 from tests.journeys.problems import PROBLEM, parked, posted, script, solver
-from tests.journeys.test_states import path
 from tests.unit.ism_parts import chosen
 
 THINK, RESPOND = chosen(("Think", "the glaze")), chosen("Respond")
@@ -42,7 +41,7 @@ async def test_a_hint_confirmed_leads_to_work_in_sight_and_one_reply(empty_house
     assert "CANARY-THOUGHT" in house.last_prompt(), "what it thought feeds the answer"
     left = await posted(house)
     assert "CANARY" not in left
-    assert await path(house) == [
+    assert await house.path() == [
         "enter: engaged → greeting, rule",
         "move: greeting → problem_solving, model",
         "move: problem_solving → engaged, rule",

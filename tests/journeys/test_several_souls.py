@@ -2,9 +2,8 @@
 
 from tests.given import shown
 from tests.journeys.house import House, said
+from tests.journeys.learning import MINUTE, feeling, notes, teach
 from tests.journeys.souls import write_soul
-from tests.journeys.test_knowing_people import MINUTE, feeling, notes, teach
-from tests.journeys.test_states import path
 
 ROLF = """icon = ":anchor:"
 channels = ["C0GENERAL"]
@@ -47,7 +46,7 @@ async def test_each_soul_meets_people_for_itself(empty_house: House) -> None:
     await house.answered("Ada", "founders", "@soul hello")
     await house.answered("Ada", "general", "@soul ahoy")
     assert "You have not met this person here before" in house.last_prompt()
-    assert (await path(house, "C0GENERAL"))[0] == "enter: engaged → greeting, rule"
+    assert (await house.path("C0GENERAL"))[0] == "enter: engaged → greeting, rule"
 
 
 async def test_what_one_soul_learned_the_other_never_knows(empty_house: House) -> None:

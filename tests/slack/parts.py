@@ -1,4 +1,4 @@
-"""Stand-ins for what surrounds the Slack channel, and the hands that move the local workspace."""
+"""Parts for the tests of the Slack channel: the local workspace, posts, perceptions, drafts, presses of buttons."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -11,11 +11,13 @@ from daemon.channels.slack.api.identity import Identity
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.config import Settings
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.core.ports import Post
+from daemon.core.ports import DraftLog, Post
 from daemon.local_slack.server import WorkspaceServer
 from tests.fakes import FakeIntake
 
 OURS = Identity(team="T1", user="U0SOUL", bot="B0SOUL")
+YES, NO = "soul_approval_yes", "soul_approval_no"
+TS = "1750000000.000100"
 
 
 class Hands:
@@ -136,3 +138,52 @@ async def listening(channel: SlackChannel, intake: FakeIntake) -> AsyncIterator[
             await ready.wait()
         yield
         task.cancel()
+
+
+def press(action_id: str = YES, value: str = "approve:a-1", **more: object) -> dict[str, object]:
+    """A block_actions payload."""
+    return {
+        "type": "block_actions",
+        "user": {"id": "U1", "team_id": "T1"},
+        "channel": {"id": "C1"},
+        "container": {"message_ts": TS},
+        "actions": [{"action_id": action_id, "value": value, "action_ts": "9.1"}],
+        **more,
+    }
+
+
+class Log:
+    """A DraftLog's callbacks, remembered."""
+
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+        self.settled = asyncio.Event()
+
+    async def opening(self) -> None:
+        """Before the first visible byte."""
+        self.steps.append("opening")
+
+    async def opened(self, ts: str) -> None:
+        """After."""
+        self.steps.append(ts)
+        self.settled.set()
+
+    async def refused(self) -> None:
+        """Surely none."""
+        self.steps.append("refused")
+
+    @property
+    def log(self) -> DraftLog:
+        """As the port wants it."""
+        return DraftLog(self.opening, self.opened, self.refused)
+
+
+async def draft(channel: SlackChannel, thread: str, text: str, room: str = "D0ADA") -> str:
+    """Stream a text as far as it goes and leave the draft standing; its ts."""
+    log = Log()
+    speech = channel.speak(perception(channel=room, ts=thread, place=Place.DM), log.log)
+    await speech.say(text)
+    await speech.say("")
+    await log.settled.wait()
+    await speech.settle()
+    return log.steps[1]

@@ -9,11 +9,7 @@ from daemon.core.errors import ChannelRefused, DeliveryUncertain
 from daemon.core.ports import Decision
 from tests.fakes import Events, FakeIntake
 from tests.slack.conftest import Open
-from tests.slack.parts import OURS, Hands, listening, post
-from tests.slack.test_delivery import draft
-
-YES, NO = "soul_approval_yes", "soul_approval_no"
-TS = "1750000000.000100"
+from tests.slack.parts import NO, OURS, TS, YES, Hands, draft, listening, post, press
 
 
 async def test_a_question_stands_with_two_buttons_instead_of_feedback(channel: SlackChannel, hands: Hands) -> None:
@@ -69,18 +65,6 @@ async def test_every_press_arrives_as_a_decision_of_whoever_pressed(
     ]
     assert len({one.event_id for one in decisions}) == 3
     assert decisions[0].soul == "minoan"
-
-
-def press(action_id: str = YES, value: str = "approve:a-1", **more: object) -> dict[str, object]:
-    """A block_actions payload."""
-    return {
-        "type": "block_actions",
-        "user": {"id": "U1", "team_id": "T1"},
-        "channel": {"id": "C1"},
-        "container": {"message_ts": TS},
-        "actions": [{"action_id": action_id, "value": value, "action_ts": "9.1"}],
-        **more,
-    }
 
 
 @pytest.mark.parametrize(

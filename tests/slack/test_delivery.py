@@ -1,53 +1,13 @@
 """One post, one message: new ones, finished drafts, refused blocks, lost answers, and looking them up again."""
 
-import asyncio
-
 import pytest
 
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.errors import ChannelRefused, DeliveryUncertain, NotDelivered
-from daemon.core.perception import Place
-from daemon.core.ports import DraftLog, FoundPost
+from daemon.core.ports import FoundPost
 from tests.fakes import FakeIntake
 from tests.slack.conftest import Open
-from tests.slack.parts import Hands, listening, perception, post, spoken
-
-
-class Log:
-    """A DraftLog's callbacks, remembered."""
-
-    def __init__(self) -> None:
-        self.steps: list[str] = []
-        self.settled = asyncio.Event()
-
-    async def opening(self) -> None:
-        """Before the first visible byte."""
-        self.steps.append("opening")
-
-    async def opened(self, ts: str) -> None:
-        """After."""
-        self.steps.append(ts)
-        self.settled.set()
-
-    async def refused(self) -> None:
-        """Surely none."""
-        self.steps.append("refused")
-
-    @property
-    def log(self) -> DraftLog:
-        """As the port wants it."""
-        return DraftLog(self.opening, self.opened, self.refused)
-
-
-async def draft(channel: SlackChannel, thread: str, text: str, room: str = "D0ADA") -> str:
-    """Stream a text as far as it goes and leave the draft standing; its ts."""
-    log = Log()
-    speech = channel.speak(perception(channel=room, ts=thread, place=Place.DM), log.log)
-    await speech.say(text)
-    await speech.say("")
-    await log.settled.wait()
-    await speech.settle()
-    return log.steps[1]
+from tests.slack.parts import Hands, draft, listening, post, spoken
 
 
 async def test_a_post_carries_its_key_its_blocks_and_no_previews(channel: SlackChannel, hands: Hands) -> None:

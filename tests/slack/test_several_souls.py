@@ -12,9 +12,7 @@ from daemon.core.errors import ChannelRefused
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Decision, Deletion, Edit, Feedback, NewMessage
 from tests.fakes import Events, FakeIntake, TurnableClock
-from tests.slack.parts import OURS, Hands, listening, perception, post
-from tests.slack.test_approvals import press
-from tests.slack.test_delivery import Log
+from tests.slack.parts import OURS, Hands, Log, listening, perception, post, press
 
 FACES: Mapping[str, Face] = {
     "tamarru": Face("Tamarru <!channel>", ":fire:"),

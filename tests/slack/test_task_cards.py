@@ -13,9 +13,8 @@ from daemon.core.perception import Place
 from daemon.core.ports import Task, TaskState
 from tests.fakes import Events
 from tests.slack.conftest import Open
-from tests.slack.parts import Hands, cards, perception, post, spoken
-from tests.slack.test_delivery import Log
-from tests.slack.test_speech import Talk
+from tests.slack.parts import Hands, Log, cards, perception, post, spoken
+from tests.slack.talk import Talk
 
 REFUSED = {"ok": False, "error": "invalid_chunks"}
 DOING, DONE, FAILED, LATER = TaskState.IN_PROGRESS, TaskState.COMPLETE, TaskState.ERROR, TaskState.PENDING

@@ -7,8 +7,7 @@ from daemon.core.perception import Modality, Place
 from daemon.core.ports import Speech, Task, TaskState
 from tests.fakes import FakeIntake
 from tests.slack.conftest import Open
-from tests.slack.parts import Hands, listening, perception, post
-from tests.slack.test_delivery import Log
+from tests.slack.parts import Hands, Log, listening, perception, post
 
 SILENT = pytest.mark.parametrize("modality", [Modality.TIME, Modality.DECISION])
 

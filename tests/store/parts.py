@@ -1,5 +1,6 @@
 """What the store's tests are made of: utterances, one worker's hands on memory.db, and the ends of cycles."""
 
+import asyncio
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
@@ -8,12 +9,15 @@ from pathlib import Path
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
 from daemon.core.ports import Clock, Deletion, Edit, LLMCall, ModelRole, NewMessage
-from daemon.memory.database import Database
+from daemon.core.timetable import MINUTE_MS
+from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.turns import Turns
+from daemon.memory.knowledge.user_models import record_encounter
 from daemon.memory.queues.commits import Commits
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.inbox import Inbox
+from daemon.memory.queues.intentions import NewIntention, store_intentions
 from daemon.memory.queues.jobs import Jobs
 from daemon.memory.queues.outbox import Outbox
 from daemon.memory.records import Claim, Delivery, Dismissal, InboxMessage, Speaks, Turn, Worker
@@ -22,6 +26,8 @@ from tests.fakes import Events
 SOUL, TEAM, CHANNEL = "ada", "T1", "C1"
 LEASE = 60.0
 DM = ConversationKey(SOUL, TEAM, "D1")
+HERE = Audience(AudienceKind.DM, "D1")
+SILENCE = 1800 * 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,3 +168,102 @@ def overwrite(path: Path, content: bytes | bytearray) -> None:
 
 def files(folder: Path) -> list[Path]:
     return sorted(folder.iterdir())
+
+
+WORKER = Worker("worker-1", SOUL, TEAM, int(LEASE * 1000))
+
+
+async def room(database: Database, key: ConversationKey = DM) -> None:
+    """A conversation in which nothing waits."""
+    await database.write(
+        lambda transaction: transaction.run(
+            """
+            INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)
+            VALUES (:id, :soul, :workspace, :channel, :thread, 'dm', 'dm:D1', 0) ON CONFLICT DO NOTHING
+            """,
+            id=str(key),
+            soul=key.soul,
+            workspace=key.workspace,
+            channel=key.channel,
+            thread=key.thread,
+        )
+    )
+
+
+async def intend(
+    database: Database, clock: Clock, *new: NewIntention, key: ConversationKey = DM, most: int = 100
+) -> tuple[str, ...]:
+    await room(database, key)
+    return await database.write(
+        lambda transaction: store_intentions(
+            transaction,
+            conversation=key,
+            place=Place.DM,
+            audience=Audience(AudienceKind.DM, key.channel),
+            intentions=new,
+            now=clock.now_ms(),
+            most=most,
+        )
+    )
+
+
+def later(clock: Clock, slot: str = "look", minutes: float = 10, *, every: str = "") -> NewIntention:
+    due = clock.now_ms() + int(minutes * MINUTE_MS)
+    params = {"why": "asked"}
+    return NewIntention(
+        slot=slot, due_ms=due, process="ready", params=params, content="the build", every=every, behalf="U1"
+    )
+
+
+async def met(
+    database: Database,
+    now: int = 1_000,
+    *,
+    person: str = "U1",
+    audience: Audience = HERE,
+    name: str = "Ben",
+    soul: str = SOUL,
+    workspace: str = TEAM,
+) -> None:
+    await database.write(
+        lambda transaction: record_encounter(
+            transaction,
+            soul=soul,
+            workspace=workspace,
+            person=person,
+            name=name,
+            audience=audience,
+            now=now,
+            visit_silence_ms=SILENCE,
+        )
+    )
+
+
+ACTS = "SELECT act FROM audit ORDER BY seq"
+
+
+def note(act: str) -> "Note":
+    return Note(act)
+
+
+class Note:
+    """A unit that stores a row, tells that it runs, and may wait or fail."""
+
+    def __init__(self, act: str, *, fail: Exception | None = None, hold: asyncio.Event | None = None) -> None:
+        self.act, self.fail, self.hold = act, fail, hold
+        self.ran = 0
+        self.started = asyncio.Event()
+
+    async def __call__(self, transaction: Transaction) -> str:
+        self.ran += 1
+        await transaction.run("INSERT INTO audit (actor, act, object, done_ms) VALUES ('t', :act, '', 0)", act=self.act)
+        self.started.set()
+        if self.hold is not None:
+            await self.hold.wait()
+        if self.fail is not None:
+            raise self.fail
+        return self.act
+
+
+async def acts(transaction: Transaction) -> list[str]:
+    return [row["act"] for row in await transaction.rows(ACTS)]

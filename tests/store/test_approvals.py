@@ -18,12 +18,9 @@ from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports import Acceptance, Clock, Decision
 from daemon.memory.database import Database, migrate, open_database
 from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, decide, store_approvals
-from daemon.memory.records import Worker
 from tests.fakes import FakeClock
-from tests.store.parts import DM, LEASE, SOUL, TEAM, Hands, look, poke
-from tests.store.test_intentions import room
+from tests.store.parts import DM, SOUL, TEAM, WORKER, Hands, look, poke, room
 
-WORKER = Worker("worker-1", SOUL, TEAM, int(LEASE * 1000))
 ASKED, OPEN_FOR_MS = ("U1", "U2"), 900_000
 PRESS = Decision("P1", SOUL, TEAM, "D1", "5.0", "U1", "a1", approves=True)
 KEY = f"{DM}@3#0"

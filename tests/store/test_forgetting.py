@@ -10,8 +10,7 @@ from daemon.memory.knowledge.forgetting import forget_derived
 from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.user_models import Material, NotesDiff, UserModels
 from tests.fakes import FakeClock
-from tests.store.parts import DM, SOUL, TEAM, Hands, look, poke, said, thread
-from tests.store.test_user_models import met
+from tests.store.parts import DM, SOUL, TEAM, Hands, look, met, poke, said, thread
 
 HERE, THERE = Audience(AudienceKind.DM, "D1"), Audience(AudienceKind.CHANNEL, "C1")
 KEY = (SOUL, TEAM, "U1", HERE)

@@ -15,59 +15,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
-from daemon.core.ports import Clock
+from daemon.core.perception import ConversationKey
 from daemon.core.timetable import FARTHEST_MS, MINUTE_MS
 from daemon.memory.database import Database, migrate, open_database
-from daemon.memory.queues.intentions import IDLE, Intentions, NewIntention, cancel_intentions, store_intentions
+from daemon.memory.queues.intentions import IDLE, Intentions, NewIntention, cancel_intentions
 from daemon.memory.records import Worker
 from tests.fakes import FakeClock
-from tests.store.parts import DM, LEASE, SOUL, TEAM, Hands, look, poke, said
+from tests.store.parts import DM, LEASE, SOUL, TEAM, Hands, intend, later, look, poke, said
 
 WORKER = Worker("worker-1", SOUL, TEAM, int(LEASE * 1000))
 HOUR_MS = 60 * MINUTE_MS
-
-
-async def room(database: Database, key: ConversationKey = DM) -> None:
-    """A conversation in which nothing waits."""
-    await database.write(
-        lambda transaction: transaction.run(
-            """
-            INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)
-            VALUES (:id, :soul, :workspace, :channel, :thread, 'dm', 'dm:D1', 0) ON CONFLICT DO NOTHING
-            """,
-            id=str(key),
-            soul=key.soul,
-            workspace=key.workspace,
-            channel=key.channel,
-            thread=key.thread,
-        )
-    )
-
-
-async def intend(
-    database: Database, clock: Clock, *new: NewIntention, key: ConversationKey = DM, most: int = 100
-) -> tuple[str, ...]:
-    await room(database, key)
-    return await database.write(
-        lambda transaction: store_intentions(
-            transaction,
-            conversation=key,
-            place=Place.DM,
-            audience=Audience(AudienceKind.DM, key.channel),
-            intentions=new,
-            now=clock.now_ms(),
-            most=most,
-        )
-    )
-
-
-def later(clock: Clock, slot: str = "look", minutes: float = 10, *, every: str = "") -> NewIntention:
-    due = clock.now_ms() + int(minutes * MINUTE_MS)
-    params = {"why": "asked"}
-    return NewIntention(
-        slot=slot, due_ms=due, process="ready", params=params, content="the build", every=every, behalf="U1"
-    )
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ from daemon.memory.knowledge.state_history import PathStep, store_path
 from daemon.memory.queues.intentions import Intentions
 from daemon.memory.records import Worker
 from tests.fakes import FakeClock
-from tests.store.parts import DM, LEASE, SOUL, TEAM, Hands, effect, look, said
-from tests.store.test_intentions import intend, later, room
+from tests.store.parts import DM, LEASE, SOUL, TEAM, Hands, effect, intend, later, look, room, said
 
 DAY_S = 86_400.0
 

@@ -15,39 +15,12 @@ from daemon.memory.knowledge.user_models import (
     NotesDiff,
     UserModel,
     UserModels,
-    record_encounter,
 )
 from tests.fakes import FakeClock
-from tests.store.parts import DM, SOUL, TEAM, Hands, look
+from tests.store.parts import DM, HERE, SILENCE, SOUL, TEAM, Hands, look, met
 
-HERE = Audience(AudienceKind.DM, "D1")
 THERE = Audience(AudienceKind.CHANNEL, "G1")
 ALL = Audience(AudienceKind.WORKSPACE, TEAM)
-SILENCE = 1800 * 1000
-
-
-async def met(
-    database: Database,
-    now: int = 1_000,
-    *,
-    person: str = "U1",
-    audience: Audience = HERE,
-    name: str = "Ben",
-    soul: str = SOUL,
-    workspace: str = TEAM,
-) -> None:
-    await database.write(
-        lambda transaction: record_encounter(
-            transaction,
-            soul=soul,
-            workspace=workspace,
-            person=person,
-            name=name,
-            audience=audience,
-            now=now,
-            visit_silence_ms=SILENCE,
-        )
-    )
 
 
 async def revised(

@@ -144,3 +144,6 @@ def tasks(one: Scene) -> Sequence[Task]:
     speech = one.context.motor._speech
     assert isinstance(speech, Shown)
     return speech.tasks
+
+
+FOUND = (Passage("a.md:1", "clay"), Passage("b.md:2", "fire"))

@@ -22,8 +22,7 @@ from daemon.mind.mental_process import Stay, Transition
 from daemon.mind.transitions.following import HANDED_OVER, follow_cues
 from daemon.soul import Contact, IsmLimits, Mode
 from tests.given import shown
-from tests.unit.solving_parts import READER, WRITER, Books, Scene, Shelf, observation, scene
-from tests.unit.test_solving import FOUND
+from tests.unit.solving_parts import FOUND, READER, WRITER, Books, Scene, Shelf, observation, scene
 
 POTTERS = Contact(name="The Potters", slack="C0POTTERS", can="repair kilns")
 BEN = Contact(name="Ben", slack="U0BEN", can="opens the vault")

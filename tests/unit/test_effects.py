@@ -23,8 +23,8 @@ from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import Thinking, effect_of_cycle, newer_than
 from daemon.soul import Budgets, Soul
 from tests.fakes import FakeClock
-from tests.replay.test_processes import NOW_MS, WORDS, due
 from tests.unit.every_step import soul
+from tests.unit.playing import NOW_MS, WORDS, due
 
 SOUL = soul()
 TIMING = Timing(visit_timeout_ms=4_000, dormancy_timeout_ms=1_000, most_intentions=9)

@@ -30,7 +30,7 @@ from daemon.soul_engine import PERSON
 from tests.fakes import FakeClock
 from tests.unit.every_step import every_step
 from tests.unit.operations import OPERATIONS, memories, working_memories
-from tests.unit.test_subprocesses import DM, IN_DM, LEARNED, House
+from tests.unit.subprocess_parts import DM, IN_DM, LEARNED, SubprocessBench
 from tests.unit.thinking import END, MEMORY, Head, Script, head, turns
 
 ROOT = Path(daemon.__file__).parent
@@ -77,6 +77,7 @@ def test_equal_arguments_give_equal_prompts_and_equal_readings(given_words: str,
 _SILENCE = """
 import sys
 from tests.unit.every_step import every_step
+from tests.unit.subprocess_parts import DM, IN_DM, LEARNED, SubprocessBench
 
 answers = ("words", '{"true": true}', '{"choice": "Something yes"}', '{"ideas": ["a"]}', "{", "")
 
@@ -221,13 +222,13 @@ def test_what_is_in_mind_of_a_person_is_in_the_store_already(
     async def learn(path: Path) -> Witness:
         clock, witness = FakeClock(auto=True), Witness(path)
         async with open_database(path, clock) as database:
-            house = House(database, clock)
-            await house.open(DM, IN_DM)
+            bench = SubprocessBench(database, clock)
+            await bench.open(DM, IN_DM)
             for answer in ({"add": first}, change):
-                await house.say("U1", "hello", "hello to you", LEARNED)
-                await house.say("U1", "I keep bees", "how lovely", LEARNED)
-                house.script("So.", json.dumps(answer), "A whisper.")
-                await models_the_visitor(replace(house.context(), emit=witness))
+                await bench.say("U1", "hello", "hello to you", LEARNED)
+                await bench.say("U1", "I keep bees", "how lovely", LEARNED)
+                bench.script("So.", json.dumps(answer), "A whisper.")
+                await models_the_visitor(replace(bench.context(), emit=witness))
         return witness
 
     with TemporaryDirectory() as folder:

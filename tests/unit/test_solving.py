@@ -32,10 +32,8 @@ from daemon.memory.queues.internal_events import store_occurrence
 from daemon.mind.mental_process import Stay
 from daemon.mind.steps.choose_actions import Use
 from tests.fakes import FakeClock
-from tests.store.parts import DM, Hands, said
-from tests.store.test_approvals import WORKER
-from tests.store.test_intentions import room
-from tests.unit.solving_parts import Scene, Shelf, allowed, scene
+from tests.store.parts import DM, WORKER, Hands, room, said
+from tests.unit.solving_parts import FOUND, Scene, Shelf, allowed, scene
 
 DUE = 60_000
 ACT = Asked("shelf/write_down", {"text": "a"}, ("UADA",), "I would do this. May I?", '{"text": "a"}')
@@ -69,9 +67,6 @@ def test_a_source_is_one_line_that_a_reply_can_show_as_code() -> None:
     assert one.found[0].source.startswith("a'b *c* d")
     assert len(one.found[0].source) == 200
     assert one.found[1].source == "somewhere"
-
-
-FOUND = (Passage("a.md:1", "clay"), Passage("b.md:2", "fire"))
 
 
 @pytest.mark.parametrize(
