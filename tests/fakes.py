@@ -1,35 +1,28 @@
-"""The tests' fakes: two clocks, a recorder of events, an intake, a channel, and two scripted models."""
+"""The tests' fakes: two clocks, a recorder of events, an intake, a channel, a speech, drafts, endless work."""
 
 import asyncio
 import heapq
 import time
-from collections import defaultdict, deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from itertools import count
 
-from daemon.core.errors import StoreBusy
+from daemon.core.errors import LostLease, StoreBusy
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
 from daemon.core.ports import (
     Acceptance,
     Arrival,
-    Completion,
     DraftLog,
     FoundPost,
     GateDecision,
     Intake,
-    ModelRole,
     NewMessage,
     Overheard,
     Post,
-    Prompt,
     Room,
     Speech,
+    Task,
 )
-from daemon.llm.placeholder import heard_in
-from daemon.llm.scripted import Piece, Reply, Script, ScriptedLLM
-from tests.given import tagged
 
 TIMEOUT = 20.0
 """Seconds after which a wait for an event fails."""
@@ -327,114 +320,73 @@ class FakeChannel:
         return ()
 
 
-class Flow:
-    """An answer that a test lets out piece by piece; `asked` is set once the model was called, `read` at each piece."""
+class FakeSpeech(Speech):
+    """A `Speech` that keeps what it was given: the pieces of text, and the tasks."""
 
     def __init__(self) -> None:
-        self.asked, self.read = asyncio.Event(), asyncio.Event()
-        self.taken: list[str] = []
-        self._pieces: asyncio.Queue[Piece | None] = asyncio.Queue()
+        self.texts: list[str] = []
+        self.tasks: list[Task] = []
 
-    def say(self, *pieces: Piece) -> None:
-        """Let out more; an exception breaks the stream there."""
-        for piece in pieces:
-            self._pieces.put_nowait(piece)
+    async def say(self, text: str) -> None:
+        """Keep a piece."""
+        self.texts.append(text)
 
-    def end(self, *pieces: Piece) -> None:
-        """Let out the rest."""
-        self.say(*pieces)
-        self._pieces.put_nowait(None)
+    async def show(self, task: Task) -> None:
+        """Keep a task."""
+        self.tasks.append(task)
 
-    async def pieces(self) -> AsyncGenerator[str, None]:
-        """What was let out so far, and then the rest as it comes."""
-        self.asked.set()
-        while (piece := await self._pieces.get()) is not None:
-            if isinstance(piece, Exception):
-                raise piece
-            assert isinstance(piece, str)
-            self.taken.append(piece)
-            self.read.set()
-            yield piece
+    async def settle(self) -> None:
+        """Nothing is under way."""
 
 
-class FakeModel(ScriptedLLM):
-    """A scripted model that echoes the newest message when the script is empty.
+class FakeDrafts:
+    """Records the calls of a `DraftLog` in `steps`; with `lost`, the lease is gone before the draft opens."""
 
-    `flows` are used first, by the steps that speak; `voices` answer by words of the prompt, in any order, and `steps`
-    by the cognitive step that asks, each in its own order. `closed` counts the calls that ended.
-    """
+    def __init__(self, *, lost: bool = False) -> None:
+        self.steps: list[str] = []
+        self.settled = asyncio.Event()
+        self.log = DraftLog(self._opening, self._opened, self._refused)
+        self._lost = lost
 
-    def __init__(self, *, model: str = "scripted/test", usage: Completion | None = None) -> None:
-        super().__init__(default=_echo, model=model, usage=usage)
-        self.flows: list[Flow] = []
-        self.voices: dict[str, Flow] = {}
-        self.steps: defaultdict[str, deque[Script]] = defaultdict(deque)
-        self.closed = 0
+    async def _opening(self) -> None:
+        if self._lost:
+            raise LostLease("another worker has it")
+        self.steps.append("opening")
 
-    async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
-        """See `LLM.stream`."""
+    async def _opened(self, ts: str) -> None:
+        self.steps.append(ts)
+        self.settled.set()
+
+    async def _refused(self) -> None:
+        self.steps.append("refused")
+
+
+class EndlessWork:
+    """Work that ends only by cancellation or by an error."""
+
+    def __init__(self) -> None:
+        self.started, self.ended = asyncio.Event(), asyncio.Event()
+        self.cancelled = False
+
+    async def forever(self) -> None:
+        """Run until cancelled."""
+        self.started.set()
         try:
-            flow = self._flow(prompt)
-            if flow is None:
-                async for piece in super().stream(prompt):
-                    yield piece
-                return
-            self.prompts.append(prompt)
-            try:
-                async for text in flow.pieces():
-                    yield text
-            except (GeneratorExit, asyncio.CancelledError):
-                self.cut += 1
-                raise
-            yield Completion(self.model_for(ModelRole.PERSONA), 1, 0, 1)
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.cancelled = True
+            raise
         finally:
-            self.closed += 1
+            self.ended.set()
 
-    async def _next_reply(self, prompt: Prompt) -> Reply:
-        own = self.steps[prompt.step]
-        if not own:
-            return await super()._next_reply(prompt)
-        script = own.popleft()
-        return await script(prompt) if callable(script) else script
+    async def fail(self, error: BaseException) -> None:
+        """Fail at once."""
+        self.started.set()
+        raise error
 
-    def _flow(self, prompt: Prompt) -> Flow | None:
-        for words, flow in self.voices.items():
-            if words in prompt.messages[-1].text:
-                return flow
-        return self.flows.pop(0) if self.flows and prompt.role is ModelRole.PERSONA else None
-
-
-async def _echo(prompt: Prompt) -> Reply:
-    if prompt.json_schema is not None:
-        return '{"true": false}'
-    words = " + ".join(heard_in(prompt))
-    return tagged(f"Echo: {words}") if prompt.role is ModelRole.PERSONA else f"They said: {words}"
-
-
-@dataclass
-class PacedModel:
-    """An `LLM` that plays one script per call: text, an event to wait for, an error, an end."""
-
-    scripts: list[list[Piece | asyncio.Event]]
-    clock: FakeClock
-    prompts: list[Prompt] = field(default_factory=list)
-    closed: int = 0
-
-    async def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
-        """Play the next script; a quarter of a second passes before each piece."""
-        self.prompts.append(prompt)
+    async def fail_when_cancelled(self, error: Exception) -> None:
+        """Run until cancelled, and fail then."""
         try:
-            for piece in self.scripts.pop(0):
-                await self.clock.sleep(0.25)
-                if isinstance(piece, Exception):
-                    raise piece
-                if isinstance(piece, asyncio.Event):
-                    await piece.wait()
-                else:
-                    yield piece
+            await self.forever()
         finally:
-            self.closed += 1
-
-    def model_for(self, role: ModelRole) -> str:
-        """One model for each role."""
-        return f"fake/{role}"
+            raise error

@@ -1,11 +1,7 @@
 """The tests' builders: what a test is given to begin with, and prompts as text."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
-
 from daemon.core.ports import Prompt
 from daemon.core.working_memory import estimate_tokens
-from daemon.llm.scripted import Reply
 
 OPENING = '<internal_monologue verb="thought">Hm.</internal_monologue><external_dialogue verb="said">'
 CLOSING = "</external_dialogue>"
@@ -20,16 +16,6 @@ def tagged(reply: str, *, monologue: str = "Let me see.", learned: bool = False,
         f"<user_model_check>{str(learned).lower()}</user_model_check>\n"
         f"<soul_state_check>{str(moved).lower()}</soul_state_check>"
     )
-
-
-def after(event: asyncio.Event, reply: Reply) -> Callable[[Prompt], Awaitable[Reply]]:
-    """A reply that waits for an event; an event that is never set makes a model that hangs."""
-
-    async def script(_: Prompt) -> Reply:
-        await event.wait()
-        return reply
-
-    return script
 
 
 def shown(prompt: Prompt) -> str:

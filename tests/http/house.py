@@ -19,8 +19,9 @@ from daemon.core.perception import ConversationKey
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import Metrics, fanout
 from daemon.memory.admin.replies import Replies
-from tests.fakes import Events, FakeModel, TurnableClock
+from tests.fakes import Events, TurnableClock
 from tests.journeys.house import PATIENCE
+from tests.models import FakeModel
 
 TOKEN = "a-token-for-these-tests"
 T = TypeVar("T")

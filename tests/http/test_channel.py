@@ -15,9 +15,10 @@ from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
 from daemon.core.ports import DraftLog, FoundPost, GateDecision, Intake, Overheard, Post, Room, Speech, Task, TaskState
 from daemon.core.telemetry.metrics import Metrics
-from tests.fakes import Events, FakeClock, Flow
+from tests.fakes import Events, FakeClock
 from tests.given import CLOSING, OPENING
 from tests.http.house import Dwelling, settings_for
+from tests.models import Flow
 
 HERE = ConversationKey("minoan", "T1", "http", "s")
 IN_SLACK = ConversationKey("minoan", "T1", "D1")

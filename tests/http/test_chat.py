@@ -8,9 +8,9 @@ from daemon.channels.http import chat
 from daemon.channels.http.daemon_side import Kept
 from daemon.core.errors import StoreError
 from daemon.core.perception import ConversationKey
-from tests.fakes import Flow
 from tests.given import CLOSING, OPENING, tagged
 from tests.http.house import Dwelling
+from tests.models import Flow
 
 
 def _flow(home: Dwelling) -> Flow:

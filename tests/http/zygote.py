@@ -11,9 +11,10 @@ import signal
 import sys
 from pathlib import Path
 
-from tests.fakes import FakeModel, TurnableClock
+from tests.fakes import TurnableClock
 from tests.http.house import Inhabited, settings_for
 from tests.kill.zygote import CrashPoint, arm
+from tests.models import FakeModel
 
 
 async def _live(home: Path) -> None:

@@ -20,8 +20,9 @@ from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.model import Json
 from daemon.local_slack.server import WorkspaceServer
-from tests.fakes import Events, FakeModel, Flow, TurnableClock
+from tests.fakes import Events, TurnableClock
 from tests.given import shown
+from tests.models import FakeModel, Flow
 
 PATIENCE = 15.0
 T = TypeVar("T")

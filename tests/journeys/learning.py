@@ -5,9 +5,9 @@ import re
 
 from daemon.core.ports import ModelRole, Prompt
 from daemon.llm.scripted import Reply, Script
-from tests.fakes import FakeModel
 from tests.given import shown, tagged
 from tests.journeys.house import House
+from tests.models import FakeModel
 
 MINUTE = 60.0
 

@@ -3,9 +3,9 @@
 import asyncio
 
 from daemon.llm.placeholder import heard_in
-from tests.fakes import Flow
 from tests.given import tagged
 from tests.journeys.house import House
+from tests.models import Flow
 
 
 async def test_a_burst_in_one_thread_loses_nothing_keeps_its_order_and_is_answered_together(house: House) -> None:

@@ -8,10 +8,11 @@ import pytest
 
 from daemon.core.errors import ModelUnavailable
 from daemon.core.ports import Prompt
-from tests.given import after, shown, tagged
+from tests.given import shown, tagged
 from tests.journeys.house import House
 from tests.journeys.learning import MINUTE, feeling, notes, teach, tell, will_learn
 from tests.journeys.souls import write_soul
+from tests.models import after
 
 MOODS = """
 emotional_states = ["calm", "glad"]

@@ -8,9 +8,10 @@ import pytest
 
 from daemon.memory.database import Transaction
 from daemon.memory.store import open_store
-from tests.fakes import Events, FakeModel, TurnableClock
+from tests.fakes import Events, TurnableClock
 from tests.given import tagged
 from tests.journeys.house import House, said
+from tests.models import FakeModel
 
 
 async def test_the_transcript_survives_a_restart(house: House) -> None:

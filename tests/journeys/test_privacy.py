@@ -5,8 +5,8 @@ import random
 from collections.abc import AsyncGenerator
 
 from daemon.core.ports import Completion, ModelRole, Prompt
-from tests.fakes import FakeModel
 from tests.journeys.house import House
+from tests.models import FakeModel
 from tests.unit.hostile_answers import CANARY, Author
 
 ANSWERS = 200
@@ -14,7 +14,7 @@ _AT_ONCE = 20  # as many drafts as Slack lets us begin in a minute
 _SHOWN = f'<external_dialogue verb="said">{"These are words that all may see. " * 3}</external_dialogue>'
 
 
-class Hostile(FakeModel):
+class LeakyModel(FakeModel):
     """Answers by the grammar, in small pieces and with pauses, so that drafts are shown before the end is known."""
 
     def __init__(self, seed: int) -> None:
@@ -38,7 +38,7 @@ class Hostile(FakeModel):
 
 async def test_of_two_hundred_hostile_answers_no_private_word_is_in_any_call_to_slack(empty_house: House) -> None:
     house = empty_house
-    model = Hostile(20261121)
+    model = LeakyModel(20261121)
     await house.start(model, max_cycles=64)
     for begun in range(0, ANSWERS, _AT_ONCE):
         for number in range(begun, begun + _AT_ONCE):

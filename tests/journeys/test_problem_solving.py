@@ -9,10 +9,10 @@ import pytest
 
 from daemon.core.ports import Completion
 from daemon.llm.scripted import Reply
-from tests.fakes import FakeModel
 from tests.given import shown
 from tests.journeys.house import House, said
 from tests.journeys.problems import PROBLEM, parked, posted, script, solver
+from tests.models import FakeModel
 from tests.unit.ism_parts import chosen
 
 THINK, RESPOND = chosen(("Think", "the glaze")), chosen("Respond")

@@ -7,9 +7,9 @@ import pytest
 
 from daemon.core.errors import ModelUnavailable
 from daemon.local_slack.model import Json
-from tests.fakes import Flow
 from tests.given import CLOSING, OPENING
 from tests.journeys.house import House, said
+from tests.models import Flow
 
 _FIRST = "The first words of a long reply, which are enough to be shown at once: more than eighty characters. "
 _MORE = "And here are " + "more words, " * 50

@@ -9,9 +9,9 @@ import pytest
 
 from daemon.core.errors import ConfigError, ModelRefused, ModelUnavailable
 from daemon.llm.scripted import Script
-from tests.fakes import Flow
-from tests.given import after, tagged
+from tests.given import tagged
 from tests.journeys.house import House, said
+from tests.models import Flow, after
 
 _CANARY = "canary"
 _THOUGHT = f'<internal_monologue verb="thought">{_CANARY}</internal_monologue>'

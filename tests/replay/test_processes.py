@@ -6,7 +6,6 @@ from dataclasses import FrozenInstanceError
 import pytest
 
 from daemon.core.errors import ProcessFailed
-from daemon.core.ports import Task
 from daemon.core.timetable import when
 from daemon.core.working_memory import WorkingMemory
 from daemon.llm.model_id import Vendor, parse_model_id
@@ -16,6 +15,7 @@ from daemon.mind.interrupts import Interrupt, Interrupted
 from daemon.mind.mental_process import MOST_HOPS, Outcome, ProcessContext, Stay, Transition
 from daemon.mind.motor import Motor
 from daemon.mind.steps.external_dialog import external_dialog
+from tests.fakes import FakeSpeech
 from tests.unit.playing import NOW_MS, SOUL, WORDS, Play, due, keep_count, stay, to
 from tests.unit.thinking import END, head
 
@@ -158,29 +158,11 @@ async def test_the_integrator_may_choose_the_process() -> None:
 # -- hooks ------------------------------------------------------------------------------------------------------------
 
 
-class Listener:
-    """A Speech that keeps what it was given."""
-
-    def __init__(self) -> None:
-        self.heard: list[str] = []
-
-    async def say(self, text: str) -> None:
-        """Keep it."""
-        self.heard.append(text)
-
-    async def show(self, task: Task) -> None:
-        """Keep its title."""
-        self.heard.append(task.title)
-
-    async def settle(self) -> None:
-        """Nothing to wait for."""
-
-
 async def test_speak_takes_a_stream() -> None:
-    listener = Listener()
+    speech = FakeSpeech()
     thought = head(["Hello, ", "Ada.", END]).mind.stream(WorkingMemory("Kothar"), external_dialog(SOUL, "Greet."))
-    await Motor(listener).speak(thought)
-    assert "".join(listener.heard) == (await thought.finished())[1] == "Hello, Ada."
+    await Motor(speech).speak(thought)
+    assert "".join(speech.texts) == (await thought.finished())[1] == "Hello, Ada."
 
 
 def intention(slot: str, time: str, process: str = "", **params: object) -> NewIntention:

@@ -11,9 +11,9 @@ from daemon.channels.slack.api.identity import Identity
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.config import Settings
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.core.ports import DraftLog, Post
+from daemon.core.ports import Post
 from daemon.local_slack.server import WorkspaceServer
-from tests.fakes import FakeIntake
+from tests.fakes import FakeDrafts, FakeIntake
 
 OURS = Identity(team="T1", user="U0SOUL", bot="B0SOUL")
 YES, NO = "soul_approval_yes", "soul_approval_no"
@@ -152,35 +152,9 @@ def press(action_id: str = YES, value: str = "approve:a-1", **more: object) -> d
     }
 
 
-class Log:
-    """A DraftLog's callbacks, remembered."""
-
-    def __init__(self) -> None:
-        self.steps: list[str] = []
-        self.settled = asyncio.Event()
-
-    async def opening(self) -> None:
-        """Before the first visible byte."""
-        self.steps.append("opening")
-
-    async def opened(self, ts: str) -> None:
-        """After."""
-        self.steps.append(ts)
-        self.settled.set()
-
-    async def refused(self) -> None:
-        """Surely none."""
-        self.steps.append("refused")
-
-    @property
-    def log(self) -> DraftLog:
-        """As the port wants it."""
-        return DraftLog(self.opening, self.opened, self.refused)
-
-
 async def draft(channel: SlackChannel, thread: str, text: str, room: str = "D0ADA") -> str:
     """Stream a text as far as it goes and leave the draft standing; its ts."""
-    log = Log()
+    log = FakeDrafts()
     speech = channel.speak(perception(channel=room, ts=thread, place=Place.DM), log.log)
     await speech.say(text)
     await speech.say("")

@@ -4,17 +4,16 @@ from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.outgoing.drafts import Drafts
 from daemon.channels.slack.outgoing.speech import SlackSpeech, Where
 from daemon.core.ports import DraftLog
-from tests.fakes import Events, FakeClock
-from tests.slack.parts import Log
+from tests.fakes import Events, FakeClock, FakeDrafts
 
 
-class Talk:
+class TimedSpeech:
     """A speech in Ada's DM whose clock is turned by hand."""
 
     def __init__(self, client: SlackClient, events: Events, root: str) -> None:
         self.clock = FakeClock()
         self.drafts = Drafts(self.clock)
-        self.log = Log()
+        self.log = FakeDrafts()
         self._client, self._events, self._root = client, events, root
         self.speech = self.again()
 

@@ -11,8 +11,8 @@ from daemon.core.config import Settings
 from daemon.core.errors import ChannelRefused
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Decision, Deletion, Edit, Feedback, NewMessage
-from tests.fakes import Events, FakeIntake, TurnableClock
-from tests.slack.parts import OURS, Hands, Log, listening, perception, post, press
+from tests.fakes import Events, FakeDrafts, FakeIntake, TurnableClock
+from tests.slack.parts import OURS, Hands, listening, perception, post, press
 
 FACES: Mapping[str, Face] = {
     "tamarru": Face("Tamarru <!channel>", ":fire:"),
@@ -134,7 +134,7 @@ async def test_posts_and_streams_wear_the_face_of_their_soul(channel: SlackChann
     shown = await hands.replies("C0FOUNDERS", root)
     assert shown[1]["icons"] == {"emoji": ":fire:"}
     assert shown[2]["icons"] == {"image_48": "https://example.org/gordon.png"}
-    log = Log()
+    log = FakeDrafts()
     asked = perception(channel="C0FOUNDERS", thread=root, ts=root, source="U0ADA", team=team, soul="gordon")
     speech = channel.speak(asked, log.log)
     await speech.say("q" * 100)

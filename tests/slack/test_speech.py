@@ -8,18 +8,18 @@ from daemon.channels.slack.api.client import SlackClient
 from daemon.core.errors import StoreBusy
 from daemon.core.perception import Place
 from daemon.core.ports import DraftLog
-from tests.fakes import Events
+from tests.fakes import Events, FakeDrafts
 from tests.slack.conftest import Open
-from tests.slack.parts import Hands, Log, perception, spoken
-from tests.slack.talk import Talk
+from tests.slack.parts import Hands, perception, spoken
+from tests.slack.talk import TimedSpeech
 
 
 @pytest.fixture
-async def talk(client: SlackClient, events: Events, hands: Hands) -> Talk:
-    return Talk(client, events, await hands.say("Ada", "dm", "hi"))
+async def talk(client: SlackClient, events: Events, hands: Hands) -> TimedSpeech:
+    return TimedSpeech(client, events, await hands.say("Ada", "dm", "hi"))
 
 
-async def test_a_stream_opens_at_eighty_characters_and_grows_at_five_hundred(talk: Talk, hands: Hands) -> None:
+async def test_a_stream_opens_at_eighty_characters_and_grows_at_five_hundred(talk: TimedSpeech, hands: Hands) -> None:
     await talk.speech.say("a" * 80)
     await talk.pass_time(0.04)
     await talk.speech.say("b" * 100)
@@ -38,7 +38,9 @@ async def test_a_stream_opens_at_eighty_characters_and_grows_at_five_hundred(tal
     assert talk.drafts.text("D0ADA", talk.log.steps[1]) == "a" * 80 + "b" * 100 + "c" * 400 + "d"
 
 
-async def test_little_text_opens_after_a_moment_and_an_instant_reply_not_at_all(talk: Talk, hands: Hands) -> None:
+async def test_little_text_opens_after_a_moment_and_an_instant_reply_not_at_all(
+    talk: TimedSpeech, hands: Hands
+) -> None:
     await talk.speech.say("short")
     await talk.pass_time(0.2)
     await talk.speech.settle()
@@ -53,13 +55,13 @@ async def test_little_text_opens_after_a_moment_and_an_instant_reply_not_at_all(
     assert len(await hands.calls("chat.startStream")) == 1
 
 
-async def test_a_speech_without_words_costs_nothing(talk: Talk, hands: Hands) -> None:
+async def test_a_speech_without_words_costs_nothing(talk: TimedSpeech, hands: Hands) -> None:
     await talk.speech.say("  \n")
     await talk.speech.settle()
     assert await hands.calls("chat.startStream") == []
 
 
-async def test_it_stops_growing_at_eight_thousand_characters(talk: Talk, hands: Hands) -> None:
+async def test_it_stops_growing_at_eight_thousand_characters(talk: TimedSpeech, hands: Hands) -> None:
     await talk.speech.say("e" * 7_900)
     await talk.pass_time(0.2)
     await talk.speech.say("f" * 900)
@@ -79,7 +81,7 @@ async def test_it_stops_growing_at_eight_thousand_characters(talk: Talk, hands: 
     ],
 )
 async def test_a_failed_append_makes_it_silent_and_keeps_only_what_is_sure(
-    talk: Talk, hands: Hands, events: Events, fault: dict[str, object], known: bool
+    talk: TimedSpeech, hands: Hands, events: Events, fault: dict[str, object], known: bool
 ) -> None:
     await talk.speech.say("h" * 80)
     await talk.pass_time(0.2)
@@ -94,7 +96,7 @@ async def test_a_failed_append_makes_it_silent_and_keeps_only_what_is_sure(
     assert talk.drafts.text("D0ADA", talk.log.steps[1]) == ("h" * 80 if known else None)
 
 
-async def test_a_refused_start_is_not_tried_again_for_a_while(talk: Talk, hands: Hands) -> None:
+async def test_a_refused_start_is_not_tried_again_for_a_while(talk: TimedSpeech, hands: Hands) -> None:
     await hands.fail("chat.startStream", body={"ok": False, "error": "unknown_method"})
     await talk.speech.say("k" * 100)
     await talk.pass_time(0.2)
@@ -109,18 +111,18 @@ async def test_a_refused_start_is_not_tried_again_for_a_while(talk: Talk, hands:
         assert len(await hands.calls("chat.startStream")) == calls
 
 
-async def test_a_store_that_can_not_note_the_draft_keeps_the_stream_closed(talk: Talk, hands: Hands) -> None:
+async def test_a_store_that_can_not_note_the_draft_keeps_the_stream_closed(talk: TimedSpeech, hands: Hands) -> None:
     async def broken() -> None:
         raise StoreBusy("somebody else holds the database")
 
-    speech = talk.again(DraftLog(broken, talk.log.opened, talk.log.refused))
+    speech = talk.again(DraftLog(broken, talk.log.log.opened, talk.log.log.refused))
     await speech.say("m" * 100)
     await talk.pass_time(0.2)
     await speech.settle()
     assert await hands.calls("chat.startStream") == []
 
 
-async def test_without_room_in_the_tiers_nothing_is_begun_and_growing_pauses(talk: Talk, hands: Hands) -> None:
+async def test_without_room_in_the_tiers_nothing_is_begun_and_growing_pauses(talk: TimedSpeech, hands: Hands) -> None:
     while talk.drafts.may_append():
         pass
     await talk.speech.say("n" * 100)
@@ -143,7 +145,7 @@ async def test_without_room_in_the_tiers_nothing_is_begun_and_growing_pauses(tal
 
 async def test_outside_dms_the_recipient_is_named(open_channel: Open, hands: Hands) -> None:
     root = await hands.say("Ada", "general", "@soul hi")
-    channel, log = open_channel(), Log()
+    channel, log = open_channel(), FakeDrafts()
     team = hands.server.team.id
     asked = perception(channel="C0GENERAL", thread=root, ts=root, source="U0ADA", place=Place.PUBLIC_CHANNEL, team=team)
     speech = channel.speak(asked, log.log)

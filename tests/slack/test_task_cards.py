@@ -11,16 +11,16 @@ from daemon.channels.slack.outgoing.status_line import words_for
 from daemon.channels.slack.outgoing.task_cards import DETAILS, MOST, TITLE, Plan, card_text
 from daemon.core.perception import Place
 from daemon.core.ports import Task, TaskState
-from tests.fakes import Events
+from tests.fakes import Events, FakeDrafts
 from tests.slack.conftest import Open
-from tests.slack.parts import Hands, Log, cards, perception, post, spoken
-from tests.slack.talk import Talk
+from tests.slack.parts import Hands, cards, perception, post, spoken
+from tests.slack.talk import TimedSpeech
 
 REFUSED = {"ok": False, "error": "invalid_chunks"}
 DOING, DONE, FAILED, LATER = TaskState.IN_PROGRESS, TaskState.COMPLETE, TaskState.ERROR, TaskState.PENDING
 
 
-class Working(Talk):
+class Working(TimedSpeech):
     """A speech with tasks, whose status line is remembered."""
 
     def __init__(self, client: SlackClient, events: Events, root: str) -> None:
@@ -122,7 +122,7 @@ async def test_a_long_silence_is_broken_before_slack_ends_the_stream(working: Wo
 
 
 async def test_the_finished_reply_is_its_text_and_no_card_is_left_turning(open_channel: Open, hands: Hands) -> None:
-    root, channel, log = await hands.say("Ada", "dm", "hi"), open_channel(), Log()
+    root, channel, log = await hands.say("Ada", "dm", "hi"), open_channel(), FakeDrafts()
     speech = channel.speak(perception(channel="D0ADA", ts=root, place=Place.DM), log.log)
     for id_, state in (("1", DONE), ("2", DOING), ("3", LATER), ("4", FAILED)):
         await speech.show(Task(id_, f"Task {id_}", state))
@@ -148,7 +148,7 @@ async def test_the_finished_reply_is_its_text_and_no_card_is_left_turning(open_c
 async def test_a_draft_with_cards_that_says_something_else_is_written_over_with_its_cards_closed(
     open_channel: Open, hands: Hands
 ) -> None:
-    root, channel, log = await hands.say("Ada", "dm", "hi"), open_channel(), Log()
+    root, channel, log = await hands.say("Ada", "dm", "hi"), open_channel(), FakeDrafts()
     speech = channel.speak(perception(channel="D0ADA", ts=root, place=Place.DM), log.log)
     await speech.show(Task("1", "Looking", DOING))
     await speech.say("x" * 100)
@@ -161,7 +161,7 @@ async def test_a_draft_with_cards_that_says_something_else_is_written_over_with_
 
 
 async def test_an_end_that_slack_refuses_to_take_with_cards_is_made_without(open_channel: Open, hands: Hands) -> None:
-    root, channel, log = await hands.say("Ada", "dm", "hi"), open_channel(), Log()
+    root, channel, log = await hands.say("Ada", "dm", "hi"), open_channel(), FakeDrafts()
     speech = channel.speak(perception(channel="D0ADA", ts=root, place=Place.DM), log.log)
     await speech.show(Task("1", "Looking", DOING))
     await log.settled.wait()
@@ -174,7 +174,7 @@ async def test_an_end_that_slack_refuses_to_take_with_cards_is_made_without(open
 
 
 async def test_a_lost_answer_to_the_end_is_looked_up_and_ended_again(open_channel: Open, hands: Hands) -> None:
-    root, channel, log = await hands.say("Ada", "dm", "hi"), open_channel(), Log()
+    root, channel, log = await hands.say("Ada", "dm", "hi"), open_channel(), FakeDrafts()
     speech = channel.speak(perception(channel="D0ADA", ts=root, place=Place.DM), log.log)
     await speech.show(Task("1", "Looking", DOING))
     await log.settled.wait()

@@ -5,9 +5,9 @@ import pytest
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.perception import Modality, Place
 from daemon.core.ports import Speech, Task, TaskState
-from tests.fakes import FakeIntake
+from tests.fakes import FakeDrafts, FakeIntake
 from tests.slack.conftest import Open
-from tests.slack.parts import Hands, Log, listening, perception, post
+from tests.slack.parts import Hands, listening, perception, post
 
 SILENT = pytest.mark.parametrize("modality", [Modality.TIME, Modality.DECISION])
 
@@ -23,7 +23,7 @@ async def test_in_a_dm_without_a_thread_nothing_is_shown_and_the_post_stands_in_
 ) -> None:
     due = perception(channel="D0ADA", ts="1750000000.000001", source="U0ADA", place=Place.DM, modality=modality)
     assert channel.reply_to(due) == ""
-    log = Log()
+    log = FakeDrafts()
     speech = channel.speak(due, log.log)
     async with channel.thinking(due):
         await _speak(speech)
@@ -51,7 +51,7 @@ async def test_in_a_thread_it_is_shown_there_and_all_that_was_said_is_heard(
         modality=modality,
     )
     assert channel.reply_to(due) == root
-    log = Log()
+    log = FakeDrafts()
     speech = channel.speak(due, log.log)
     await _speak(speech)
     await log.settled.wait()
@@ -75,7 +75,7 @@ async def test_the_gate_judges_whose_doing_it_is(channel: SlackChannel, modality
 
 async def test_to_a_bot_without_a_user_nothing_is_streamed(open_channel: Open, hands: Hands) -> None:
     root = await hands.say("Ada", "general", "@soul hi")
-    speech = open_channel().speak(perception(channel="C0GENERAL", ts=root, source="B0OTHER"), Log().log)
+    speech = open_channel().speak(perception(channel="C0GENERAL", ts=root, source="B0OTHER"), FakeDrafts().log)
     await _speak(speech)
     await speech.settle()
     assert await hands.calls("chat.startStream") == []

@@ -1,4 +1,4 @@
-"""What the store's tests are made of: utterances, one worker's hands on memory.db, and the ends of cycles."""
+"""Parts for the tests of memory.db: messages, the stores of one worker, the effects of cycles, intentions."""
 
 import asyncio
 import sqlite3
@@ -28,6 +28,8 @@ LEASE = 60.0
 DM = ConversationKey(SOUL, TEAM, "D1")
 HERE = Audience(AudienceKind.DM, "D1")
 SILENCE = 1800 * 1000
+WORKER = Worker("worker-1", SOUL, TEAM, int(LEASE * 1000))
+ACTS = "SELECT act FROM audit ORDER BY seq"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +172,6 @@ def files(folder: Path) -> list[Path]:
     return sorted(folder.iterdir())
 
 
-WORKER = Worker("worker-1", SOUL, TEAM, int(LEASE * 1000))
-
-
 async def room(database: Database, key: ConversationKey = DM) -> None:
     """A conversation in which nothing waits."""
     await database.write(
@@ -237,9 +236,6 @@ async def met(
             visit_silence_ms=SILENCE,
         )
     )
-
-
-ACTS = "SELECT act FROM audit ORDER BY seq"
 
 
 def note(act: str) -> "Note":

@@ -14,7 +14,8 @@ from daemon.mind.interrupts import Interrupt
 from daemon.mind.mental_process import Stay, Transition
 from daemon.soul import Budgets
 from daemon.soul_engine import build_prompt
-from tests.fakes import FakeClock, FakeModel, Flow
+from tests.fakes import FakeClock
+from tests.models import FakeModel, Flow
 
 MEMORY = WorkingMemory("Kothar").with_memory(Memory(Role.USER, "What are the limits?", name="Ada"))
 PLENTY = Limits(loops=5, tokens=100_000, usd=10.0, seconds=600.0)

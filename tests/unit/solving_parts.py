@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from daemon.core.errors import ToolFailed
 from daemon.core.limits import Limits
 from daemon.core.perception import Audience, AudienceKind, Modality, Perception, Place
-from daemon.core.ports import Passage, Speech, Task, Tool
+from daemon.core.ports import Passage, Task, Tool
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.llm.scripted import ScriptedLLM
@@ -17,7 +17,7 @@ from daemon.mind.interrupts import Interrupt
 from daemon.mind.mental_process import Capabilities, ProcessContext, Stay, Transition
 from daemon.mind.motor import Motor
 from daemon.soul import Soul
-from tests.fakes import FakeClock
+from tests.fakes import FakeClock, FakeSpeech
 from tests.store.parts import DM
 from tests.unit.ism_parts import Bench
 
@@ -59,34 +59,17 @@ class Books:
         return self.passages[:limit] if self.under in query else ()
 
 
-class Shown(Speech):
-    """A speech that keeps the tasks it is shown."""
-
-    def __init__(self) -> None:
-        self.tasks: list[Task] = []
-
-    async def say(self, text: str) -> None:
-        """Nobody listens."""
-
-    async def show(self, task: Task) -> None:
-        """Keep it."""
-        self.tasks.append(task)
-
-    async def settle(self) -> None:
-        """Nothing is under way."""
-
-
 @dataclass
-class Scene:
+class ActionBench:
     """One action's surroundings: `llm` answers what it is told to, `context` is what the action works with."""
 
     llm: ScriptedLLM
     context: ProcessContext
 
-    def with_means(self, **capabilities: object) -> "Scene":
+    def with_means(self, **capabilities: object) -> "ActionBench":
         """The same with other means."""
         changed = replace(self.context.capabilities, **capabilities)  # type: ignore[arg-type]  # fields of Means, by name
-        return Scene(self.llm, replace(self.context, capabilities=changed))
+        return ActionBench(self.llm, replace(self.context, capabilities=changed))
 
     async def act(self, action: Action, words: str = "") -> Recurse | Stay | Transition:
         """Carry an action out."""
@@ -94,7 +77,7 @@ class Scene:
         return await action.handler(ActionUse(memory, WorkingMemory("Tess"), words, 1))
 
 
-def scene(*answers: str, perception: Perception = WORDS, clock: FakeClock | None = None, **soul: object) -> Scene:
+def scene(*answers: str, perception: Perception = WORDS, clock: FakeClock | None = None, **soul: object) -> ActionBench:
     """A scene with a soul called Tess, of these further fields, and a model that gives these answers."""
     llm = ScriptedLLM(*answers)
     bench = Bench(llm, clock=clock or FakeClock(auto=True))
@@ -103,13 +86,13 @@ def scene(*answers: str, perception: Perception = WORDS, clock: FakeClock | None
         memory=WorkingMemory("Tess").with_memory(Memory(Role.USER, perception.content, name=perception.name)),
         perception=perception,
         mind=bench.mind,
-        motor=Motor(Shown()),
+        motor=Motor(FakeSpeech()),
         soul=made,
         interrupt=Interrupt(),
         state=ProcessState("problem_solving"),
         capabilities=Capabilities(limits=LIMITS),
     )
-    return Scene(llm, context)
+    return ActionBench(llm, context)
 
 
 async def allowed(
@@ -139,10 +122,10 @@ def observation(result: Recurse | Stay | Transition) -> str:
     return result.observation
 
 
-def tasks(one: Scene) -> Sequence[Task]:
+def tasks(one: ActionBench) -> Sequence[Task]:
     """What people were shown."""
     speech = one.context.motor._speech
-    assert isinstance(speech, Shown)
+    assert isinstance(speech, FakeSpeech)
     return speech.tasks
 
 

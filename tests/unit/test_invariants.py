@@ -20,14 +20,14 @@ from hypothesis import strategies as st
 
 import daemon
 from daemon.core.errors import MalformedReply, ModelError, ModelRefused, ModelUnavailable
-from daemon.core.ports import LLM, Completion, ModelRole, Prompt, Task
+from daemon.core.ports import LLM, Completion, ModelRole, Prompt
 from daemon.core.working_memory import Memory, WorkingMemory
 from daemon.memory.database import open_database
 from daemon.mind.cognition import READ_CAP, Step, Thought
 from daemon.mind.motor import Motor
 from daemon.processes.subprocesses.models_the_visitor import models_the_visitor
 from daemon.soul_engine import PERSON
-from tests.fakes import FakeClock
+from tests.fakes import FakeClock, FakeSpeech
 from tests.unit.every_step import every_step
 from tests.unit.operations import OPERATIONS, memories, working_memories
 from tests.unit.subprocess_parts import DM, IN_DM, LEARNED, SubprocessBench
@@ -151,39 +151,21 @@ def test_where_the_soul_thinks_nothing_can_be_reached_that_acts() -> None:
     assert not reached
 
 
-class Listener:
-    """A Speech that keeps what it was given."""
-
-    def __init__(self) -> None:
-        self.heard: list[str] = []
-
-    async def say(self, text: str) -> None:
-        """Keep it."""
-        self.heard.append(text)
-
-    async def show(self, task: Task) -> None:
-        """Keep its title."""
-        self.heard.append(task.title)
-
-    async def settle(self) -> None:
-        """Nothing to wait for."""
-
-
 @settings(deadline=None)
 @given(pieces=st.lists(st.text("abc \n", min_size=1), max_size=5))
 def test_a_step_alone_says_nothing_and_the_motor_says_only_what_it_was_given(pieces: list[str]) -> None:
     async def think() -> None:
-        listener = Listener()
-        motor = Motor(listener)
+        speech = FakeSpeech()
+        motor = Motor(speech)
         thought = head([*pieces, END]).mind.stream(MEMORY, LOUD)
         await thought.finished()
-        assert listener.heard == []
+        assert speech.texts == []
         await motor.speak(thought)
-        assert listener.heard == [piece.upper() for piece in pieces]
+        assert speech.texts == [piece.upper() for piece in pieces]
         assert motor.reply == ""
         motor.annotate(monologue="secret", nothing=None)
         motor.settle("the reply")
-        assert listener.heard == [piece.upper() for piece in pieces]
+        assert speech.texts == [piece.upper() for piece in pieces]
         assert (motor.reply, dict(motor.annotations)) == ("the reply", {"monologue": "secret"})
 
     asyncio.run(think())
@@ -328,7 +310,7 @@ async def _chain(h: Head, thought: Thought[str]) -> None:
 
 async def _fail_while_listening(h: Head, thought: Thought[str]) -> None:
     async for _ in thought:
-        raise ModelUnavailable("the listener failed")
+        raise ModelUnavailable("the speech failed")
 
 
 async def _fail_but_close(h: Head, thought: Thought[str]) -> None:
@@ -380,7 +362,7 @@ async def test_a_stream_that_waits_for_its_model_is_closed_by_whoever_stops_wait
         async for piece in h.mind.stream(MEMORY, LOUD):
             yield piece
 
-    speaking = asyncio.ensure_future(Motor(Listener()).speak(pieces()))
+    speaking = asyncio.ensure_future(Motor(FakeSpeech()).speak(pieces()))
     await turns(8)
     speaking.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -33,7 +33,7 @@ from daemon.mind.mental_process import Stay
 from daemon.mind.steps.choose_actions import Use
 from tests.fakes import FakeClock
 from tests.store.parts import DM, WORKER, Hands, room, said
-from tests.unit.solving_parts import FOUND, Scene, Shelf, allowed, scene
+from tests.unit.solving_parts import FOUND, ActionBench, Shelf, allowed, scene
 
 DUE = 60_000
 ACT = Asked("shelf/write_down", {"text": "a"}, ("UADA",), "I would do this. May I?", '{"text": "a"}')
@@ -184,7 +184,7 @@ def permission(tool: str = "shelf/write_down", clock: FakeClock | None = None, *
     return NewApproval("a1", tool, arguments or {"text": "a"}, ("UADA",), now + DUE)
 
 
-def stage(approvals: Approvals | None, clock: FakeClock, **capabilities: object) -> Scene:
+def stage(approvals: Approvals | None, clock: FakeClock, **capabilities: object) -> ActionBench:
     return scene(clock=clock).with_means(approvals=approvals, **capabilities)
 
 

@@ -9,7 +9,8 @@ from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.mind.cognition import Mind
 from daemon.soul import Budgets
 from daemon.soul_engine import build_prompt
-from tests.fakes import FakeClock, PacedModel
+from tests.fakes import FakeClock
+from tests.models import PacedModel
 
 Script = list[str | Exception | Completion | asyncio.Event]
 END = Completion("fake/one", tokens_in=10, tokens_cached=4, tokens_out=3)

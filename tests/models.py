@@ -1,0 +1,135 @@
+"""The tests' models: one that echoes or follows a script, one that plays on a clock, and answers let out by hand."""
+
+import asyncio
+from collections import defaultdict, deque
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+
+from daemon.core.ports import Completion, ModelRole, Prompt
+from daemon.llm.placeholder import heard_in
+from daemon.llm.scripted import Piece, Reply, Script, ScriptedLLM
+from tests.fakes import FakeClock
+from tests.given import tagged
+
+
+class Flow:
+    """An answer that a test lets out piece by piece; `asked` is set once the model was called, `read` at each piece."""
+
+    def __init__(self) -> None:
+        self.asked, self.read = asyncio.Event(), asyncio.Event()
+        self.taken: list[str] = []
+        self._pieces: asyncio.Queue[Piece | None] = asyncio.Queue()
+
+    def say(self, *pieces: Piece) -> None:
+        """Let out more; an exception breaks the stream there."""
+        for piece in pieces:
+            self._pieces.put_nowait(piece)
+
+    def end(self, *pieces: Piece) -> None:
+        """Let out the rest."""
+        self.say(*pieces)
+        self._pieces.put_nowait(None)
+
+    async def pieces(self) -> AsyncGenerator[str, None]:
+        """What was let out so far, and then the rest as it comes."""
+        self.asked.set()
+        while (piece := await self._pieces.get()) is not None:
+            if isinstance(piece, Exception):
+                raise piece
+            assert isinstance(piece, str)
+            self.taken.append(piece)
+            self.read.set()
+            yield piece
+
+
+class FakeModel(ScriptedLLM):
+    """A scripted model that echoes the newest message when the script is empty.
+
+    `flows` are used first, by the steps that speak; `voices` answer by words of the prompt, in any order, and `steps`
+    by the cognitive step that asks, each in its own order. `closed` counts the calls that ended.
+    """
+
+    def __init__(self, *, model: str = "scripted/test", usage: Completion | None = None) -> None:
+        super().__init__(default=_echo, model=model, usage=usage)
+        self.flows: list[Flow] = []
+        self.voices: dict[str, Flow] = {}
+        self.steps: defaultdict[str, deque[Script]] = defaultdict(deque)
+        self.closed = 0
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
+        """See `LLM.stream`."""
+        try:
+            flow = self._flow(prompt)
+            if flow is None:
+                async for piece in super().stream(prompt):
+                    yield piece
+                return
+            self.prompts.append(prompt)
+            try:
+                async for text in flow.pieces():
+                    yield text
+            except (GeneratorExit, asyncio.CancelledError):
+                self.cut += 1
+                raise
+            yield Completion(self.model_for(ModelRole.PERSONA), 1, 0, 1)
+        finally:
+            self.closed += 1
+
+    async def _next_reply(self, prompt: Prompt) -> Reply:
+        own = self.steps[prompt.step]
+        if not own:
+            return await super()._next_reply(prompt)
+        script = own.popleft()
+        return await script(prompt) if callable(script) else script
+
+    def _flow(self, prompt: Prompt) -> Flow | None:
+        for words, flow in self.voices.items():
+            if words in prompt.messages[-1].text:
+                return flow
+        return self.flows.pop(0) if self.flows and prompt.role is ModelRole.PERSONA else None
+
+
+async def _echo(prompt: Prompt) -> Reply:
+    if prompt.json_schema is not None:
+        return '{"true": false}'
+    words = " + ".join(heard_in(prompt))
+    return tagged(f"Echo: {words}") if prompt.role is ModelRole.PERSONA else f"They said: {words}"
+
+
+@dataclass
+class PacedModel:
+    """An `LLM` that plays one script per call: text, an event to wait for, an error, an end."""
+
+    scripts: list[list[Piece | asyncio.Event]]
+    clock: FakeClock
+    prompts: list[Prompt] = field(default_factory=list)
+    closed: int = 0
+
+    async def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
+        """Play the next script; a quarter of a second passes before each piece."""
+        self.prompts.append(prompt)
+        try:
+            for piece in self.scripts.pop(0):
+                await self.clock.sleep(0.25)
+                if isinstance(piece, Exception):
+                    raise piece
+                if isinstance(piece, asyncio.Event):
+                    await piece.wait()
+                else:
+                    yield piece
+        finally:
+            self.closed += 1
+
+    def model_for(self, role: ModelRole) -> str:
+        """One model for each role."""
+        return f"fake/{role}"
+
+
+def after(event: asyncio.Event, reply: Reply) -> Callable[[Prompt], Awaitable[Reply]]:
+    """A reply that waits for an event; an event that is never set makes a model that hangs."""
+
+    async def script(_: Prompt) -> Reply:
+        await event.wait()
+        return reply
+
+    return script
