@@ -12,7 +12,7 @@ from typing import Any
 from daemon.local_slack.model import Message
 from daemon.local_slack.server import WorkspaceServer
 
-_PATIENCE = 60.0
+_STANDSTILL_S = 60.0  # without any change
 _ENTERS = frozenset({"enter", "move", "visit", "return"})
 
 
@@ -124,14 +124,20 @@ def _torn_paths(connection: sqlite3.Connection) -> tuple[str, ...]:
 
 
 async def until_settled(home: Path, workspace: WorkspaceServer, said: Sequence[Message]) -> None:
-    """Wait until nothing waits any more and every message has its reply, or patience ends."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(_PATIENCE):
-            while True:
-                await asyncio.sleep(0.1)
-                with suppress(sqlite3.OperationalError):  # the first daemon is still making the tables
-                    if not count(home, _WAITING) and judge(home, workspace, said, 0).lost == 0:
-                        return
+    """Wait until nothing waits any more and every message has its reply, or nothing has changed for a minute.
+
+    A busy machine makes progress slowly: only a standstill is a verdict.
+    """
+    loop, before = asyncio.get_running_loop(), (-1, -1)
+    since = loop.time()
+    while loop.time() - since < _STANDSTILL_S:
+        await asyncio.sleep(0.1)
+        with suppress(sqlite3.OperationalError):  # the first daemon is still making the tables
+            progress = count(home, _WAITING), judge(home, workspace, said, 0).lost
+            if progress == (0, 0):
+                return
+            if progress != before:
+                before, since = progress, loop.time()
 
 
 def count(home: Path, sql: str) -> int:
