@@ -20,7 +20,7 @@ YES, NO = "soul_approval_yes", "soul_approval_no"
 TS = "1750000000.000100"
 
 
-class Hands:
+class WorkspaceControl:
     """The workspace's control API."""
 
     def __init__(self, server: WorkspaceServer, http: aiohttp.ClientSession) -> None:

@@ -33,7 +33,7 @@ ACTS = "SELECT act FROM audit ORDER BY seq"
 
 
 @dataclass(frozen=True, slots=True)
-class Hands:
+class Stores:
     """Everything that one worker does with memory.db."""
 
     database: Database
@@ -46,7 +46,7 @@ class Hands:
     events: Events
 
     @classmethod
-    def of(cls, database: Database, clock: Clock, name: str = "worker-1", soul: str = SOUL) -> "Hands":
+    def of(cls, database: Database, clock: Clock, name: str = "worker-1", soul: str = SOUL) -> "Stores":
         worker, events = Worker(name, soul, TEAM, int(LEASE * 1000)), Events()
         return cls(
             database,

@@ -21,7 +21,7 @@ from daemon.memory.database import Database, migrate, open_database
 from daemon.memory.queues.intentions import IDLE, Intentions, NewIntention, cancel_intentions
 from daemon.memory.records import Worker
 from tests.fakes import FakeClock
-from tests.store.parts import DM, LEASE, SOUL, TEAM, Hands, intend, later, look, poke, said
+from tests.store.parts import DM, LEASE, SOUL, TEAM, Stores, intend, later, look, poke, said
 
 WORKER = Worker("worker-1", SOUL, TEAM, int(LEASE * 1000))
 HOUR_MS = 60 * MINUTE_MS
@@ -33,7 +33,7 @@ def intentions(database: Database, clock: FakeClock) -> Intentions:
 
 
 @pytest.fixture
-def second(others: Hands, clock: FakeClock) -> Intentions:
+def second(others: Stores, clock: FakeClock) -> Intentions:
     return Intentions(others.database, clock, Worker("worker-2", SOUL, TEAM, int(LEASE * 1000)))
 
 
@@ -162,10 +162,10 @@ async def test_what_comes_round_no_more_is_done(
 
 
 async def test_a_look_after_a_silence_falls_away_when_somebody_spoke(
-    database: Database, clock: FakeClock, intentions: Intentions, hands: Hands, path: Path
+    database: Database, clock: FakeClock, intentions: Intentions, stores: Stores, path: Path
 ) -> None:
     await intend(database, clock, later(clock, IDLE, 1), later(clock, "promise", 1))
-    await hands.inbox.accept(said())
+    await stores.inbox.accept(said())
     await clock.advance(120)
     assert await intentions.fall_due() == 1
     assert look(path, "SELECT slot, state, reason FROM intentions ORDER BY slot") == [

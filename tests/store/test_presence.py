@@ -14,7 +14,7 @@ import pytest
 from daemon.memory.database import Database
 from daemon.memory.queues.presence import Presence, ProcessIdentity, _start_time
 from tests.fakes import FakeClock
-from tests.store.parts import SOUL, TEAM, Hands, effect, look, poke, said, thread
+from tests.store.parts import SOUL, TEAM, Stores, effect, look, poke, said, thread
 
 OTHER = thread("9.0")
 
@@ -70,7 +70,7 @@ async def test_what_a_killed_daemon_held_is_free_at_once(
     database: Database, clock: FakeClock, path: Path, presence: Presence
 ) -> None:
     with sleeper() as identity:
-        theirs, ours = Hands.of(database, clock, str(identity)), Hands.of(database, clock, str(presence.identity))
+        theirs, ours = Stores.of(database, clock, str(identity)), Stores.of(database, clock, str(presence.identity))
         await theirs.inbox.accept(said("1.0"))
         post = await theirs.commits.commit(effect(await theirs.claim(), "a", jobs=("summarizes",)))
         job = await theirs.jobs.claim_next()
@@ -97,7 +97,7 @@ async def test_a_living_daemon_keeps_what_it_holds(
     database: Database, clock: FakeClock, path: Path, presence: Presence
 ) -> None:
     with sleeper() as identity:
-        theirs = Hands.of(database, clock, str(identity))
+        theirs = Stores.of(database, clock, str(identity))
         await theirs.inbox.accept(said())
         claim = await theirs.claim()
         before = look(path, "SELECT * FROM conversations")
@@ -106,11 +106,11 @@ async def test_a_living_daemon_keeps_what_it_holds(
         await theirs.conversations.renew(claim)
 
 
-async def test_a_holder_with_a_name_not_of_ours_is_left_to_its_lease(hands: Hands, presence: Presence) -> None:
-    await hands.inbox.accept(said())
-    claim = await hands.claim()  # by `worker-1`
+async def test_a_holder_with_a_name_not_of_ours_is_left_to_its_lease(stores: Stores, presence: Presence) -> None:
+    await stores.inbox.accept(said())
+    claim = await stores.claim()  # by `worker-1`
     assert await presence.release_the_dead(IN_DOUBT) == 0
-    await hands.conversations.renew(claim)
+    await stores.conversations.renew(claim)
 
 
 async def test_a_beat_is_one_row_that_goes_with_a_clean_stop(presence: Presence, path: Path, clock: FakeClock) -> None:

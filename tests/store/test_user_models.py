@@ -17,7 +17,7 @@ from daemon.memory.knowledge.user_models import (
     UserModels,
 )
 from tests.fakes import FakeClock
-from tests.store.parts import DM, HERE, SILENCE, SOUL, TEAM, Hands, look, met
+from tests.store.parts import DM, HERE, SILENCE, SOUL, TEAM, Stores, look, met
 
 THERE = Audience(AudienceKind.CHANNEL, "G1")
 ALL = Audience(AudienceKind.WORKSPACE, TEAM)
@@ -93,7 +93,7 @@ async def test_each_revision_leaves_a_copy_with_what_it_was_made_of(models: User
     assert [one.version for one in await models.history("U1", 1)] == [2]
 
 
-async def test_of_two_who_revise_at_once_one_wins_and_the_other_is_told(models: UserModels, others: Hands) -> None:
+async def test_of_two_who_revise_at_once_one_wins_and_the_other_is_told(models: UserModels, others: Stores) -> None:
     rival = UserModels(others.database, FakeClock())
     async with asyncio.TaskGroup() as group:
         tasks = [

@@ -40,7 +40,7 @@ async def respond(use: ActionUse) -> Stay:
 
 
 async def escalate(use: ActionUse) -> Transition:
-    """Hands over at once."""
+    """Stores over at once."""
     return Transition(use.memory, "expert", "it is beyond me", execute_now=True)
 
 

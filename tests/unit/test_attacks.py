@@ -35,7 +35,7 @@ from daemon.soul_engine import begin, integrate
 from daemon.tools.library.folders import FolderLibrary
 from tests.fakes import FakeClock
 from tests.journeys.attacker import bare
-from tests.store.parts import Hands, deleted, said
+from tests.store.parts import Stores, deleted, said
 from tests.unit.ism_parts import PLENTY, Bench
 from tests.unit.subprocess_parts import DM, IN_DM, SubprocessBench, notes, two_talks
 
@@ -149,7 +149,7 @@ async def test_a_disk_that_fails_while_it_is_indexed_does_not_take_the_daemon_do
 async def test_words_are_taken_back_though_their_channel_has_another_soul_by_now(tmp_path: Path) -> None:
     clock = FakeClock(auto=True)
     async with open_database(tmp_path / "memory.db", clock) as database:
-        ada, bea = (Hands.of(database, clock, f"worker-{soul}", soul=soul) for soul in ("ada", "bea"))
+        ada, bea = (Stores.of(database, clock, f"worker-{soul}", soul=soul) for soul in ("ada", "bea"))
         key = ConversationKey("ada", "T1", "C1", "100.000001")
         await ada.inbox.accept(said("100.000001", "my secret", conversation=key))
         await ada.answer("I see.")

@@ -13,7 +13,7 @@ from daemon.memory.database import open_database
 from daemon.memory.records import Delivery
 from daemon.runtime.courier import Courier
 from tests.fakes import Events, FakeChannel, FakeClock
-from tests.store.parts import LEASE, Hands, effect, look, said
+from tests.store.parts import LEASE, Stores, effect, look, said
 
 IN_DOUBT, STALE = 5.0, 3600.0
 
@@ -21,30 +21,30 @@ IN_DOUBT, STALE = 5.0, 3600.0
 class CourierBench:
     """A courier, what it works with, and what became of its posts."""
 
-    def __init__(self, path: Path, hands: Hands, clock: FakeClock) -> None:
-        self.path, self.hands, self.clock = path, hands, clock
+    def __init__(self, path: Path, stores: Stores, clock: FakeClock) -> None:
+        self.path, self.stores, self.clock = path, stores, clock
         self.office, self.events = FakeChannel(), Events()
         channel: Channel = self.office
         self.courier = Courier(
-            hands.outbox, channel, clock, self.events, in_doubt=IN_DOUBT, stale_after=STALE, lease=LEASE
+            stores.outbox, channel, clock, self.events, in_doubt=IN_DOUBT, stale_after=STALE, lease=LEASE
         )
 
     async def reply(self, *, draft: str | None = None) -> Delivery:
         """A committed reply, claimed; `draft`: `opened` or `lost`."""
-        await self.hands.inbox.accept(said())
-        claim = await self.hands.claim()
+        await self.stores.inbox.accept(said())
+        claim = await self.stores.claim()
         if draft is not None:
-            await self.hands.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
+            await self.stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
         if draft == "opened":
-            await self.hands.conversations.draft_opened(claim, "7.0")
-        delivery = await self.hands.commits.commit(effect(claim, "hello"))
+            await self.stores.conversations.draft_opened(claim, "7.0")
+        delivery = await self.stores.commits.commit(effect(claim, "hello"))
         assert delivery is not None
         return delivery
 
     async def next(self, seconds: float) -> Delivery:
         """The post as it is claimed again after a while."""
         await self.clock.advance(seconds)
-        delivery = await self.hands.outbox.claim_next()
+        delivery = await self.stores.outbox.claim_next()
         assert delivery is not None
         return delivery
 
@@ -63,7 +63,7 @@ class CourierBench:
 async def bench(tmp_path: Path) -> AsyncIterator[CourierBench]:
     clock, path = FakeClock(auto=True), tmp_path / "memory.db"
     async with open_database(path, clock) as database:
-        yield CourierBench(path, Hands.of(database, clock), clock)
+        yield CourierBench(path, Stores.of(database, clock), clock)
 
 
 async def test_a_post_is_sent_without_a_look_up(bench: CourierBench) -> None:
@@ -202,7 +202,7 @@ async def test_a_look_up_that_took_long_sends_nothing(bench: CourierBench) -> No
     await bench.reply()
     slow = Slow()
     courier = Courier(
-        bench.hands.outbox, slow, bench.clock, bench.events, in_doubt=IN_DOUBT, stale_after=STALE, lease=LEASE
+        bench.stores.outbox, slow, bench.clock, bench.events, in_doubt=IN_DOUBT, stale_after=STALE, lease=LEASE
     )
     assert not await courier.deliver(await bench.next(LEASE + 1))
     assert slow.posted == []
@@ -226,7 +226,7 @@ async def test_a_request_that_hangs_is_in_doubt_before_the_claim_ends(bench: Cou
     delivery = await bench.reply()
     brief = 0.02
     courier = Courier(
-        bench.hands.outbox, Hanging(), bench.clock, bench.events, in_doubt=IN_DOUBT, stale_after=STALE, lease=brief
+        bench.stores.outbox, Hanging(), bench.clock, bench.events, in_doubt=IN_DOUBT, stale_after=STALE, lease=brief
     )
     assert not await courier.deliver(delivery)
     assert bench.row[0] == "sending"
@@ -253,6 +253,6 @@ async def test_a_post_taken_over_meanwhile_is_left_to_whoever_has_it(bench: Cour
 
 async def test_a_failing_store_is_for_the_caller_to_tell(bench: CourierBench) -> None:
     delivery = await bench.reply()
-    await bench.hands.database.write(lambda transaction: transaction.run("ALTER TABLE outbox RENAME TO elsewhere"))
+    await bench.stores.database.write(lambda transaction: transaction.run("ALTER TABLE outbox RENAME TO elsewhere"))
     with pytest.raises(StoreError):
         await bench.courier.deliver(delivery)

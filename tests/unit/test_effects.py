@@ -55,16 +55,16 @@ def effect(
     thought: Mapping[str, object] | None = None,
 ) -> CycleEffect:
     """The effect of a cycle that answered these perceptions."""
-    hands = motor or Motor(None)
-    hands.settle(reply)
-    hands.annotate(**(thought or {}))
+    stores = motor or Motor(None)
+    stores.settle(reply)
+    stores.annotate(**(thought or {}))
     services = cast("CycleServices", SimpleNamespace(channel=Under(), clock=FakeClock(start_ms=NOW_MS), timing=timing))
     messages = tuple(InboxMessage(one, Source.LIVE, 0, 1) for one in perceptions or (WORDS,))
     claim = replace(CLAIM, visit_state=visit_state, messages=messages)
     cycle = Cycle(services, claim, "t", messages, {"x": Dismissal("guest")})
     thinking = Thinking(
         soul=who,
-        motor=hands,
+        motor=stores,
         run=ProcessRun(WorkingMemory("Kothar"), STATE, PATH),
         transcript=transcript or Transcript("", 0, ()),
         visit=visit or Visit(number=2, exchanges=3, met=True),

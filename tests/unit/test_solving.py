@@ -32,7 +32,7 @@ from daemon.memory.queues.internal_events import store_occurrence
 from daemon.mind.mental_process import Stay
 from daemon.mind.steps.choose_actions import Use
 from tests.fakes import FakeClock
-from tests.store.parts import DM, WORKER, Hands, room, said
+from tests.store.parts import DM, WORKER, Stores, room, said
 from tests.unit.solving_parts import FOUND, ActionBench, Shelf, allowed, scene
 
 DUE = 60_000
@@ -354,9 +354,9 @@ def test_nothing_hides_in_plain_sight() -> None:
 
 
 async def test_a_decision_is_not_taken_in_by_a_reply_under_way(database: Database, clock: FakeClock) -> None:
-    hands = Hands.of(database, clock)
-    await hands.inbox.accept(said("1.0", conversation=DM))
-    claim = await hands.claim()
+    stores = Stores.of(database, clock)
+    await stores.inbox.accept(said("1.0", conversation=DM))
+    claim = await stores.claim()
     await database.write(
         lambda it: store_occurrence(
             it,
@@ -373,11 +373,11 @@ async def test_a_decision_is_not_taken_in_by_a_reply_under_way(database: Databas
             now=clock.now_ms(),
         )
     )
-    assert not await hands.conversations.anything_new(DM)
-    assert await hands.conversations.absorb_new_messages(claim) == claim
-    await hands.inbox.accept(said("2.0", conversation=DM))
-    assert await hands.conversations.anything_new(DM)
-    taken = await hands.conversations.absorb_new_messages(claim)
+    assert not await stores.conversations.anything_new(DM)
+    assert await stores.conversations.absorb_new_messages(claim) == claim
+    await stores.inbox.accept(said("2.0", conversation=DM))
+    assert await stores.conversations.anything_new(DM)
+    taken = await stores.conversations.absorb_new_messages(claim)
     assert [one.perception.modality for one in taken.messages] == [Modality.WORDS] * 2
-    await hands.conversations.release(taken)
-    assert len((await hands.claim()).messages) == 3, "it waits for a claim of its own"
+    await stores.conversations.release(taken)
+    assert len((await stores.claim()).messages) == 3, "it waits for a claim of its own"
