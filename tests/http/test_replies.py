@@ -12,7 +12,8 @@ from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perc
 from daemon.core.ports import NewMessage
 from daemon.memory.admin.replies import Backlog, Replies
 from daemon.memory.database import Database, open_database
-from tests.store.parts import SOUL, TEAM, Stores, effect
+from tests.given import SOUL, TEAM, effect
+from tests.store.parts import Stores
 
 HERE = ConversationKey(SOUL, TEAM, "http", "here")
 ID = st.from_regex("[A-Za-z0-9_-]{1,64}", fullmatch=True)

@@ -17,7 +17,7 @@ from daemon.mind.steps.internal_monologue import internal_monologue
 from daemon.mind.steps.mental_query import mental_query
 from daemon.mind.steps.summarize import material, summarize
 from daemon.soul_engine import PERSONALITY, begin, build_prompt
-from tests.unit.every_step import soul
+from tests.given import soul
 from tests.unit.thinking import END, MEMORY, head, listen, turns
 
 SAY = external_dialog(soul(), "Greet.")

@@ -10,10 +10,10 @@ import aiohttp
 from daemon.channels.slack.api.identity import Identity
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.config import Settings
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.core.ports import Post
+from daemon.core.perception import Place
 from daemon.local_slack.server import WorkspaceServer
 from tests.fakes import FakeDrafts, FakeIntake
+from tests.given import perception
 
 OURS = Identity(team="T1", user="U0SOUL", bot="B0SOUL")
 YES, NO = "soul_approval_yes", "soul_approval_no"
@@ -89,41 +89,6 @@ def settings_for(url: str, **more: Any) -> Settings:  # noqa: ANN401  # any sett
         SLACK_BOT_TOKEN=more.pop("bot_token", "xoxb-local-1"),
         SLACK_APP_TOKEN=more.pop("app_token", "xapp-1-A1-2-3"),
         SLACK_API_URL=url,
-        **more,
-    )
-
-
-def perception(
-    *,
-    channel: str = "C1",
-    thread: str = "",
-    ts: str = "1750000000.000100",
-    source: str = "U1",
-    place: Place = Place.PUBLIC_CHANNEL,
-    team: str = "T1",
-    soul: str = "minoan",
-    modality: Modality = Modality.WORDS,
-) -> Perception:
-    """Words in a public channel unless said otherwise."""
-    key = ConversationKey(soul, team, channel, thread)
-    audience = Audience(AudienceKind.CHANNEL, channel)
-    return Perception(f"{team}/{channel}/{ts}", key, modality, "hello", source, audience, place, ts, 0)
-
-
-def post(
-    channel: str = "C1",
-    body: str = "Hello *there*.",
-    reply_to: str = "",
-    **more: Any,  # noqa: ANN401  # any field
-) -> Post:
-    """A post of one part."""
-    return Post(
-        key=more.pop("key", "k1"),
-        conversation=ConversationKey(more.pop("soul", "minoan"), more.pop("team", "T1"), channel, reply_to),
-        body=body,
-        reply_to=reply_to,
-        recipient=more.pop("recipient", "U0ADA"),
-        newer_than_ts=more.pop("newer_than_ts", reply_to),
         **more,
     )
 

@@ -8,8 +8,9 @@ from daemon.channels.slack.outgoing.blocks import plain
 from daemon.core.errors import ChannelRefused, DeliveryUncertain
 from daemon.core.ports import Decision
 from tests.fakes import Events, FakeIntake
+from tests.given import post
 from tests.slack.conftest import Open
-from tests.slack.parts import NO, OURS, TS, YES, WorkspaceControl, draft, listening, post, press
+from tests.slack.parts import NO, OURS, TS, YES, WorkspaceControl, draft, listening, press
 
 
 async def test_a_question_stands_with_two_buttons_instead_of_feedback(

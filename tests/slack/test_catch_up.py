@@ -14,8 +14,9 @@ from daemon.core.errors import StoreBusy
 from daemon.core.perception import AudienceKind, ConversationKey
 from daemon.core.ports import Clock, Edit, Source
 from tests.fakes import Events, FakeClock, FakeIntake, TurnableClock
+from tests.given import post
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, listening, post
+from tests.slack.parts import WorkspaceControl, listening
 
 
 @pytest.fixture

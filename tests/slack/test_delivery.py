@@ -6,8 +6,9 @@ from daemon.channels.slack.channel import SlackChannel
 from daemon.core.errors import ChannelRefused, DeliveryUncertain, NotDelivered
 from daemon.core.ports import FoundPost
 from tests.fakes import FakeIntake
+from tests.given import post
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, draft, listening, post, spoken
+from tests.slack.parts import WorkspaceControl, draft, listening, spoken
 
 
 async def test_a_post_carries_its_key_its_blocks_and_no_previews(

@@ -8,8 +8,9 @@ from daemon.channels.slack.channel import SlackChannel
 from daemon.core.errors import NotDelivered
 from daemon.core.perception import Place
 from tests.fakes import FakeClock
+from tests.given import perception, post
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, perception, post
+from tests.slack.parts import WorkspaceControl
 
 
 async def decide(channel: SlackChannel, source: str, room: str = "D0ADA", place: Place = Place.DM) -> tuple[str, bool]:

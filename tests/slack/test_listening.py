@@ -7,7 +7,8 @@ from daemon.channels.slack.channel import SlackChannel
 from daemon.core.perception import AudienceKind, Place
 from daemon.core.ports import Channel, Deletion, Edit, Feedback
 from tests.fakes import Events, FakeIntake
-from tests.slack.parts import WorkspaceControl, listening, post
+from tests.given import post
+from tests.slack.parts import WorkspaceControl, listening
 
 
 async def test_it_is_a_channel_as_the_port_wants_one(channel: SlackChannel) -> None:

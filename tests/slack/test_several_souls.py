@@ -12,7 +12,8 @@ from daemon.core.errors import ChannelRefused
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Decision, Deletion, Edit, Feedback, NewMessage
 from tests.fakes import Events, FakeDrafts, FakeIntake, TurnableClock
-from tests.slack.parts import OURS, WorkspaceControl, listening, perception, post, press
+from tests.given import perception, post
+from tests.slack.parts import OURS, WorkspaceControl, listening, press
 
 FACES: Mapping[str, Face] = {
     "tamarru": Face("Tamarru <!channel>", ":fire:"),

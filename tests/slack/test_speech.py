@@ -9,8 +9,9 @@ from daemon.core.errors import StoreBusy
 from daemon.core.perception import Place
 from daemon.core.ports import DraftLog
 from tests.fakes import Events, FakeDrafts
+from tests.given import perception
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, perception, spoken
+from tests.slack.parts import WorkspaceControl, spoken
 from tests.slack.talk import TimedSpeech
 
 

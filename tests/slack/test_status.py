@@ -9,8 +9,9 @@ from daemon.core.concurrency import alongside
 from daemon.core.errors import ModelUnavailable
 from daemon.core.perception import Place
 from tests.fakes import Events, FakeClock
+from tests.given import perception
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, perception
+from tests.slack.parts import WorkspaceControl
 
 
 async def shown(control: WorkspaceControl, number: int) -> list[str]:

@@ -12,8 +12,9 @@ from daemon.channels.slack.outgoing.task_cards import DETAILS, MOST, TITLE, Plan
 from daemon.core.perception import Place
 from daemon.core.ports import Task, TaskState
 from tests.fakes import Events, FakeDrafts
+from tests.given import perception, post
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, cards, perception, post, spoken
+from tests.slack.parts import WorkspaceControl, cards, spoken
 from tests.slack.talk import TimedSpeech
 
 REFUSED = {"ok": False, "error": "invalid_chunks"}

@@ -6,8 +6,9 @@ from daemon.channels.slack.channel import SlackChannel
 from daemon.core.perception import Modality, Place
 from daemon.core.ports import Speech, Task, TaskState
 from tests.fakes import FakeDrafts, FakeIntake
+from tests.given import perception, post
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, listening, perception, post
+from tests.slack.parts import WorkspaceControl, listening
 
 SILENT = pytest.mark.parametrize("modality", [Modality.TIME, Modality.DECISION])
 

@@ -2,31 +2,26 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
-from daemon.core.ports import Clock, Deletion, Edit, LLMCall, ModelRole, NewMessage
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
+from daemon.core.ports import Clock
 from daemon.core.timetable import MINUTE_MS
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.turns import Turns
 from daemon.memory.knowledge.user_models import record_encounter
 from daemon.memory.queues.commits import Commits
 from daemon.memory.queues.conversations import Conversations
-from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.inbox import Inbox
 from daemon.memory.queues.intentions import NewIntention, store_intentions
 from daemon.memory.queues.jobs import Jobs
 from daemon.memory.queues.outbox import Outbox
-from daemon.memory.records import Claim, Delivery, Dismissal, InboxMessage, Speaks, Turn, Worker
+from daemon.memory.records import Claim, Delivery, Worker
 from tests.fakes import Events
+from tests.given import DM, HERE, LEASE, SOUL, TEAM, effect
 
-SOUL, TEAM, CHANNEL = "ada", "T1", "C1"
-LEASE = 60.0
-DM = ConversationKey(SOUL, TEAM, "D1")
-HERE = Audience(AudienceKind.DM, "D1")
 SILENCE = 1800 * 1000
 WORKER = Worker("worker-1", SOUL, TEAM, int(LEASE * 1000))
 ACTS = "SELECT act FROM audit ORDER BY seq"
@@ -68,78 +63,6 @@ class Stores:
         delivery = await self.commits.commit(effect(await self.claim(), *(parts or ("hello",)), jobs=jobs))
         assert delivery is not None, "nothing to send"
         return delivery
-
-
-def said(
-    ts: str = "100.000001",
-    text: str = "hi",
-    *,
-    event: str = "",
-    conversation: ConversationKey = DM,
-    author: str = "U1",
-    addressed: bool = True,
-    to_others: bool = False,
-    audience: Audience | None = None,
-) -> NewMessage:
-    return NewMessage(
-        event_id=event or f"E{conversation.channel}{ts}",
-        perception=Perception.of_message(
-            conversation=conversation,
-            ts=ts,
-            author=author,
-            content=text,
-            place=Place.DM,
-            audience=audience or Audience(AudienceKind.DM, conversation.channel),
-        ),
-        addressed=addressed,
-        to_others=to_others,
-    )
-
-
-def edited(ts: str, text: str, event: str = "", conversation: ConversationKey = DM) -> Edit:
-    return Edit(event or f"edit-{ts}-{text}", SOUL, TEAM, conversation.channel, ts, text)
-
-
-def deleted(ts: str, event: str = "", conversation: ConversationKey = DM) -> Deletion:
-    return Deletion(event or f"gone-{ts}", SOUL, TEAM, conversation.channel, ts)
-
-
-def thread(root: str, channel: str = CHANNEL) -> ConversationKey:
-    return ConversationKey(SOUL, TEAM, channel, root)
-
-
-def call(trace: str = "t1") -> LLMCall:
-    return LLMCall(trace, ModelRole.PERSONA, "respond", "placeholder/parrot", 1, 2, "ok")
-
-
-def effect(
-    claim: Claim,
-    *parts: str,
-    answered: tuple[InboxMessage, ...] | None = None,
-    dismissed: Mapping[str, Dismissal] | None = None,
-    jobs: tuple[str, ...] = (),
-) -> CycleEffect:
-    answered = claim.messages if answered is None else answered
-    heard = tuple(
-        Turn(Speaks.PERSON, one.perception.author, "Ben", one.perception.ts, one.perception.content) for one in answered
-    )
-    newest = answered[-1].perception.ts if answered else "0"
-    spoken = (Turn(Speaks.SOUL, SOUL, "Ada", newest, "".join(parts), {"why": "asked"}),) if parts else ()
-    return CycleEffect(
-        claim=claim,
-        trace_id="t1",
-        state=claim.state,
-        visit_state=claim.visit_state,
-        turns=heard + spoken,
-        parts=parts,
-        reply_to="",
-        recipient="U1",
-        newer_than_ts=newest,
-        answered=answered,
-        dismissed=dismissed or {},
-        jobs=jobs,
-        calls=(call(),),
-    )
 
 
 def look(path: Path, sql: str, *values: object) -> list[tuple[object, ...]]:

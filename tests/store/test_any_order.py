@@ -30,7 +30,8 @@ from daemon.memory.database import migrate, open_database
 from daemon.memory.queues.inbox import Inbox
 from daemon.memory.records import Claim, Delivery
 from tests.fakes import FakeClock
-from tests.store.parts import LEASE, SOUL, TEAM, Stores, deleted, edited, effect, said
+from tests.given import LEASE, SOUL, TEAM, deleted, edited, effect, new_message
+from tests.store.parts import Stores
 
 T = TypeVar("T")
 
@@ -84,7 +85,7 @@ class Ledger(RuleBasedStateMachine):
         self.events += 1
         key, event = ConversationKey(SOUL, TEAM, channel), f"E{channel}{ts}" if again else f"twin-{self.events}"
         row, words = f"{SOUL}/{TEAM}/{channel}/{ts}", f"<{channel} {ts} {self.events}>"
-        acceptance = self.do(self.inbox.accept(said(ts, words, event=event, conversation=key)))
+        acceptance = self.do(self.inbox.accept(new_message(ts, words, event=event, conversation=key)))
         if row in self.words or row in self.gone:
             assert acceptance is not Acceptance.ACCEPTED
         else:

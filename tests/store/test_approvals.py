@@ -19,7 +19,8 @@ from daemon.core.ports import Acceptance, Clock, Decision
 from daemon.memory.database import Database, migrate, open_database
 from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, decide, store_approvals
 from tests.fakes import FakeClock
-from tests.store.parts import DM, SOUL, TEAM, WORKER, Stores, look, poke, room
+from tests.given import DM, SOUL, TEAM
+from tests.store.parts import WORKER, Stores, look, poke, room
 
 ASKED, OPEN_FOR_MS = ("U1", "U2"), 900_000
 PRESS = Decision("P1", SOUL, TEAM, "D1", "5.0", "U1", "a1", approves=True)

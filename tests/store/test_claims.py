@@ -10,7 +10,8 @@ from daemon.core.perception import ConversationKey
 from daemon.memory.queues.commits import Superseded
 from daemon.memory.records import Claim, Dismissal, Draft
 from tests.fakes import FakeClock
-from tests.store.parts import DM, LEASE, SOUL, TEAM, Stores, call, deleted, effect, look, said
+from tests.given import DM, LEASE, SOUL, TEAM, call, deleted, effect, new_message
+from tests.store.parts import Stores, look
 
 OTHER = ConversationKey(SOUL, TEAM, "D2")
 _TABLES = ("conversations", "inbox", "outbox", "turns", "jobs", "llm_calls", "working_memory")
@@ -22,29 +23,29 @@ def everything(path: Path) -> list[object]:
 
 async def test_messages_are_claimed_in_the_order_they_were_said(stores: Stores) -> None:
     for ts in ("9.5", "10.000002", "10.000001"):
-        await stores.inbox.accept(said(ts))
+        await stores.inbox.accept(new_message(ts))
     assert [one.perception.ts for one in (await stores.claim()).messages] == ["9.5", "10.000001", "10.000002"]
 
 
 async def test_a_claimed_conversation_is_not_claimed_again(stores: Stores, others: Stores) -> None:
-    await stores.inbox.accept(said("1.0"))
+    await stores.inbox.accept(new_message("1.0"))
     await stores.claim()
-    await stores.inbox.accept(said("2.0"))
+    await stores.inbox.accept(new_message("2.0"))
     assert await others.conversations.claim_next() is None
 
 
 async def test_the_conversation_that_waited_longest_comes_first(stores: Stores, clock: FakeClock) -> None:
-    await stores.inbox.accept(said("5.0", conversation=OTHER))
+    await stores.inbox.accept(new_message("5.0", conversation=OTHER))
     for number in range(20):
         await clock.advance(1)
-        await stores.inbox.accept(said(f"{number}.0"))
+        await stores.inbox.accept(new_message(f"{number}.0"))
     assert [(await stores.claim()).conversation for _ in range(2)] == [OTHER, DM]
 
 
 async def test_a_claim_whose_lease_ran_out_is_taken_over_with_a_higher_fence(
     stores: Stores, others: Stores, clock: FakeClock
 ) -> None:
-    await stores.inbox.accept(said())
+    await stores.inbox.accept(new_message())
     lost = await stores.claim()
     await clock.advance(LEASE + 1)
     taken = await others.claim()
@@ -53,7 +54,7 @@ async def test_a_claim_whose_lease_ran_out_is_taken_over_with_a_higher_fence(
 
 
 async def test_a_renewed_claim_is_not_taken_over(stores: Stores, others: Stores, clock: FakeClock) -> None:
-    await stores.inbox.accept(said())
+    await stores.inbox.accept(new_message())
     claim = await stores.claim()
     for _ in range(3):
         await clock.advance(LEASE * 0.9)
@@ -76,7 +77,7 @@ _DOINGS: dict[str, Callable[[Stores, Claim], Awaitable[object]]] = {
 async def test_whoever_lost_a_claim_writes_nothing(
     stores: Stores, others: Stores, clock: FakeClock, path: Path, doing: str
 ) -> None:
-    await stores.inbox.accept(said())
+    await stores.inbox.accept(new_message())
     claim = await stores.claim()
     await clock.advance(LEASE + 1)
     taken = await others.claim()
@@ -92,7 +93,7 @@ async def test_whoever_lost_a_claim_writes_nothing(
 @pytest.mark.parametrize("end", ["commit", "release"])
 @pytest.mark.parametrize("doing", _DOINGS)
 async def test_a_claim_ends_with_its_commit_or_release(stores: Stores, path: Path, doing: str, end: str) -> None:
-    await stores.inbox.accept(said())
+    await stores.inbox.accept(new_message())
     claim = await stores.claim()
     if end == "commit":
         await stores.commits.commit(effect(claim, "answer"))
@@ -105,9 +106,9 @@ async def test_a_claim_ends_with_its_commit_or_release(stores: Stores, path: Pat
 
 
 async def test_a_released_conversation_waits_as_a_whole(stores: Stores, clock: FakeClock) -> None:
-    await stores.inbox.accept(said("1.0"))
+    await stores.inbox.accept(new_message("1.0"))
     await stores.conversations.release(await stores.claim(), retry_in=5, reason="not now")
-    await stores.inbox.accept(said("2.0"))  # must not overtake the first
+    await stores.inbox.accept(new_message("2.0"))  # must not overtake the first
     due = await stores.conversations.next_due_ms()
     assert due is not None
     assert due - clock.now_ms() == pytest.approx(5000, abs=50)
@@ -117,7 +118,7 @@ async def test_a_released_conversation_waits_as_a_whole(stores: Stores, clock: F
 
 
 async def test_a_draft_does_not_cut_a_pause_short(stores: Stores) -> None:
-    await stores.inbox.accept(said())
+    await stores.inbox.accept(new_message())
     claim = await stores.claim()
     await stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
     await stores.conversations.release(claim, retry_in=5)
@@ -127,7 +128,7 @@ async def test_a_draft_does_not_cut_a_pause_short(stores: Stores) -> None:
 async def test_a_draft_is_found_and_finished_by_the_next_claim(
     stores: Stores, others: Stores, clock: FakeClock, path: Path
 ) -> None:
-    await stores.inbox.accept(said())
+    await stores.inbox.accept(new_message())
     claim = await stores.claim()
     await stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
     await stores.conversations.draft_opened(claim, "7.0")
@@ -141,7 +142,7 @@ async def test_a_draft_is_found_and_finished_by_the_next_claim(
 
 
 async def test_a_draft_whose_id_was_lost_is_looked_for(stores: Stores, others: Stores, clock: FakeClock) -> None:
-    await stores.inbox.accept(said())
+    await stores.inbox.accept(new_message())
     await stores.conversations.begin_draft(await stores.claim(), reply_to="", recipient="U1", newer_than_ts="1")
     await clock.advance(LEASE + 1)
     taken = await others.claim()
@@ -153,7 +154,7 @@ async def test_a_draft_whose_id_was_lost_is_looked_for(stores: Stores, others: S
 
 
 async def test_a_refused_draft_leaves_nothing(stores: Stores, path: Path) -> None:
-    await stores.inbox.accept(said())
+    await stores.inbox.accept(new_message())
     claim = await stores.claim()
     await stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
     await stores.conversations.draft_refused(claim)
@@ -161,7 +162,7 @@ async def test_a_refused_draft_leaves_nothing(stores: Stores, path: Path) -> Non
 
 
 async def test_a_draft_whose_messages_are_gone_is_claimed_to_be_ended(stores: Stores, path: Path) -> None:
-    await stores.inbox.accept(said("1.0"))
+    await stores.inbox.accept(new_message("1.0"))
     claim = await stores.claim()
     await stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
     await stores.conversations.draft_opened(claim, "7.0")
@@ -179,7 +180,7 @@ async def test_a_draft_whose_messages_are_gone_is_claimed_to_be_ended(stores: St
 
 
 async def test_a_draft_that_ends_in_silence_is_dropped(stores: Stores, path: Path) -> None:
-    await stores.inbox.accept(said())
+    await stores.inbox.accept(new_message())
     claim = await stores.claim()
     await stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
     assert await stores.commits.commit(effect(claim)) is None
@@ -188,18 +189,18 @@ async def test_a_draft_that_ends_in_silence_is_dropped(stores: Stores, path: Pat
 
 
 async def test_what_arrives_during_a_cycle_waits_for_the_next(stores: Stores) -> None:
-    await stores.inbox.accept(said("1.0"))
+    await stores.inbox.accept(new_message("1.0"))
     claim = await stores.claim()
-    await stores.inbox.accept(said("2.0"))
+    await stores.inbox.accept(new_message("2.0"))
     await stores.commits.commit(effect(claim, "one"))
     later = await stores.claim()
     assert ([one.perception.ts for one in later.messages], later.version) == (["2.0"], claim.version + 1)
 
 
 async def test_a_commit_stores_the_whole_cycle(stores: Stores, path: Path) -> None:
-    await stores.inbox.accept(said("1.0"))
-    await stores.inbox.accept(said("2.0"))
-    await stores.inbox.accept(said("3.0"))
+    await stores.inbox.accept(new_message("1.0"))
+    await stores.inbox.accept(new_message("2.0"))
+    await stores.inbox.accept(new_message("3.0"))
     claim = await stores.claim()
     dismissed = {
         claim.messages[1].id: Dismissal("guest"),

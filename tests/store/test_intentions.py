@@ -21,7 +21,8 @@ from daemon.memory.database import Database, migrate, open_database
 from daemon.memory.queues.intentions import IDLE, Intentions, NewIntention, cancel_intentions
 from daemon.memory.records import Worker
 from tests.fakes import FakeClock
-from tests.store.parts import DM, LEASE, SOUL, TEAM, Stores, intend, later, look, poke, said
+from tests.given import DM, LEASE, SOUL, TEAM, new_message
+from tests.store.parts import Stores, intend, later, look, poke
 
 WORKER = Worker("worker-1", SOUL, TEAM, int(LEASE * 1000))
 HOUR_MS = 60 * MINUTE_MS
@@ -165,7 +166,7 @@ async def test_a_look_after_a_silence_falls_away_when_somebody_spoke(
     database: Database, clock: FakeClock, intentions: Intentions, stores: Stores, path: Path
 ) -> None:
     await intend(database, clock, later(clock, IDLE, 1), later(clock, "promise", 1))
-    await stores.inbox.accept(said())
+    await stores.inbox.accept(new_message())
     await clock.advance(120)
     assert await intentions.fall_due() == 1
     assert look(path, "SELECT slot, state, reason FROM intentions ORDER BY slot") == [

@@ -7,13 +7,14 @@ import pytest
 from daemon.core.perception import ConversationKey
 from daemon.memory.queues.jobs import TRIES, Job
 from tests.fakes import FakeClock
-from tests.store.parts import DM, LEASE, SOUL, TEAM, Stores, call, effect, look, said
+from tests.given import DM, LEASE, SOUL, TEAM, call, effect, new_message
+from tests.store.parts import Stores, look
 
 KIND = "summarizes"
 
 
 async def _ask(stores: Stores, ts: str = "1.0", conversation: ConversationKey = DM) -> None:
-    await stores.inbox.accept(said(ts, conversation=conversation))
+    await stores.inbox.accept(new_message(ts, conversation=conversation))
     await stores.commits.commit(effect(await stores.claim(), jobs=(KIND,)))
 
 

@@ -9,7 +9,8 @@ from daemon.core.errors import LostLease
 from daemon.core.perception import ConversationKey
 from daemon.memory.records import Delivery
 from tests.fakes import FakeClock
-from tests.store.parts import DM, LEASE, SOUL, TEAM, Stores, effect, look, said
+from tests.given import DM, LEASE, SOUL, TEAM, effect, new_message
+from tests.store.parts import Stores, look
 
 OTHER = ConversationKey(SOUL, TEAM, "D2")
 
@@ -21,7 +22,7 @@ async def _next(stores: Stores) -> Delivery:
 
 
 async def test_the_commit_hands_the_first_part_out_and_the_others_follow_in_order(stores: Stores, path: Path) -> None:
-    await stores.inbox.accept(said())
+    await stores.inbox.accept(new_message())
     delivery = await stores.answer("a", "b", "c")
     bodies = [delivery.post.body]
     while not delivery.post.last:
@@ -38,12 +39,12 @@ async def test_the_commit_hands_the_first_part_out_and_the_others_follow_in_orde
 
 
 async def test_a_reply_waits_for_the_one_before_it_in_its_conversation_only(stores: Stores) -> None:
-    await stores.inbox.accept(said("1.0"))
+    await stores.inbox.accept(new_message("1.0"))
     first = await stores.answer("first")
-    await stores.inbox.accept(said("2.0"))
+    await stores.inbox.accept(new_message("2.0"))
     claim = await stores.claim()
     assert await stores.commits.commit(effect(claim, "second")) is None
-    await stores.inbox.accept(said("3.0", conversation=OTHER))
+    await stores.inbox.accept(new_message("3.0", conversation=OTHER))
     assert (await stores.answer("elsewhere")).post.conversation == OTHER
     await stores.outbox.postpone(first, 10, doubtful=False, reason="429")
     assert await stores.outbox.claim_next() is None
@@ -51,7 +52,7 @@ async def test_a_reply_waits_for_the_one_before_it_in_its_conversation_only(stor
 
 
 async def test_a_post_found_sending_after_a_crash_is_doubtful(stores: Stores, others: Stores, clock: FakeClock) -> None:
-    await stores.inbox.accept(said())
+    await stores.inbox.accept(new_message())
     delivery = await stores.answer()
     assert not delivery.doubtful
     assert await others.outbox.claim_next() is None
@@ -66,7 +67,7 @@ async def test_a_post_found_sending_after_a_crash_is_doubtful(stores: Stores, ot
 async def test_whoever_lost_a_post_can_say_nothing_about_it(
     stores: Stores, others: Stores, clock: FakeClock, path: Path, doing: str
 ) -> None:
-    await stores.inbox.accept(said())
+    await stores.inbox.accept(new_message())
     lost = await stores.answer()
     await clock.advance(LEASE + 1)
     await _next(others)
@@ -84,7 +85,7 @@ async def test_whoever_lost_a_post_can_say_nothing_about_it(
 
 @pytest.mark.parametrize("doubtful", [True, False])
 async def test_a_postponed_post_comes_back_when_it_is_due(stores: Stores, clock: FakeClock, doubtful: bool) -> None:
-    await stores.inbox.accept(said())
+    await stores.inbox.accept(new_message())
     await stores.outbox.postpone(await stores.answer(), 30, doubtful=doubtful, reason="later")
     assert await stores.outbox.claim_next() is None
     due = await stores.outbox.next_due_ms()
@@ -99,7 +100,7 @@ async def test_a_postponed_post_comes_back_when_it_is_due(stores: Stores, clock:
 async def test_a_post_that_ended_is_never_claimed_again_and_holds_nobody_up(
     stores: Stores, clock: FakeClock, path: Path, state: str
 ) -> None:
-    await stores.inbox.accept(said())
+    await stores.inbox.accept(new_message())
     await stores.outbox.give_up(await stores.answer("a", "b"), state, "why")
     assert (await _next(stores)).post.body == "b"
     await clock.advance(LEASE * 100)
@@ -108,7 +109,7 @@ async def test_a_post_that_ended_is_never_claimed_again_and_holds_nobody_up(
 
 
 async def test_what_is_known_of_a_draft_is_kept(stores: Stores, clock: FakeClock) -> None:
-    await stores.inbox.accept(said())
+    await stores.inbox.accept(new_message())
     claim = await stores.claim()
     await stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
     delivery = await stores.commits.commit(effect(claim, "whole"))
@@ -128,7 +129,7 @@ async def test_what_is_known_of_a_draft_is_kept(stores: Stores, clock: FakeClock
 async def test_two_workers_never_send_the_same_post(stores: Stores, others: Stores) -> None:
     keys = [ConversationKey(SOUL, TEAM, f"D{number}") for number in range(20)]
     for key in keys:
-        await stores.inbox.accept(said(conversation=key))
+        await stores.inbox.accept(new_message(conversation=key))
         await stores.outbox.postpone(await stores.answer(), 0, doubtful=False, reason="")
     claimed: list[str] = []
 

@@ -14,7 +14,8 @@ import pytest
 from daemon.memory.database import Database
 from daemon.memory.queues.presence import Presence, ProcessIdentity, _start_time
 from tests.fakes import FakeClock
-from tests.store.parts import SOUL, TEAM, Stores, effect, look, poke, said, thread
+from tests.given import SOUL, TEAM, effect, new_message, thread
+from tests.store.parts import Stores, look, poke
 
 OTHER = thread("9.0")
 
@@ -71,10 +72,10 @@ async def test_what_a_killed_daemon_held_is_free_at_once(
 ) -> None:
     with sleeper() as identity:
         theirs, ours = Stores.of(database, clock, str(identity)), Stores.of(database, clock, str(presence.identity))
-        await theirs.inbox.accept(said("1.0"))
+        await theirs.inbox.accept(new_message("1.0"))
         post = await theirs.commits.commit(effect(await theirs.claim(), "a", jobs=("summarizes",)))
         job = await theirs.jobs.claim_next()
-        await theirs.inbox.accept(said("2.0", conversation=OTHER))
+        await theirs.inbox.accept(new_message("2.0", conversation=OTHER))
         claim = await theirs.claim()
         assert await presence.release_the_dead(IN_DOUBT) == 0
         assert await ours.conversations.claim_next() is None
@@ -98,7 +99,7 @@ async def test_a_living_daemon_keeps_what_it_holds(
 ) -> None:
     with sleeper() as identity:
         theirs = Stores.of(database, clock, str(identity))
-        await theirs.inbox.accept(said())
+        await theirs.inbox.accept(new_message())
         claim = await theirs.claim()
         before = look(path, "SELECT * FROM conversations")
         assert await presence.release_the_dead(IN_DOUBT) == 0
@@ -107,7 +108,7 @@ async def test_a_living_daemon_keeps_what_it_holds(
 
 
 async def test_a_holder_with_a_name_not_of_ours_is_left_to_its_lease(stores: Stores, presence: Presence) -> None:
-    await stores.inbox.accept(said())
+    await stores.inbox.accept(new_message())
     claim = await stores.claim()  # by `worker-1`
     assert await presence.release_the_dead(IN_DOUBT) == 0
     await stores.conversations.renew(claim)

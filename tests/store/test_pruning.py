@@ -11,7 +11,8 @@ from daemon.memory.knowledge.state_history import PathStep, store_path
 from daemon.memory.queues.intentions import Intentions
 from daemon.memory.records import Worker
 from tests.fakes import FakeClock
-from tests.store.parts import DM, LEASE, SOUL, TEAM, Stores, effect, intend, later, look, room, said
+from tests.given import DM, LEASE, SOUL, TEAM, effect, new_message
+from tests.store.parts import Stores, intend, later, look, room
 
 DAY_S = 86_400.0
 
@@ -20,7 +21,7 @@ DAY_S = 86_400.0
 async def lived(stores: Stores, database: Database, clock: FakeClock) -> Database:
     """A conversation with words, a path, something that fell due and something that still waits."""
     await room(database)
-    await stores.inbox.accept(said("1.0"))
+    await stores.inbox.accept(new_message("1.0"))
     await stores.answer("hello")
     step = PathStep(0, "stay", "engaged", "engaged", "rule", "")
     await database.write(lambda transaction: store_path(transaction, DM, "t1", (step,), clock.now_ms()))

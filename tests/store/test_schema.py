@@ -13,7 +13,8 @@ import pytest
 
 from daemon.memory.database import Database, migrate, sqlite
 from tests.fakes import FakeClock
-from tests.store.parts import DM, Stores, deleted, edited, effect, look, said
+from tests.given import DM, deleted, edited, effect, new_message
+from tests.store.parts import Stores, look
 
 _ALEMBICS = "alembic_version"
 
@@ -121,7 +122,7 @@ def _plans(path: Path, statements: set[str]) -> dict[str, list[str]]:
 
 async def _a_full_day(stores: Stores, clock: FakeClock) -> None:
     """Everything that is done for every message, and whatever is asked while idle."""
-    await stores.inbox.accept(said("1.0"))
+    await stores.inbox.accept(new_message("1.0"))
     await stores.inbox.accept(edited("1.0", "other words"))
     claim = await stores.claim()
     await stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
@@ -143,7 +144,7 @@ async def _a_full_day(stores: Stores, clock: FakeClock) -> None:
     for due in (stores.conversations.next_due_ms, stores.outbox.next_due_ms, stores.jobs.next_due_ms):
         assert await due() is None
     await stores.inbox.accept(deleted("1.0"))
-    await stores.inbox.accept(said("3.0"))
+    await stores.inbox.accept(new_message("3.0"))
     await stores.conversations.release(await stores.claim())
 
 
@@ -159,7 +160,7 @@ async def test_a_message_costs_few_statements(stores: Stores, database: Database
         await database._writer.set_trace_callback(lambda _: None)
         counts[name] = len(seen)
 
-    await count("accept", stores.inbox.accept(said()))
+    await count("accept", stores.inbox.accept(new_message()))
     claim = None
 
     async def claiming() -> None:

@@ -8,7 +8,8 @@ from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.database import Database
 from daemon.memory.knowledge.soul_states import SoulState, SoulStates
 from tests.fakes import FakeClock
-from tests.store.parts import SOUL, TEAM, Stores
+from tests.given import SOUL, TEAM
+from tests.store.parts import Stores
 
 HERE, THERE = Audience(AudienceKind.DM, "D1"), Audience(AudienceKind.DM, "D2")
 

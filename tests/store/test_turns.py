@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 
 from daemon.core.ports import Deletion, Edit
-from tests.store.parts import DM, Stores, deleted, edited, effect, look, said, thread
+from tests.given import DM, deleted, edited, effect, new_message, thread
+from tests.store.parts import Stores, look
 
 
 async def _talk(stores: Stores, *times: str) -> None:
     for ts in times:
-        await stores.inbox.accept(said(ts, f"words of {ts}"))
+        await stores.inbox.accept(new_message(ts, f"words of {ts}"))
         await stores.outbox.sent(await stores.answer(f"answer to {ts}"), f"{ts}5")
 
 
@@ -79,7 +80,7 @@ async def test_words_taken_back_while_they_are_summarized_do_not_come_back(store
     if covered:
         turns = (await stores.turns.transcript(DM, 9)).turns
         await stores.turns.summarize(DM, "they greeted", turns[1].seq, instead_of=0)
-    await stores.inbox.accept(said("3.0"))
+    await stores.inbox.accept(new_message("3.0"))
     await stores.commits.commit(effect(await stores.claim(), "three", jobs=("summarizes",)))
     job = await stores.jobs.claim_next()
     assert job is not None

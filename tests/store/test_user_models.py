@@ -17,7 +17,8 @@ from daemon.memory.knowledge.user_models import (
     UserModels,
 )
 from tests.fakes import FakeClock
-from tests.store.parts import DM, HERE, SILENCE, SOUL, TEAM, Stores, look, met
+from tests.given import DM, HERE, SOUL, TEAM
+from tests.store.parts import SILENCE, Stores, look, met
 
 THERE = Audience(AudienceKind.CHANNEL, "G1")
 ALL = Audience(AudienceKind.WORKSPACE, TEAM)

@@ -13,7 +13,7 @@ from daemon.mind.recall.visit import Visit
 from daemon.mind.state_machine import ProcessRun, run_processes
 from daemon.soul import Mode
 from daemon.soul_engine import integrate
-from tests.unit.every_step import soul
+from tests.given import soul
 from tests.unit.thinking import END, head
 
 SOUL = soul().model_copy(

@@ -18,7 +18,7 @@ from daemon.mind.mental_process import Capabilities, ProcessContext, Stay, Trans
 from daemon.mind.motor import Motor
 from daemon.soul import Soul
 from tests.fakes import FakeClock, FakeSpeech
-from tests.store.parts import DM
+from tests.given import DM
 from tests.unit.ism_parts import Bench
 
 LIMITS = Limits(loops=5, tokens=10_000, usd=1.0, seconds=60.0)

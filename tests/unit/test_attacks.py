@@ -34,8 +34,9 @@ from daemon.soul import Contact, Soul
 from daemon.soul_engine import begin, integrate
 from daemon.tools.library.folders import FolderLibrary
 from tests.fakes import FakeClock
+from tests.given import deleted, new_message
 from tests.journeys.attacker import bare
-from tests.store.parts import Stores, deleted, said
+from tests.store.parts import Stores
 from tests.unit.ism_parts import PLENTY, Bench
 from tests.unit.subprocess_parts import DM, IN_DM, SubprocessBench, notes, two_talks
 
@@ -151,7 +152,7 @@ async def test_words_are_taken_back_though_their_channel_has_another_soul_by_now
     async with open_database(tmp_path / "memory.db", clock) as database:
         ada, bea = (Stores.of(database, clock, f"worker-{soul}", soul=soul) for soul in ("ada", "bea"))
         key = ConversationKey("ada", "T1", "C1", "100.000001")
-        await ada.inbox.accept(said("100.000001", "my secret", conversation=key))
+        await ada.inbox.accept(new_message("100.000001", "my secret", conversation=key))
         await ada.answer("I see.")
         await bea.inbox.accept(replace(deleted("100.000001", conversation=key), soul="bea"))
         transcript = await Turns(database, clock).transcript(key, 9)

@@ -29,8 +29,8 @@ from daemon.runtime.background_jobs import JobRunner
 from daemon.runtime.cycle_services import CycleServices, Timing
 from daemon.runtime.triage import Triage
 from tests.fakes import Events, FakeClock
-from tests.store.parts import DM, SOUL, TEAM, Stores, look, said
-from tests.unit.every_step import soul
+from tests.given import DM, SOUL, TEAM, new_message, soul
+from tests.store.parts import Stores, look
 
 KIND = "counts_the_looms"
 
@@ -71,7 +71,7 @@ class Desk:
 
     async def job(self, kind: str = KIND, ts: str = "100.000001") -> Job:
         """Somebody is answered, and the job that this leaves is claimed."""
-        await self.stores.inbox.accept(said(ts))
+        await self.stores.inbox.accept(new_message(ts))
         await self.stores.answer("hello", jobs=(kind,))
         return await self.claimed()
 
@@ -177,7 +177,7 @@ async def test_a_newer_turn_elsewhere_in_another_conversation_does_not_matter(de
 
 async def test_what_was_said_before_the_job_began_keeps_it_from_beginning(desk: Desk) -> None:
     hanging, job = Hanging(), await desk.job()
-    await desk.stores.inbox.accept(said("200.000001"))
+    await desk.stores.inbox.accept(new_message("200.000001"))
     await desk.reflection(hanging.run).do(job)
     assert not hanging.begun.is_set()
     assert desk.row() == ("ready", 0, "")
@@ -193,7 +193,7 @@ async def test_what_another_daemon_heard_cuts_the_job_within_seconds(desk: Desk)
         await desk.clock.sleepers()
         await desk.clock.advance(2)
         await desk.conversations.stumbled.wait()
-        await desk.stores.inbox.accept(said("200.000001"))
+        await desk.stores.inbox.accept(new_message("200.000001"))
         await desk.clock.sleepers()
         await desk.clock.advance(2)
         await doing

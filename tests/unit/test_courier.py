@@ -13,7 +13,8 @@ from daemon.memory.database import open_database
 from daemon.memory.records import Delivery
 from daemon.runtime.courier import Courier
 from tests.fakes import Events, FakeChannel, FakeClock
-from tests.store.parts import LEASE, Stores, effect, look, said
+from tests.given import LEASE, effect, new_message
+from tests.store.parts import Stores, look
 
 IN_DOUBT, STALE = 5.0, 3600.0
 
@@ -31,7 +32,7 @@ class CourierBench:
 
     async def reply(self, *, draft: str | None = None) -> Delivery:
         """A committed reply, claimed; `draft`: `opened` or `lost`."""
-        await self.stores.inbox.accept(said())
+        await self.stores.inbox.accept(new_message())
         claim = await self.stores.claim()
         if draft is not None:
             await self.stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")

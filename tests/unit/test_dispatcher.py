@@ -20,7 +20,8 @@ from daemon.runtime.conversation import ConversationHandler
 from daemon.runtime.courier import Courier
 from daemon.runtime.dispatcher import POLL, Bell, Dispatcher
 from tests.fakes import Events, FakeChannel, FakeClock
-from tests.store.parts import LEASE, SOUL, TEAM, effect, look, said
+from tests.given import LEASE, SOUL, TEAM, effect, new_message
+from tests.store.parts import look
 
 
 class StillClock(FakeClock):
@@ -81,7 +82,7 @@ class DispatcherBench:
     async def hear(self, *channels: str, ts: str = "1.0") -> None:
         for channel in channels:
             key = ConversationKey(SOUL, TEAM, channel)
-            await self.store.inbox.accept(said(ts, f"{channel} {ts}", conversation=key))
+            await self.store.inbox.accept(new_message(ts, f"{channel} {ts}", conversation=key))
 
     @property
     def bodies(self) -> list[str]:
@@ -130,7 +131,7 @@ async def test_what_is_heard_is_answered_and_sent_without_waiting_for_the_clock(
 async def test_the_parts_of_a_reply_go_out_in_order(path: Path) -> None:
     async with dispatching(path, StillClock()) as bench:
         for number in range(1, 6):
-            await bench.store.inbox.accept(said(f"{number}.0", f"part {number}"))
+            await bench.store.inbox.accept(new_message(f"{number}.0", f"part {number}"))
         async with alongside(bench.dispatcher.run()):
             await bench.office.until_posted(5)
         assert bench.bodies == [f"part {number}" for number in range(1, 6)]

@@ -23,7 +23,7 @@ from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import Thinking, effect_of_cycle, newer_than
 from daemon.soul import Budgets, Soul
 from tests.fakes import FakeClock
-from tests.unit.every_step import soul
+from tests.given import soul
 from tests.unit.playing import NOW_MS, WORDS, due
 
 SOUL = soul()

@@ -77,7 +77,6 @@ def test_equal_arguments_give_equal_prompts_and_equal_readings(given_words: str,
 _SILENCE = """
 import sys
 from tests.unit.every_step import every_step
-from tests.unit.subprocess_parts import DM, IN_DM, LEARNED, SubprocessBench
 
 answers = ("words", '{"true": true}', '{"choice": "Something yes"}', '{"ideas": ["a"]}', "{", "")
 

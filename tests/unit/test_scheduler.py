@@ -17,7 +17,8 @@ from daemon.memory.queues.intentions import Intentions, NewIntention, store_inte
 from daemon.memory.records import Worker
 from daemon.runtime.scheduler import POLL, Scheduler
 from tests.fakes import Events, FakeClock
-from tests.store.parts import DM, SOUL, TEAM, look, room
+from tests.given import DM, SOUL, TEAM
+from tests.store.parts import look, room
 
 WORKER = Worker("worker-1", SOUL, TEAM, 60_000)
 HEARERS = Audience(AudienceKind.DM, "D1")

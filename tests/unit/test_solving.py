@@ -32,7 +32,8 @@ from daemon.memory.queues.internal_events import store_occurrence
 from daemon.mind.mental_process import Stay
 from daemon.mind.steps.choose_actions import Use
 from tests.fakes import FakeClock
-from tests.store.parts import DM, WORKER, Stores, room, said
+from tests.given import DM, new_message
+from tests.store.parts import WORKER, Stores, room
 from tests.unit.solving_parts import FOUND, ActionBench, Shelf, allowed, scene
 
 DUE = 60_000
@@ -355,7 +356,7 @@ def test_nothing_hides_in_plain_sight() -> None:
 
 async def test_a_decision_is_not_taken_in_by_a_reply_under_way(database: Database, clock: FakeClock) -> None:
     stores = Stores.of(database, clock)
-    await stores.inbox.accept(said("1.0", conversation=DM))
+    await stores.inbox.accept(new_message("1.0", conversation=DM))
     claim = await stores.claim()
     await database.write(
         lambda it: store_occurrence(
@@ -375,7 +376,7 @@ async def test_a_decision_is_not_taken_in_by_a_reply_under_way(database: Databas
     )
     assert not await stores.conversations.anything_new(DM)
     assert await stores.conversations.absorb_new_messages(claim) == claim
-    await stores.inbox.accept(said("2.0", conversation=DM))
+    await stores.inbox.accept(new_message("2.0", conversation=DM))
     assert await stores.conversations.anything_new(DM)
     taken = await stores.conversations.absorb_new_messages(claim)
     assert [one.perception.modality for one in taken.messages] == [Modality.WORDS] * 2
