@@ -8,7 +8,6 @@ import pytest
 from daemon.core.errors import ProcessFailed
 from daemon.core.timetable import when
 from daemon.core.working_memory import WorkingMemory
-from daemon.llm.model_id import Vendor, parse_model_id
 from daemon.memory.queues.intentions import NewIntention
 from daemon.memory.records import ProcessState
 from daemon.mind.interrupts import Interrupt, Interrupted
@@ -149,12 +148,6 @@ async def test_the_main_process_is_not_interrupted_but_may_look() -> None:
     assert dict(play.state.process_memory) == {"saw": True}
 
 
-async def test_the_integrator_may_choose_the_process() -> None:
-    play = Play({"engaged": stay, "academic": stay})
-    await play.perceive(due("academic"))
-    assert play.names == ["academic"]
-
-
 # -- hooks ------------------------------------------------------------------------------------------------------------
 
 
@@ -205,13 +198,6 @@ async def test_a_scheduled_perception_visits_its_process_and_comes_back() -> Non
     assert play.names == ["engaged", "dormant", "engaged"]
 
 
-async def test_a_visit_is_given_its_own_params_and_restores_those_of_the_home() -> None:
-    play = Play({"engaged": stay, "dormant": stay}, state=ProcessState("engaged", params={"topic": "tin"}))
-    await play.perceive(due("dormant", mood="calm"))
-    await play.perceive()
-    assert [dict(one.state.params) for one in play.ran] == [{"mood": "calm"}, {"topic": "tin"}]
-
-
 async def test_a_transition_of_a_visited_process_wins_over_the_way_back() -> None:
     play = Play({"engaged": stay, "academic": to("poetic", verse=3), "poetic": stay})
     await play.perceive(due("academic"))
@@ -221,14 +207,6 @@ async def test_a_transition_of_a_visited_process_wins_over_the_way_back() -> Non
 
 
 # -- faults not inherited ---------------------------------------------------------------------------------------------
-
-
-async def test_a_visit_loses_neither_process_memory_nor_the_count() -> None:
-    play = Play({"engaged": keep_count, "dormant": keep_count})
-    await play.perceive()
-    before = play.state
-    await play.perceive(due("dormant"))
-    assert play.state == before == ProcessState("engaged", "", 1, {}, {"runs": 1})
 
 
 async def test_a_refused_transition_resets_nothing() -> None:
@@ -242,31 +220,3 @@ async def test_a_refused_transition_resets_nothing() -> None:
             state.params,
             state.process_memory,
         )
-
-
-async def test_processes_that_return_each_other_without_end_are_stopped() -> None:
-    play = Play({"engaged": to("academic", now=True), "academic": to("engaged", now=True)})
-    with pytest.raises(ProcessFailed):
-        await play.perceive()
-    assert play.state == ProcessState()
-
-
-async def test_the_table_of_entries_is_enforced() -> None:
-    play = Play({"dormant": to("curious"), "curious": stay}, state=ProcessState("dormant"))
-    course = await play.perceive()
-    assert play.state.process == "dormant"
-    assert "nothing leads there" in course.path[0].reason
-
-
-async def test_the_path_names_the_process() -> None:
-    play = Play({"engaged": to("academic", now=True), "academic": stay})
-    course = await play.perceive()
-    assert [(one.act, one.origin, one.target) for one in course.path] == [
-        ("move", "engaged", "academic"),
-        ("stay", "academic", "academic"),
-    ]
-
-
-def test_every_prefix_of_a_model_is_routed() -> None:
-    assert parse_model_id("qwen/qwen3-30b-a3b-instruct-2507").vendor is Vendor.OPENROUTER
-    assert parse_model_id("groq/kimi-k2").vendor is Vendor.GROQ

@@ -69,24 +69,21 @@ def test_list_operations_follow_lists() -> None:
     assert memory.at(-1) is c
     with pytest.raises(IndexError):
         memory.at(3)
-    assert shown(memory.slice(1)) == "b c"
-    assert shown(memory.slice(-2, -1)) == "b"
+    assert memory.at(0) is a
+    for bounds in ((0, 2), (1, None), (-2, -1), (None, None), (5, 9)):
+        assert list(memory.slice(*bounds)) == [a, b, c][slice(*bounds)]
+    assert shown(memory.filter(lambda one: one.content != "b")) == "a c"
+    assert shown(memory.map(lambda one: replace(one, content=one.content * 2))) == "aa bb cc"
     assert shown(memory.splice(1, 1, said("x"), said("y"))) == "a x y c"
     assert shown(memory.splice(-1, 5)) == "a b"
     assert shown(memory.splice(9, -1, said("z"))) == "a b c z"
-    assert shown(memory.concat(mind(said("d")))) == "a b c d"
-    assert shown(memory.prepend([said("d")])) == "d a b c"
+    assert shown(memory.concat(mind(said("d")))) == shown(memory.concat([said("d")])) == "a b c d"
+    assert shown(memory.prepend([said("x"), said("y")])) == "x y a b c"
+    assert shown(memory.replace([said("x")])) == "x"
     assert memory.find(lambda one: one.content > "a") is b
     assert memory.find(lambda one: one.content > "c") is None
     assert memory.some(lambda one: one.content == "c")
     assert not memory.some(lambda one: one.content == "d")
-
-
-async def test_an_async_map_keeps_the_order() -> None:
-    async def louder(memory: Memory) -> Memory:
-        return replace(memory, content=memory.content.upper())
-
-    assert shown(await mind(said("a"), said("b")).amap(louder)) == "A B"
 
 
 def test_a_new_region_goes_behind_regions_and_before_memories_without_one() -> None:
@@ -123,6 +120,8 @@ def test_default_names_the_memories_without_a_region() -> None:
     assert memory.region("default") == (said("b"),)
     assert shown(memory.only_regions("default")) == "b"
     assert shown(memory.without_regions("default")) == "a"
+    assert shown(memory.without_regions("r", "default")) == ""
+    assert shown(memory.with_memory(said("c", "s")).only_regions("r", "default")) == "a b"
     for name in ("default", ""):
         with pytest.raises(ValueError, match="region"):
             said("x", name)
@@ -192,6 +191,7 @@ async def test_a_memory_that_never_comes_raises_through_all_that_was_derived_fro
 def test_a_monologue_is_a_thought_of_the_souls_own() -> None:
     thought = mind().with_monologue("hm").at(-1)
     assert (thought.role, thought.name, thought.metadata["kind"]) == (Role.ASSISTANT, "Kothar", "thought")
+    assert (thought.content, thought.region) == ("hm", None)
 
 
 def test_tokens_are_estimated_upwards_for_scripts_that_need_more() -> None:
