@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from daemon.local_slack.clock import WorkspaceClock
 from daemon.local_slack.faults import Faults
-from daemon.local_slack.limits import Limits, Profile, Tier
-from daemon.local_slack.model import Identity, Message
+from daemon.local_slack.limits import Profile, RateLimits, Tier
+from daemon.local_slack.model import AppIdentity, WorkspaceMessage
 from daemon.local_slack.seed import seeded
 from daemon.local_slack.text import escape, mentions, rich_text, typed, unescape
 from daemon.local_slack.timeline import Span, Timeline, bound
 from tests.fakes import FakeClock
 
-STATE = seeded(Identity(), "Soul", 1_700_000_000)
+STATE = seeded(AppIdentity(), "Soul", 1_700_000_000)
 
 
 def stored(text: str) -> str:
@@ -73,8 +73,8 @@ def test_ts_values_increase_whatever_the_clock_says(times: list[float]) -> None:
 
 def test_a_timeline_forgets_what_is_removed() -> None:
     timeline = Timeline()
-    root = Message("C", "U", "root", ts=timeline.next_ts(1_700_000_000))
-    reply = Message("C", "U", "reply", ts=timeline.next_ts(1_700_000_000), thread_ts=root.ts, broadcast=True)
+    root = WorkspaceMessage("C", "U", "root", ts=timeline.next_ts(1_700_000_000))
+    reply = WorkspaceMessage("C", "U", "reply", ts=timeline.next_ts(1_700_000_000), thread_ts=root.ts, broadcast=True)
     timeline.put(root)
     timeline.put(reply)
     assert root.ts == "1700000000.000000"
@@ -118,7 +118,7 @@ async def test_timers_ring_by_themselves_in_order() -> None:
 
 
 def test_tier_one_lets_a_burst_of_sockets_open() -> None:
-    limits = Limits(Profile.SLACK)
+    limits = RateLimits(Profile.SLACK)
     waits = [limits.check("apps.connections.open", Tier.ONE, "", 0.0) for _ in range(11)]
     assert waits == [0] * 10 + [60]
     assert limits.check("auth.test", Tier.FREE, "", 0.0) == 0
