@@ -13,7 +13,7 @@ from daemon.core.errors import DaemonError
 from daemon.local_slack.model import Json
 
 _Found = TypeVar("_Found")
-_WAIT: Final = 10.0
+_WAIT: Final = 60.0  # seconds after which a wait counts as a hang
 
 
 class WorkspaceRefused(DaemonError):

@@ -1,4 +1,4 @@
-"""Text as Slack stores it, timelines, and the movable clock."""
+"""Text as Slack stores it, timelines, the movable clock, rate limits and faults."""
 
 import asyncio
 import itertools
@@ -36,12 +36,12 @@ def stored(text: str) -> str:
         ("go to https://a.example/x?y=1&z=2.", "go to <https://a.example/x?y=1&amp;z=2>."),
     ],
 )
-def test_typed_words_become_slacks(text: str, expected: str) -> None:
+def test_typed_text_becomes_the_stored_form(text: str, expected: str) -> None:
     assert stored(text) == expected
 
 
 @given(st.text())
-def test_whatever_is_typed_nothing_but_known_targets_gets_brackets(text: str) -> None:
+def test_only_known_targets_get_brackets_in_any_text(text: str) -> None:
     words = stored(text)
     block = rich_text(words)["elements"][0]["elements"]
     assert words.count("<") == words.count(">") == sum(element["type"] != "text" for element in block)
@@ -65,13 +65,13 @@ def test_a_mention_is_found_with_and_without_a_label() -> None:
 
 
 @given(st.lists(st.floats(0, 2_000_000_000), max_size=50))
-def test_ts_values_increase_whatever_the_clock_says(times: list[float]) -> None:
+def test_ts_values_increase_even_when_the_clock_does_not(times: list[float]) -> None:
     timeline = Timeline()
     order = [tuple(map(int, timeline.next_ts(time).split("."))) for time in times]
     assert all(earlier < later for earlier, later in itertools.pairwise(order))
 
 
-def test_a_timeline_forgets_what_is_removed() -> None:
+def test_a_removed_message_leaves_the_timeline() -> None:
     timeline = Timeline()
     root = WorkspaceMessage("C", "U", "root", ts=timeline.next_ts(1_700_000_000))
     reply = WorkspaceMessage("C", "U", "reply", ts=timeline.next_ts(1_700_000_000), thread_ts=root.ts, broadcast=True)
@@ -84,7 +84,7 @@ def test_a_timeline_forgets_what_is_removed() -> None:
 
 
 @pytest.mark.parametrize("text", ["now", "1.x", "-1", ""])
-def test_a_bound_that_is_no_time_is_refused(text: str) -> None:
+def test_a_malformed_time_bound_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
         bound(text)
 
@@ -95,26 +95,26 @@ def test_bounds_compare_with_ts_values() -> None:
 
 async def test_the_clock_can_be_moved_and_never_goes_back() -> None:
     clock = WorkspaceClock(FakeClock())
-    rung: list[float] = []
+    called: list[float] = []
     start = clock.now()
-    clock.after(10, lambda: clock.after(10, lambda: rung.append(clock.now() - start)))
+    clock.after(10, lambda: clock.after(10, lambda: called.append(clock.now() - start)))
     clock.advance(30)
-    assert rung == [pytest.approx(20)]
+    assert called == [pytest.approx(20)]
     assert clock.now() - start == pytest.approx(30)
     with pytest.raises(ValueError, match="forward"):
         clock.advance(-1)
 
 
-async def test_timers_ring_by_themselves_in_order() -> None:
+async def test_due_timers_are_called_in_order() -> None:
     clock = WorkspaceClock(FakeClock(auto=True))
-    rung: list[str] = []
+    called: list[str] = []
     async with asyncio.TaskGroup() as tasks:
         runner = tasks.create_task(clock.run())
-        clock.after(20, lambda: rung.append("late"))
-        clock.after(5, lambda: rung.append("early"))
+        clock.after(20, lambda: called.append("late"))
+        clock.after(5, lambda: called.append("early"))
         await clock.wait(30)
         runner.cancel()
-    assert rung == ["early", "late"]
+    assert called == ["early", "late"]
 
 
 def test_tier_one_lets_a_burst_of_sockets_open() -> None:
@@ -124,7 +124,7 @@ def test_tier_one_lets_a_burst_of_sockets_open() -> None:
     assert limits.check("auth.test", Tier.FREE, "", 0.0) == 0
 
 
-def test_a_cleared_fault_is_gone() -> None:
+def test_a_counted_fault_ends_after_its_count() -> None:
     faults = Faults()
     faults.duplicates = 1
     assert faults.spend("duplicates")

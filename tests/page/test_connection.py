@@ -1,5 +1,9 @@
 """The page without a connection: to the event stream, to the workspace, or of the soul."""
 
+import contextlib
+import random
+import socket
+
 import pytest
 from playwright.async_api import expect
 
@@ -21,6 +25,14 @@ def cut_all_connections(server: WorkspaceServer) -> int:
     return len(transports)
 
 
+def _free_port() -> int:
+    """A free port that no other process gets by asking for any, so that a second server can bind it again."""
+    for port in random.sample(range(20_000, 30_000), 100):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise AssertionError("no free port")
+
+
 async def test_a_broken_event_stream_resumes_without_losing_messages(
     server: WorkspaceServer, people: WorkspaceClient, new_window: OpenWindow
 ) -> None:
@@ -40,10 +52,10 @@ async def test_a_broken_event_stream_resumes_without_losing_messages(
 async def test_without_the_workspace_sending_is_disabled_and_the_draft_stays(
     new_window: OpenWindow,
 ) -> None:
-    async with serve_workspace() as first:
+    port = _free_port()
+    async with serve_workspace(port=port) as first:
         ada = await new_window(first.url, "U0ADA")
         ada.connection_may_break = True
-        port = int(first.url.rpartition(":")[2])
         await ada.composer.fill("half written")
     await expect(ada.page.locator(".banner.lost")).to_contain_text("connection to the workspace is lost")
     await expect(ada.composer).not_to_be_editable()

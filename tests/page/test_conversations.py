@@ -166,8 +166,8 @@ async def test_an_ephemeral_message_is_marked_and_shown_to_one_user_only(
     await expect(ada.message("psst")).to_contain_text("Only visible to you")
     await ada.page.reload()
     await expect(ada.message("psst")).to_contain_text("Only visible to you")
-    await ada.say("heard it")
-    await expect(ben.message("heard it")).to_be_visible()
+    await ada.say("got it")
+    await expect(ben.message("got it")).to_be_visible()
     await expect(ben.message("psst")).to_have_count(0)
 
 

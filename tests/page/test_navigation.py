@@ -48,7 +48,7 @@ async def test_a_window_of_a_phones_width_shows_one_pane_at_a_time(
 async def test_a_window_switches_its_user_and_an_unknown_user_becomes_the_first(
     server: WorkspaceServer, new_window: OpenWindow
 ) -> None:
-    ada = await new_window(server.url, "U0NOBODY")
+    ada = await new_window(server.url, "U0UNKNOWN")
     await expect(ada.page).to_have_url(f"{server.url}/?as=U0ADA")
     await ada.page.get_by_role("button", name="Switch person").click()
     await ada.page.get_by_role("link", name="Ben Okri").click()
