@@ -81,7 +81,7 @@ async def test_a_banner_and_a_failed_click_show_that_the_soul_is_not_connected(
     await expect(ada.page.locator(".banner.absent")).to_contain_text("Soul is not connected")
     good = ada.message("Hello!").get_by_role("button", name="Good answer")
     await good.click()
-    await expect(ada.page.locator(".toast")).to_contain_text("did not arrive")
+    await expect(ada.page.locator(".toast")).to_contain_text("Not delivered")
     await expect(good).to_have_attribute("aria-pressed", "false")
 
 

@@ -29,7 +29,7 @@ async def test_a_plan_shows_the_state_of_each_task_and_folds_when_the_reply_is_c
     await expect(tasks).to_have_count(2)
     await expect(tasks.first).to_contain_text("Reading docs/limits.md, In progress")
     await expect(tasks.first).to_contain_text("lines 1 to 40")
-    await expect(tasks.last).to_contain_text("Asking the importer, Not begun")
+    await expect(tasks.last).to_contain_text("Asking the importer, Not started")
     await expect(answer.locator("summary")).to_contain_text("Working on it")
     await expect(answer.locator("summary")).to_contain_text("0 of 2")
 
