@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
@@ -192,7 +193,7 @@ class WorkspaceClient:
         """Every change a person may see (all without a person) as (kind, data), beginning with `ready`."""
         params = {"person": person} if after is None else {"person": person, "after": str(after)}
         async with self._http().get(f"{self.url}/_control/events", params=params) as response:
-            if response.status != 200:  # noqa: PLR2004  # HTTP's own number
+            if response.status != HTTPStatus.OK:
                 raise _refusal(await response.json())
             kind = ""
             async for line in response.content:

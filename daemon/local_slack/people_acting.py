@@ -1,13 +1,14 @@
 """The actions of users, checked as in Slack's client: post, edit, delete, react, click, type a command."""
 
 import secrets
+import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 
 from daemon.local_slack.interactions import Press, block_actions, choice, find_element, slash_command
 from daemon.local_slack.model import File, Json, Standing, WorkspaceChannel, WorkspaceMessage, WorkspaceUser
 from daemon.local_slack.text import rich_text, typed
-from daemon.local_slack.workspace import Workspace, new_client_msg_id
+from daemon.local_slack.workspace import Workspace
 
 
 class NotPossible(Exception):
@@ -86,7 +87,7 @@ class PeopleActing:
             thread_ts=(root.thread_ts or root.ts) if root else "",
             broadcast=broadcast and root is not None,
             subtype="thread_broadcast" if broadcast and root else "file_share" if files else "",
-            client_msg_id="" if person.is_bot else new_client_msg_id(),
+            client_msg_id="" if person.is_bot else str(uuid.uuid4()),
             blocks=() if person.is_bot or not stored else (rich_text(stored),),
             files=tuple(file.id for file in files),
         )

@@ -31,7 +31,6 @@ class WorkspaceState:
         self.files: dict[str, File] = {}
         self.statuses: dict[tuple[str, str], Status] = {}
         self.sessions: dict[tuple[str, str], Session] = {}
-        self.titles: dict[tuple[str, str], str] = {}
         self.prompts: dict[str, Prompts] = {}
         self.homes: dict[str, Json] = {}
         self.ephemerals: dict[str, list[WorkspaceMessage]] = {}

@@ -1,7 +1,6 @@
 """The workspace as a whole: one method per change, which publishes it to the feed and raises Slack's events."""
 
 import itertools
-import uuid
 from collections import deque
 from dataclasses import dataclass, replace
 
@@ -267,8 +266,3 @@ class Workspace:
         status = self.state.statuses.get(key)
         if status is not None and status.until <= self.clock.now():
             self.show_status(*key, "", ())
-
-
-def new_client_msg_id() -> str:
-    """A message id as a Slack client generates it."""
-    return str(uuid.uuid4())

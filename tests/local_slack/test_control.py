@@ -101,7 +101,7 @@ async def test_the_feed_shows_a_user_nothing_of_other_peoples_dms(people: Worksp
     cursor = (await people.state())["cursor"]
     root = await people.say("Ada", "dm", "private to Ada")
     await api.chat_postMessage(channel="D0ADA", text="for Ada", thread_ts=root["ts"])
-    await api.chat_postEphemeral(channel="C0GENERAL", user="U0ADA", text="whispered to Ada")
+    await api.chat_postEphemeral(channel="C0GENERAL", user="U0ADA", text="only for Ada")
     await api.views_publish(user_id="U0ADA", view={"type": "home", "blocks": []})
     await people.say("Ben", "founders", "among founders")
     await people.say("Ben", "general", "for the whole channel")

@@ -180,8 +180,8 @@ async def test_a_click_on_feedback_reaches_the_app_and_can_be_answered(
     async def answered() -> list[Any]:
         return await people.ephemerals("Ada", "dm")
 
-    (whisper,) = await people.wait_for(answered)
-    assert whisper["text"] == "thank you"
+    (reply,) = await people.wait_for(answered)
+    assert reply["text"] == "thank you"
     (body,) = pressed
     assert body["actions"][0]["value"] == "down"
     assert body["actions"][0]["type"] == "feedback_buttons"

@@ -58,8 +58,8 @@ class AppUrls:
             answer = {"ok": False, "error": error.code}
         else:
             responses[key] = replace(grant, uses=grant.uses - 1)
-        status = 200 if answer["ok"] else 400
-        self._workspace.record_call("(response_url)", dict(body) if status == 200 else {}, self._now(), status, answer)  # noqa: PLR2004  # HTTP's own number
+        args, status = (dict(body), 200) if answer["ok"] else ({}, 400)
+        self._workspace.record_call("(response_url)", args, self._now(), status, answer)
         return web.json_response(answer, status=status)
 
     def _answer(self, call: Call, grant: ResponseUrl) -> Json:
