@@ -50,9 +50,9 @@ async def test_a_window_switches_its_user_and_an_unknown_user_becomes_the_first(
 ) -> None:
     ada = await new_window(server.url, "U0UNKNOWN")
     await expect(ada.page).to_have_url(f"{server.url}/?as=U0ADA")
-    await ada.page.get_by_role("button", name="Switch person").click()
+    await ada.page.get_by_role("button", name="Switch user").click()
     await ada.page.get_by_role("link", name="Ben Okri").click()
-    await expect(ada.page.get_by_role("button", name="Ben Okri Switch person")).to_be_visible()
+    await expect(ada.page.get_by_role("button", name="Ben Okri Switch user")).to_be_visible()
     await ada.say("it is me")
     await expect(ada.message("it is me").locator(".author")).to_have_text("Ben")
 

@@ -144,7 +144,7 @@ export class Sidebar {
       "span",
       { class: "names" },
       el("bdi", {}, me.real_name),
-      el("span", { class: "quiet" }, "Switch person"),
+      el("span", { class: "quiet" }, "Switch user"),
     );
     const button = {
       type: "button",
