@@ -7,14 +7,7 @@ from collections.abc import Callable
 
 from daemon.local_slack.fault_orders import order_fault
 from daemon.local_slack.limits import Profile
-from daemon.local_slack.model import (
-    ChannelKind,
-    File,
-    Json,
-    Standing,
-    WorkspaceChannel,
-    WorkspaceUser,
-)
+from daemon.local_slack.model import ChannelKind, File, Json, Standing, WorkspaceChannel, WorkspaceUser
 from daemon.local_slack.people_acting import NotPossible, PeopleActing
 from daemon.local_slack.request_args import ControlArgs
 from daemon.local_slack.seed import FOREIGN_TEAM

@@ -42,7 +42,7 @@ class DeliveryAttempt:
 class _Outgoing:
     kind: str
     payload: Json
-    on_ack: Callable[[Json | None], None] | None
+    on_ack: Callable[[Json | None], None] | None = None
     acknowledged: bool = False
     envelopes: list[str] = field(default_factory=list)
 
@@ -73,35 +73,33 @@ class Deliveries:
         self._events[payload["event_id"]] = payload
         if len(self._events) > _KEPT:
             del self._events[next(iter(self._events))]
-        outgoing = _Outgoing("events_api", payload, None)
-        self._attempt(outgoing, 0, "")
+        self._attempt(_Outgoing("events_api", payload))
         if self._faults.spend("duplicates"):
-            self._attempt(_Outgoing("events_api", payload, None), 0, "")
+            self._attempt(_Outgoing("events_api", payload))
         return str(payload["event_id"])
 
     def repeat(self, event_id: str) -> bool:
         """Deliver an earlier event again, with the same event id in a new envelope; false for an unknown event."""
         payload = self._events.get(event_id)
         if payload is not None:
-            self._attempt(_Outgoing("events_api", payload, None), 0, "")
+            self._attempt(_Outgoing("events_api", payload))
         return payload is not None
 
     def once(self, kind: str, payload: Json, on_ack: Callable[[Json | None], None] | None = None) -> bool:
         """Send an `interactive` or `slash_commands` payload once, never again; false when no socket is open."""
-        return self._attempt(_Outgoing(kind, payload, on_ack), 0, "")
+        return self._attempt(_Outgoing(kind, payload, on_ack))
 
     def raw(self, envelope: Json) -> bool:
         """Send a given envelope unchanged; false when no socket is open."""
         socket = self._sockets.pick()
         if socket is None:
             return False
-        kind = str(envelope.get("type", ""))
         payload = envelope.get("payload")
         self._remember(
             DeliveryAttempt(
                 str(envelope.get("envelope_id", "")),
                 str(payload.get("event_id", "")) if isinstance(payload, dict) else "",
-                kind,
+                str(envelope.get("type", "")),
                 "",
                 int(envelope.get("retry_attempt", 0)),
                 str(envelope.get("retry_reason", "")),
@@ -112,7 +110,7 @@ class Deliveries:
         socket.send(json.dumps(envelope))
         return True
 
-    def _attempt(self, outgoing: _Outgoing, attempt: int, reason: str) -> bool:
+    def _attempt(self, outgoing: _Outgoing, attempt: int = 0, reason: str = "") -> bool:
         envelope_id = str(uuid.uuid4())
         socket = self._sockets.pick()
         event = outgoing.payload.get("event")
