@@ -17,6 +17,7 @@ from daemon.core.errors import (
     StoreBusy,
     StoreFull,
 )
+from daemon.core.text import one_line
 
 
 class ExitCode(IntEnum):
@@ -137,4 +138,4 @@ def exit_code(error: BaseException | None) -> ExitCode:
 
 def _status(text: str) -> str:
     """A status on one line; a line break in it would begin another assignment."""
-    return f"STATUS={' '.join(text.split())}"
+    return f"STATUS={one_line(text)}"
