@@ -10,7 +10,7 @@ from typing import Any, Self, TypeVar
 from click.testing import CliRunner
 
 from daemon.app.assembly import assemble, souls_of
-from daemon.app.lifecycle import Daemon, live
+from daemon.app.lifecycle import Daemon
 from daemon.channels.slack.channel import SlackChannel
 from daemon.channels.slack.outgoing.appearance import Face
 from daemon.cli.commands import soul
@@ -86,12 +86,12 @@ class Living:
                     self._clock,
                     self.told,
                     workspace=identity.team,
-                    llm=self._model,
                     souls=souls,
+                    llm_of=lambda _: self._model,
                 )
             )
             service = ServiceManager()
-            await live(self.built, self._stop, service, Watchdog(service, None), lambda _: self._connected.set())
+            await self.built.live(self._stop, service, Watchdog(service, None), lambda _: self._connected.set())
 
     async def ready(self) -> Self:
         """Wait until it is connected and has read what it missed; what kills it before comes out."""

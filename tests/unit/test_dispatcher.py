@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from daemon.core.clock import SystemClock
-from daemon.core.concurrency import alongside
+from daemon.core.concurrency import Bell, alongside
 from daemon.core.errors import LostLease, NotDelivered, StoreError
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Clock
@@ -18,7 +18,7 @@ from daemon.memory.records import Claim, Delivery
 from daemon.memory.store import Store, open_store
 from daemon.runtime.conversation import ConversationHandler
 from daemon.runtime.courier import Courier
-from daemon.runtime.dispatcher import POLL, Bell, Dispatcher
+from daemon.runtime.dispatcher import POLL, Dispatcher, lanes_of_soul
 from tests.fakes import FakeClock
 from tests.store.parts import LEASE, SOUL, TEAM, Events, effect, look, said
 from tests.unit.posts import PostOffice
@@ -111,8 +111,8 @@ async def house(path: Path, clock: Clock, *, cycles: int = 4, office: PostOffice
             await store.jobs.finish(job, ())
             await done.put(job)
 
-        dispatcher = Dispatcher(store, parrot, courier, do, clock=clock, emit=events, max_cycles=cycles, bell=bell)
-        yield House(path, clock, store, parrot, office, bell, events, dispatcher, done)
+        lanes = lanes_of_soul(store, parrot, courier, do, max_cycles=cycles, bell=bell, alarm=Bell())
+        yield House(path, clock, store, parrot, office, bell, events, Dispatcher(lanes, clock, events), done)
 
 
 @pytest.fixture
