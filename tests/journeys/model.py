@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 
 from daemon.core.ports import Completion, ModelRole, Prompt
 from daemon.core.working_memory import estimate_tokens
-from daemon.llm.placeholder import heard_in
-from daemon.llm.scripted import Piece, Reply, Script, ScriptedLLM
+from daemon.llm.placeholder import newest_messages
+from tests.fakes import Piece, Reply, Script, ScriptedLLM
 
 
 def tagged(reply: str, *, monologue: str = "Let me see.", learned: bool = False, moved: bool = False) -> str:
@@ -99,7 +99,7 @@ async def echo(prompt: Prompt) -> Reply:
     """The usual answer: the words heard, or what a schema asks for."""
     if prompt.json_schema is not None:
         return '{"true": false}'
-    heard = " + ".join(heard_in(prompt))
+    heard = " + ".join(newest_messages(prompt))
     return tagged(f"Echo: {heard}") if prompt.role is ModelRole.PERSONA else f"They said: {heard}"
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 from daemon.core.errors import ModelUnavailable
 from daemon.core.ports import ModelRole, Prompt
-from daemon.llm.scripted import Reply
+from tests.fakes import Reply
 from tests.journeys.house import House
 from tests.journeys.model import shown, tagged
 from tests.journeys.test_long_talks import brief_soul, facts

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from daemon.core.errors import ConfigError, ModelRefused, ModelUnavailable
-from daemon.llm.scripted import Script
+from tests.fakes import Script
 from tests.journeys.house import House, said
 from tests.journeys.model import Flow, tagged
 
