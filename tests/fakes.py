@@ -24,8 +24,9 @@ from daemon.core.ports import (
     Task,
 )
 
-TIMEOUT = 20.0
-"""Seconds after which a wait for an event fails."""
+TIMEOUT = 60.0
+"""Seconds after which a wait has failed; no test waits for them to pass."""
+_LOCKED = 0.02  # seconds; a database that is locked waits at most so long before it tries again
 
 
 class FakeClock:
@@ -87,39 +88,55 @@ class FakeClock:
 
 
 class TurnableClock:
-    """The machine's time, which a test can move ahead; its seconds pass `speed` times faster, its time of day does not.
+    """The machine's time, which a test can move ahead or stop; `speed` makes its seconds pass faster, not its hours.
 
-    The workspace and its daemons share one: what is compared with Slack's timestamps must not run ahead of them.
+    The workspace and its daemons share one. Its time of day agrees with Slack's timestamps at any speed.
     """
 
     def __init__(self, speed: float = 1.0) -> None:
         self._speed = speed
         self._ahead = 0.0
+        self._still: float | None = None
         self._turned = asyncio.Event()
 
     def now_ms(self) -> int:
         """Milliseconds since the epoch, UTC."""
-        return int((time.time() + self._ahead) * 1000)
+        return int((time.time() - time.monotonic() + self._machine() + self._ahead) * 1000)
 
     def monotonic(self) -> float:
         """Seconds from an arbitrary start."""
-        return time.monotonic() * self._speed + self._ahead
+        return self._machine() * self._speed + self._ahead
 
     async def sleep(self, seconds: float) -> None:
-        """Wait until the seconds have passed or the clock was turned past them."""
+        """Wait until the seconds have passed or the clock was turned past them.
+
+        While time stands still only a turn ends a wait, except the moments in which a database waits for a lock.
+        """
+        if seconds <= 0 or (self._still is not None and seconds <= _LOCKED):
+            await asyncio.sleep(max(0.0, seconds))
+            return
         until = self.monotonic() + seconds
         while (left := until - self.monotonic()) > 0:
             try:
-                async with asyncio.timeout(left / self._speed):
+                async with asyncio.timeout(left / self._speed if self._still is None else None):
                     await self._turned.wait()
             except TimeoutError:
                 return
-        if seconds <= 0:
-            await asyncio.sleep(0)
 
     def turn(self, seconds: float) -> None:
         """Move time ahead and wake all sleepers, which then look at the time."""
         self._ahead += seconds
+        self._wake()
+
+    def stand_still(self) -> None:
+        """From now on time moves by `turn` alone, so that no test depends on the speed of the machine."""
+        self._still = time.monotonic()
+        self._wake()
+
+    def _machine(self) -> float:
+        return time.monotonic() if self._still is None else self._still
+
+    def _wake(self) -> None:
         self._turned.set()
         self._turned = asyncio.Event()
 

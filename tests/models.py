@@ -2,14 +2,79 @@
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
+from daemon.core.errors import ModelRefused
 from daemon.core.ports import Completion, ModelRole, Prompt
-from daemon.llm.placeholder import heard_in
-from daemon.llm.scripted import Piece, Reply, Script, ScriptedLLM
+from daemon.llm.placeholder import newest_messages
 from tests.fakes import FakeClock
 from tests.given import tagged
+
+Piece: TypeAlias = str | Completion | Exception
+Reply: TypeAlias = str | Iterable[Piece] | Exception
+Script: TypeAlias = Reply | Callable[[Prompt], Awaitable[Reply]]
+
+
+class ScriptedLLM:
+    """An `LLM` with a queue of replies; `prompts` keeps every prompt it got, oldest first.
+
+    A reply is a text, a series of pieces (an exception among them breaks the stream there, a Completion ends it), an
+    exception to raise at once, or an async function that takes the prompt and returns one of these. When the queue is
+    empty the `default` answers; without one the call fails with ModelRefused.
+    """
+
+    def __init__(
+        self,
+        *replies: Script,
+        default: Script | None = None,
+        model: str = "scripted/test",
+        usage: Completion | None = None,
+    ) -> None:
+        self.replies: deque[Script] = deque(replies)
+        self.default = default
+        self.prompts: list[Prompt] = []
+        self.cut = 0
+        self._completion = usage or Completion(model, tokens_in=1, tokens_out=1)
+
+    def model_for(self, role: ModelRole) -> str:
+        """See `LLM.model_for`."""
+        return self._completion.model
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
+        """See `LLM.stream`; `cut` counts the streams that were closed or cancelled before their end."""
+        self.prompts.append(prompt)
+        completion = self._completion
+        try:
+            for piece in _pieces(await self._next_reply(prompt)):
+                if isinstance(piece, Completion):
+                    completion = piece
+                    break
+                yield _text_of(piece)
+        except (GeneratorExit, asyncio.CancelledError):
+            self.cut += 1
+            raise
+        yield completion
+
+    async def aclose(self) -> None:
+        """Holds no connections."""
+
+    async def _next_reply(self, prompt: Prompt) -> Reply:
+        script = self.replies.popleft() if self.replies else self.default
+        if script is None:
+            raise ModelRefused("the script has no reply left", hint=f"add one for the step {prompt.step}")
+        return await script(prompt) if callable(script) else script
+
+
+def _pieces(reply: Reply) -> Iterable[Piece]:
+    return (reply,) if isinstance(reply, str | Exception) else reply
+
+
+def _text_of(piece: str | Exception) -> str:
+    if isinstance(piece, Exception):
+        raise piece
+    return piece
 
 
 class Flow:
@@ -50,7 +115,7 @@ class FakeModel(ScriptedLLM):
     """
 
     def __init__(self, *, model: str = "scripted/test", usage: Completion | None = None) -> None:
-        super().__init__(default=_echo, model=model, usage=usage)
+        super().__init__(default=echo, model=model, usage=usage)
         self.flows: list[Flow] = []
         self.voices: dict[str, Flow] = {}
         self.steps: defaultdict[str, deque[Script]] = defaultdict(deque)
@@ -89,10 +154,11 @@ class FakeModel(ScriptedLLM):
         return self.flows.pop(0) if self.flows and prompt.role is ModelRole.PERSONA else None
 
 
-async def _echo(prompt: Prompt) -> Reply:
+async def echo(prompt: Prompt) -> Reply:
+    """Echoes the newest messages, or answers no where a schema asks."""
     if prompt.json_schema is not None:
         return '{"true": false}'
-    words = " + ".join(heard_in(prompt))
+    words = " + ".join(newest_messages(prompt))
     return tagged(f"Echo: {words}") if prompt.role is ModelRole.PERSONA else f"They said: {words}"
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from daemon.app.assembly import assemble
-from daemon.app.lifecycle import live
+from daemon.app.assembly import assemble, souls_of
 from daemon.channels.http.channel import HttpChannel
 from daemon.channels.http.daemon_side import Backing
 from daemon.channels.several import SeveralChannels
@@ -49,7 +48,10 @@ async def _daemon(workspace: WorkspaceServer, home: Path, model: FakeModel) -> A
         )
         stack.push_async_callback(http.close)
         channel = SeveralChannels(slack, http)
-        built = await stack.enter_async_context(assemble(settings, channel, clock, events, workspace=team, llm=model))
+        souls = souls_of(settings, events)
+        built = await stack.enter_async_context(
+            assemble(settings, channel, clock, events, workspace=team, souls=souls, llm_of=lambda _: model)
+        )
         errands = Backlog(built.store.database, clock, soul=settings.name, workspace=team)
 
         async def unready() -> tuple[str, ...]:
@@ -65,7 +67,7 @@ async def _daemon(workspace: WorkspaceServer, home: Path, model: FakeModel) -> A
             )
         )
         service = ServiceManager()
-        async with alongside(live(built, stop, service, Watchdog(service, None), lambda _: ready.set())):
+        async with alongside(built.live(stop, service, Watchdog(service, None), lambda _: ready.set())):
             async with asyncio.timeout(PATIENCE):
                 await ready.wait()
             yield http

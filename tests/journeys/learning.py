@@ -4,10 +4,9 @@ import json
 import re
 
 from daemon.core.ports import ModelRole, Prompt
-from daemon.llm.scripted import Reply, Script
 from tests.given import shown, tagged
 from tests.journeys.house import House
-from tests.models import FakeModel
+from tests.models import FakeModel, Reply, Script
 
 MINUTE = 60.0
 

@@ -6,9 +6,9 @@ import random
 import pytest
 
 from daemon.core.ports import Prompt
-from daemon.llm.scripted import Reply
 from tests.given import shown, tagged
 from tests.journeys.house import House
+from tests.models import Reply
 
 PEOPLE = ("Ada", "Ben", "Chloe")
 _STEPS = 50

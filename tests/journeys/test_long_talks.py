@@ -1,18 +1,21 @@
 """A long conversation costs no more than a short one, and is not forgotten: the summary stands for what is old."""
 
+import pytest
+
 from daemon.core.ports import ModelRole, Prompt
-from daemon.llm.placeholder import answer_to
-from daemon.llm.scripted import Reply
+from daemon.llm.placeholder import placeholder_answer
 from tests.given import shown, tokens
 from tests.journeys.house import House
 from tests.journeys.learning import brief_soul, facts
+from tests.models import Reply
 
 _TURNS = 100
 
 
+@pytest.mark.slow
 async def test_a_hundred_turns_stay_within_the_tokens_of_thirty(house: House) -> None:
     async def placeholder(prompt: Prompt) -> Reply:
-        return answer_to(prompt)
+        return placeholder_answer(prompt)
 
     house.model.default = placeholder
     for number in range(_TURNS):

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from daemon.core.ports import Completion
-from daemon.llm.scripted import Reply
 from tests.given import shown
 from tests.journeys.house import House, said
 from tests.journeys.problems import PROBLEM, parked, posted, script, solver
-from tests.models import FakeModel
+from tests.models import FakeModel, Reply
 from tests.unit.ism_parts import chosen
 
 THINK, RESPOND = chosen(("Think", "the glaze")), chosen("Respond")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from daemon.local_slack.model import Message
+from daemon.local_slack.model import WorkspaceMessage
 from daemon.local_slack.server import WorkspaceServer
 
 _STANDSTILL_S = 60.0  # without any change
@@ -45,20 +45,20 @@ class Outcome:
         )
 
 
-def replies(workspace: WorkspaceServer) -> list[Message]:
+def replies(workspace: WorkspaceServer) -> list[WorkspaceMessage]:
     """All that the soul has posted and not deleted."""
     state = workspace.workspace.state
     everything = (message for channel in state.channels for message in state.timeline(channel).everything())
     return [message for message in everything if message.author == state.app.user and message.subtype != "tombstone"]
 
 
-def key_of(message: Message) -> str:
+def key_of(message: WorkspaceMessage) -> str:
     """The outbox key in a post's metadata; empty when it carries none."""
     payload: dict[str, Any] = (message.metadata or {}).get("event_payload", {})
     return str(payload.get("key", ""))
 
 
-def judge(home: Path, workspace: WorkspaceServer, said: Sequence[Message], kills: int) -> Outcome:
+def judge(home: Path, workspace: WorkspaceServer, said: Sequence[WorkspaceMessage], kills: int) -> Outcome:
     """Compare what people said, what memory.db promises and what can be seen in Slack."""
     visible = Counter(key_of(message) for message in replies(workspace))
     with closing(sqlite3.connect(home / "memory.db")) as connection:
@@ -123,7 +123,7 @@ def _torn_paths(connection: sqlite3.Connection) -> tuple[str, ...]:
     return (*torn, *(f"{one}: the path ends in {led}, it stands in {stands}" for one, led, stands in ended))
 
 
-async def until_settled(home: Path, workspace: WorkspaceServer, said: Sequence[Message]) -> None:
+async def until_settled(home: Path, workspace: WorkspaceServer, said: Sequence[WorkspaceMessage]) -> None:
     """Wait until nothing waits any more and every message has its reply, or nothing has changed for a minute.
 
     A busy machine makes progress slowly: only a standstill is a verdict.

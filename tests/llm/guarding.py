@@ -9,9 +9,9 @@ import pytest
 from daemon.core.errors import ModelUnavailable
 from daemon.core.ports import Prompt
 from daemon.llm.resilience import CallLimits, ResilientLLM
-from daemon.llm.scripted import Reply, ScriptedLLM
 from tests.fakes import Events, FakeClock
 from tests.llm.prompts import answer, prompt
+from tests.models import Reply, ScriptedLLM
 
 
 def down(retry_after: float | None = None) -> ModelUnavailable:

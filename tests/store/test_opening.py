@@ -11,6 +11,8 @@ from daemon.core.errors import SchemaMismatch, StoreBusy, StoreError, StoreFull
 from daemon.memory.database import migrate, open_database, sqlite
 from tests.store.parts import acts, content, files, look, make_wal, note, overwrite, poke
 
+pytestmark = pytest.mark.migrates
+
 
 async def test_a_foreign_file_is_refused_and_left_alone(path: Path) -> None:
     poke(path, "CREATE TABLE theirs (it TEXT)")

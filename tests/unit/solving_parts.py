@@ -9,7 +9,6 @@ from daemon.core.perception import Audience, AudienceKind, Modality, Perception,
 from daemon.core.ports import Passage, Task, Tool
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism.machine import Action, ActionUse, Recurse
-from daemon.llm.scripted import ScriptedLLM
 from daemon.memory.database import Database
 from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, store_approvals
 from daemon.memory.records import ProcessState
@@ -19,6 +18,7 @@ from daemon.mind.motor import Motor
 from daemon.soul import Soul
 from tests.fakes import FakeClock, FakeSpeech
 from tests.given import DM
+from tests.models import ScriptedLLM
 from tests.unit.ism_parts import Bench
 
 LIMITS = Limits(loops=5, tokens=10_000, usd=1.0, seconds=60.0)

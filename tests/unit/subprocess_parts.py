@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
-from daemon.llm.scripted import Script, ScriptedLLM
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.soul_states import SoulState, SoulStates
 from daemon.memory.knowledge.turns import Turns
@@ -15,6 +14,7 @@ from daemon.mind.mental_subprocess import SubprocessContext
 from daemon.soul import Notes, Soul
 from daemon.soul_engine import build_prompt
 from tests.fakes import Events, FakeClock
+from tests.models import Script, ScriptedLLM
 
 SOUL = Soul(
     name="ada",

@@ -20,7 +20,6 @@ from daemon.core.working_memory import Role, WorkingMemory
 from daemon.ism.machine import End
 from daemon.ism.permission import plain_sight
 from daemon.ism.problem import Problem
-from daemon.llm.scripted import ScriptedLLM
 from daemon.memory.database import open_database
 from daemon.memory.knowledge.library import LibraryIndex
 from daemon.memory.knowledge.turns import Turns
@@ -36,6 +35,7 @@ from daemon.tools.library.folders import FolderLibrary
 from tests.fakes import FakeClock
 from tests.given import deleted, new_message
 from tests.journeys.attacker import bare
+from tests.models import ScriptedLLM
 from tests.store.parts import Stores
 from tests.unit.ism_parts import PLENTY, Bench
 from tests.unit.subprocess_parts import DM, IN_DM, SubprocessBench, notes, two_talks

@@ -14,7 +14,6 @@ from daemon.core.errors import LostLease, ModelUnavailable, StoreBusy
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Passage
 from daemon.core.working_memory import WorkingMemory
-from daemon.llm.scripted import ScriptedLLM
 from daemon.memory.database import open_database
 from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.user_models import UserModels
@@ -30,6 +29,7 @@ from daemon.runtime.cycle_services import CycleServices, Timing
 from daemon.runtime.triage import Triage
 from tests.fakes import Events, FakeClock
 from tests.given import DM, SOUL, TEAM, new_message, soul
+from tests.models import ScriptedLLM
 from tests.store.parts import Stores, look
 
 KIND = "counts_the_looms"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from daemon.core.clock import SystemClock
-from daemon.core.concurrency import alongside
+from daemon.core.concurrency import Bell, alongside
 from daemon.core.errors import LostLease, NotDelivered, StoreError
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Clock
@@ -18,7 +18,7 @@ from daemon.memory.records import Claim, Delivery
 from daemon.memory.store import Store, open_store
 from daemon.runtime.conversation import ConversationHandler
 from daemon.runtime.courier import Courier
-from daemon.runtime.dispatcher import POLL, Bell, Dispatcher
+from daemon.runtime.dispatcher import POLL, Dispatcher, lanes_of_soul
 from tests.fakes import Events, FakeChannel, FakeClock
 from tests.given import LEASE, SOUL, TEAM, effect, new_message
 from tests.store.parts import look
@@ -113,8 +113,8 @@ async def dispatching(
             await store.jobs.finish(job, ())
             await done.put(job)
 
-        dispatcher = Dispatcher(store, parrot, courier, do, clock=clock, emit=events, max_cycles=cycles, bell=bell)
-        yield DispatcherBench(path, clock, store, parrot, office, bell, events, dispatcher, done)
+        lanes = lanes_of_soul(store, parrot, courier, do, max_cycles=cycles, bell=bell, alarm=Bell())
+        yield DispatcherBench(path, clock, store, parrot, office, bell, events, Dispatcher(lanes, clock, events), done)
 
 
 @pytest.fixture
@@ -192,9 +192,8 @@ async def test_a_failing_store_is_told_and_ends_nothing(path: Path) -> None:
             assert bench.bodies == ["D2 1.0"]
             await bench.parrot.until_handled(2)
             del bench.parrot.fail["D1"]
-            while bench.dispatcher.active:
-                await clock.sleepers()
-                await clock.advance(LEASE + 1)  # its lease runs out and it is claimed again
+            await clock.sleepers(4)  # the three that look for work, and the work that failed
+            await clock.advance(LEASE + 1)  # its lease runs out and it is claimed again
             await bench.office.until_posted(2)
         assert ("store.failed", {"reason": "disk trouble", "hint": "look"}) in bench.events.emitted
 
@@ -228,11 +227,12 @@ async def test_a_postponed_post_is_sent_when_it_is_due(path: Path) -> None:
         bench.office.answers = [NotDelivered("ratelimited", retry_after=30.0)]
         await bench.hear("D1")
         async with alongside(bench.dispatcher.run()):
-            while not bench.office.posted:
-                await clock.sleepers(3)
-                await clock.advance(POLL)
-        assert clock.monotonic() >= 30
-        assert "outbox.postponed" in bench.events.names
+            await bench.events.until("outbox.postponed")
+            await clock.advance(29)
+            await clock.sleepers(3)
+            assert not bench.office.posted
+            await clock.advance(1)
+            await bench.office.until_posted(1)
 
 
 async def test_jobs_are_done_after_the_reply(path: Path) -> None:

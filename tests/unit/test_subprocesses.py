@@ -12,7 +12,6 @@ from daemon.core.errors import MalformedReply
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Prompt
 from daemon.core.working_memory import WorkingMemory
-from daemon.llm.scripted import Reply, Script
 from daemon.memory.database import Transaction, open_database
 from daemon.memory.knowledge.forgetting import forget_derived
 from daemon.memory.knowledge.soul_states import SoulState, SoulStates
@@ -28,6 +27,7 @@ from daemon.soul import Budgets, Notes, Soul
 from daemon.soul_engine import PERSON
 from tests.fakes import FakeClock
 from tests.given import shown
+from tests.models import Reply, Script
 from tests.unit.subprocess_parts import (
     DM,
     IN_DM,
