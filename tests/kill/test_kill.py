@@ -67,7 +67,7 @@ async def test_nothing_is_lost_doubled_or_torn_by_a_kill_at_any_named_point(tmp_
     assert count(tmp_path, _PARKED_TWICE) == 0
 
 
-async def test_the_checker_catches_a_daemon_that_sends_again_without_looking(tmp_path: Path) -> None:
+async def test_the_verdict_catches_a_daemon_that_resends_without_a_look_up(tmp_path: Path) -> None:
     async with serve_workspace(retries=_RETRIES) as workspace, nursery(tmp_path, workspace) as daemons:
         crowd = Crowd(workspace, 3)
         pid = await daemons.spawn(crash="chat.postMessage@after", passed=str(tmp_path / "passed"), naive=True)
@@ -81,7 +81,7 @@ async def test_the_checker_catches_a_daemon_that_sends_again_without_looking(tmp
     assert outcome.duplicated == 1
 
 
-async def test_the_checker_catches_what_is_torn_and_what_was_never_brought_up(tmp_path: Path) -> None:
+async def test_the_verdict_catches_torn_rows_and_missed_reminders(tmp_path: Path) -> None:
     async with serve_workspace(retries=_RETRIES) as workspace, nursery(tmp_path, workspace) as daemons:
         crowd = Crowd(workspace, 4)
         pid = await daemons.spawn()

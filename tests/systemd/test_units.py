@@ -42,7 +42,7 @@ def _analyze(*arguments: str | Path, runtime: Path) -> subprocess.CompletedProce
 
 
 @needs_analyzer
-def test_systemd_has_nothing_to_say_against_a_unit(unit: Path, tmp_path: Path) -> None:
+def test_systemd_verifies_every_unit_without_a_warning(unit: Path, tmp_path: Path) -> None:
     scope = ("--user",) if "/user/" in str(unit) else ()
     done = _analyze("verify", *scope, unit, runtime=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
@@ -86,7 +86,7 @@ def test_every_secret_is_an_optional_credential_and_none_is_in_the_environment(u
     assert next(line for line in lines if line.startswith("Environment=")).count("=") == 3
 
 
-def test_the_daemon_s_own_promises_stand_in_the_unit(unit: Path) -> None:
+def test_the_unit_holds_the_lines_that_the_daemon_relies_on(unit: Path) -> None:
     lines = unit.read_text().splitlines()
     assert f"RestartPreventExitStatus={ExitCode.CONFIGURATION.value}" in lines
     for line in ("Type=notify", "NotifyAccess=main", "WatchdogSec=60", "Restart=always", "KillMode=mixed"):
