@@ -1,4 +1,4 @@
-"""Every accepted event is answered exactly once, whatever kills the daemon and whenever."""
+"""Every accepted event is answered exactly once, wherever and whenever the daemon is killed."""
 
 import sqlite3
 from contextlib import closing
@@ -15,7 +15,7 @@ from tests.kill.scenes import places, played, trials
 from tests.kill.verdict import count, judge, until_settled
 
 KILLS = EVENTS = chance.tries(100, 300)
-_TRIES = 3  # a point may be passed by chance only
+_TRIES = 3  # a daemon may pass a point by chance only
 _NAMED = {
     *("Commits.commit@after", "chat.stopStream@before", "chat.postMessage@after", "Intentions.fall_due@after"),
     *("UserModels.revise@before", "SoulStates.revise@after", "Turns.summarize@before", "Jobs.give_up@before"),
@@ -23,7 +23,7 @@ _NAMED = {
     *("Commits.commit(resumed)@before", "Commits.commit(noting)@after", "Commits.commit(due)@before"),
     "Commits.commit(silent)@after",
 }
-# A problem that waited for an answer was gone on with, and not begun anew, when the answer came.
+# The answer continued the problem that waited for it, instead of starting a new one.
 _PARKED_TWICE = """
     SELECT (SELECT count(*) FROM conversations WHERE process = 'problem_solving')
          + (SELECT count(*) FROM transitions WHERE act = 'stay' AND origin = 'problem_solving')

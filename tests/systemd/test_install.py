@@ -1,4 +1,4 @@
-"""The installer, run for real below a home and a root of its own."""
+"""The installer really runs, below a home and a root of its own."""
 
 import os
 import pty
