@@ -21,7 +21,7 @@ from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from daemon.memory.admin.replies import Backlog, Replies
 from tests.fakes import Events, TurnableClock
 from tests.given import CLOSING, OPENING
-from tests.http.house import TOKEN, Stream, bearer
+from tests.http.daemons import TOKEN, Stream, bearer
 from tests.journeys.house import PATIENCE, said, settings_for
 from tests.models import FakeModel, Flow
 

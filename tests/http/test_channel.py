@@ -17,7 +17,7 @@ from daemon.core.ports import DraftLog, FoundPost, GateDecision, Intake, Overhea
 from daemon.core.telemetry.metrics import Metrics
 from tests.fakes import Events, FakeClock
 from tests.given import CLOSING, OPENING
-from tests.http.house import Dwelling, settings_for
+from tests.http.daemons import HttpHome, settings_for
 from tests.models import Flow
 
 HERE = ConversationKey("minoan", "T1", "http", "s")
@@ -165,7 +165,7 @@ async def _split_in_slack(channel: SeveralChannels) -> tuple[str, ...]:
         return channel.split("two words")
 
 
-async def test_all_listen_and_it_is_ready_once_each_of_them_is(home: Dwelling, tmp_path: Path) -> None:
+async def test_all_listen_and_it_is_ready_once_each_of_them_is(home: HttpHome, tmp_path: Path) -> None:
     main, http, ready = Main(), _http(tmp_path, http=False), asyncio.Event()
     assert home.now.built is not None
     async with asyncio.TaskGroup() as group:
@@ -179,7 +179,7 @@ async def test_all_listen_and_it_is_ready_once_each_of_them_is(home: Dwelling, t
 
 
 async def test_a_door_that_can_not_open_takes_the_main_channel_down_with_its_own_words(
-    home: Dwelling, tmp_path: Path
+    home: HttpHome, tmp_path: Path
 ) -> None:
     taken = int(home.now.channel.url.rpartition(":")[2])
     http = _http(tmp_path, http_port=taken)
@@ -227,7 +227,7 @@ async def test_a_closed_door_is_not_healthy_before_it_opens(tmp_path: Path) -> N
     await http.close()
 
 
-async def test_parts_that_another_channel_cut_are_joined_in_order(home: Dwelling) -> None:
+async def test_parts_that_another_channel_cut_are_joined_in_order(home: HttpHome) -> None:
     home.now.channel.split = lambda reply: tuple(reply.partition(" "))  # type: ignore[method-assign]  # as Slack would
     done = await home.say("hello")
     assert done.data["text"] == "Echo: hello"
@@ -235,7 +235,7 @@ async def test_parts_that_another_channel_cut_are_joined_in_order(home: Dwelling
     assert (await home.answered("m")).json["parts"] == done.data["parts"]
 
 
-async def test_tasks_are_told_as_they_go_on(home: Dwelling) -> None:
+async def test_tasks_are_told_as_they_go_on(home: HttpHome) -> None:
     flow = Flow()
     home.model.flows.append(flow)
     async with home.stream("hello") as stream:
@@ -248,7 +248,7 @@ async def test_tasks_are_told_as_they_go_on(home: Dwelling) -> None:
     assert told.data == {"id": "t", "title": "Look it up", "state": "in_progress", "details": "in the docs"}
 
 
-async def test_a_reader_that_blocks_the_line_is_cut_off(home: Dwelling, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_reader_that_blocks_the_line_is_cut_off(home: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream_module, "_SLOWEST", 0.2)
     flow = Flow()
     home.model.flows.append(flow)

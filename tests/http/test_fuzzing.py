@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.http.conftest import endpoint
-from tests.http.house import TOKEN, Dwelling
+from tests.http.daemons import TOKEN, HttpHome
 from tests.http.speech_endpoint import Endpoint
 
 __all__ = ["endpoint"]
@@ -17,7 +17,7 @@ SECONDS = 60
 
 @pytest.mark.slow
 async def test_no_request_brings_the_door_down_or_an_answer_that_was_not_described(
-    empty: Dwelling, endpoint: Endpoint, tmp_path: Path
+    empty: HttpHome, endpoint: Endpoint, tmp_path: Path
 ) -> None:
     endpoint.more.set()
     await empty.start(tts_url=endpoint.url)

@@ -18,7 +18,7 @@ from daemon.channels.http.routes import ROUTES, Operation
 from daemon.channels.http.token import FILE, bearer_token
 from daemon.core.errors import ConfigError
 from tests.fakes import Events
-from tests.http.house import Dwelling, bearer, settings_for
+from tests.http.daemons import HttpHome, bearer, settings_for
 
 FREE = [route.path for route in ROUTES if route.free]
 GUARDED = [(route.method, re.sub(r"\{\w+\}", "x", route.path)) for route in ROUTES if not route.free]
@@ -40,7 +40,7 @@ def _files(home: Path) -> list[str]:
     "headers", [{}, bearer("wrong"), bearer(""), {"Authorization": "Basic YTpi"}, {"Authorization": "Bearer"}]
 )
 async def test_nothing_private_without_the_token(
-    home: Dwelling, method: str, path: str, headers: dict[str, str]
+    home: HttpHome, method: str, path: str, headers: dict[str, str]
 ) -> None:
     got = await home.ask(method, path, headers=headers)
     assert (got.status, got.code) == (401, "unauthorized")
@@ -48,7 +48,7 @@ async def test_nothing_private_without_the_token(
 
 
 @pytest.mark.parametrize("path", FREE)
-async def test_what_tells_of_nobody_needs_no_token(home: Dwelling, path: str) -> None:
+async def test_what_tells_of_nobody_needs_no_token(home: HttpHome, path: str) -> None:
     assert (await home.ask("GET", path)).status == 200
 
 
@@ -92,7 +92,7 @@ def test_a_home_that_takes_no_file_is_a_fault_that_says_what_to_do(tmp_path: Pat
         bearer_token(settings_for(tmp_path / "file" / "home", http_token=None), Events())
 
 
-async def test_the_token_in_the_file_opens_the_door(empty: Dwelling) -> None:
+async def test_the_token_in_the_file_opens_the_door(empty: HttpHome) -> None:
     await empty.start(http_token=None)
     token = _kept(empty.home).read_text().strip()
     assert (await empty.ask("GET", "/metrics", headers=bearer(token))).status == 200
@@ -103,13 +103,13 @@ async def test_the_token_in_the_file_opens_the_door(empty: Dwelling) -> None:
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8766", "127.0.0.1.evil.example", "", "[", "a b"])
-async def test_a_foreign_host_name_is_refused(home: Dwelling, host: str) -> None:
+async def test_a_foreign_host_name_is_refused(home: HttpHome, host: str) -> None:
     got = await home.ask("GET", "/healthz", headers={"Host": host})
     assert (got.status, got.code) == (421, "wrong_host")
 
 
 @pytest.mark.parametrize("host", ["localhost:1", "127.0.0.1", "[::1]:8766", "LOCALHOST"])
-async def test_names_of_this_machine_are_welcome(home: Dwelling, host: str) -> None:
+async def test_names_of_this_machine_are_welcome(home: HttpHome, host: str) -> None:
     assert (await home.ask("GET", "/healthz", headers={"Host": host})).status == 200
 
 
@@ -122,7 +122,7 @@ async def test_names_of_this_machine_are_welcome(home: Dwelling, host: str) -> N
         {"Sec-Fetch-Site": "same-site"},
     ],
 )
-async def test_web_pages_are_refused_even_with_the_token(home: Dwelling, headers: dict[str, str]) -> None:
+async def test_web_pages_are_refused_even_with_the_token(home: HttpHome, headers: dict[str, str]) -> None:
     got = await home.get("/api/soul/personality", **headers)
     assert (got.status, got.code) == (403, "web_page")
     assert not [name for name in got.headers if name.startswith("Access-Control")]
@@ -155,14 +155,14 @@ async def test_web_pages_are_refused_even_with_the_token(home: Dwelling, headers
     ],
 )
 async def test_a_body_that_is_not_as_told_is_refused_in_words(
-    home: Dwelling, body: bytes, headers: dict[str, str], status: int, code: str
+    home: HttpHome, body: bytes, headers: dict[str, str], status: int, code: str
 ) -> None:
     given = bearer() | {"Content-Type": "application/json"} | headers
     got = await home.ask("POST", "/api/soul/chat", data=body, headers=given)
     assert (got.status, got.code) == (status, code)
 
 
-async def test_a_body_that_does_not_arrive_is_not_waited_for(home: Dwelling, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_body_that_does_not_arrive_is_not_waited_for(home: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "_SLOWEST", 0.05)
     reader, writer = await asyncio.open_connection("127.0.0.1", int(home.now.channel.url.rpartition(":")[2]))
     head = f"POST /api/soul/chat HTTP/1.1\r\nHost: localhost\r\nAuthorization: {bearer()['Authorization']}\r\n"
@@ -173,7 +173,7 @@ async def test_a_body_that_does_not_arrive_is_not_waited_for(home: Dwelling, mon
     await writer.wait_closed()
 
 
-async def test_an_invalid_field_is_named_and_its_value_is_not(home: Dwelling) -> None:
+async def test_an_invalid_field_is_named_and_its_value_is_not(home: HttpHome) -> None:
     got = await home.post("/api/soul/chat", {"message": "x", "session": "my secret!"})
     assert "session" in got.json["error"]["message"]
     assert "my secret" not in got.body.decode()
@@ -189,14 +189,14 @@ async def test_an_invalid_field_is_named_and_its_value_is_not(home: Dwelling) ->
     ],
 )
 async def test_what_is_not_there_is_told_as_json(
-    home: Dwelling, method: str, path: str, status: int, code: str
+    home: HttpHome, method: str, path: str, status: int, code: str
 ) -> None:
     got = await home.ask(method, path, headers=bearer())
     assert (got.status, got.code) == (status, code)
     assert ("Allow" in got.headers) == (status == 405)
 
 
-async def test_no_answer_says_what_runs_here_or_may_be_kept(home: Dwelling) -> None:
+async def test_no_answer_says_what_runs_here_or_may_be_kept(home: HttpHome) -> None:
     for path in ("/healthz", "/nowhere", "/metrics"):
         got = await home.ask("GET", path)
         assert "Server" not in got.headers
@@ -208,7 +208,7 @@ async def test_no_answer_says_what_runs_here_or_may_be_kept(home: Dwelling) -> N
     "sent",
     [b"\x16\x03\x01 hello\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET /healthz HTTP/1.1\r\nHost: x\r\nA: \x00\r\n\r\n"],
 )
-async def test_what_is_no_http_is_answered_in_the_same_form_and_without_a_name(home: Dwelling, sent: bytes) -> None:
+async def test_what_is_no_http_is_answered_in_the_same_form_and_without_a_name(home: HttpHome, sent: bytes) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", int(home.now.channel.url.rpartition(":")[2]))
     writer.write(sent)
     async with asyncio.timeout(10):
@@ -223,7 +223,7 @@ async def test_what_is_no_http_is_answered_in_the_same_form_and_without_a_name(h
 
 
 async def test_what_breaks_outside_every_handler_is_told_in_the_same_form(
-    home: Dwelling, monkeypatch: pytest.MonkeyPatch
+    home: HttpHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("a secret")
@@ -234,7 +234,7 @@ async def test_what_breaks_outside_every_handler_is_told_in_the_same_form(
     assert "secret" not in got.body.decode()
 
 
-async def test_a_compressed_body_is_not_even_unpacked(home: Dwelling) -> None:
+async def test_a_compressed_body_is_not_even_unpacked(home: HttpHome) -> None:
     bomb = gzip.compress(b" " * 50_000_000)
     headers = bearer() | {"Content-Type": "application/json", "Content-Encoding": "gzip"}
     got = await home.ask("POST", "/api/soul/chat", data=bomb, headers=headers)
@@ -242,14 +242,14 @@ async def test_a_compressed_body_is_not_even_unpacked(home: Dwelling) -> None:
 
 
 async def test_a_door_that_others_can_reach_is_told_as_a_warning(
-    empty: Dwelling, monkeypatch: pytest.MonkeyPatch
+    empty: HttpHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(door, "is_loopback", lambda _: False)  # tests listen on loopback alone
     await empty.start()
     assert empty.events.named("http.opened")[0]["url"] == empty.now.channel.url
 
 
-async def test_after_the_last_order_new_questions_are_sent_away(home: Dwelling) -> None:
+async def test_after_the_last_order_new_questions_are_sent_away(home: HttpHome) -> None:
     assert (await home.get("/api/soul/personality")).status == 200  # keeps its connection
     assert home.now.channel._door is not None
     home.now.channel._door.stop_listening()
@@ -257,14 +257,14 @@ async def test_after_the_last_order_new_questions_are_sent_away(home: Dwelling) 
     assert (got.status, got.code) == (503, "stopping")
 
 
-async def test_readiness_does_not_wait_for_a_memory_that_hangs(home: Dwelling, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_readiness_does_not_wait_for_a_memory_that_hangs(home: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desk, "_READY_WITHIN", 0.05)
     home.now.ails = ("hangs",)
     got = await home.ask("GET", "/readyz")
     assert (got.status, got.json["error"]["message"]) == (503, "the memory does not answer")
 
 
-async def test_when_memory_fails_the_client_hears_nothing_of_its_inside(home: Dwelling) -> None:
+async def test_when_memory_fails_the_client_hears_nothing_of_its_inside(home: HttpHome) -> None:
     assert home.now.built is not None
     await home.now.built.store.database.stop()
     got = await home.post("/api/soul/chat", {"message": "hello"})
@@ -272,7 +272,7 @@ async def test_when_memory_fails_the_client_hears_nothing_of_its_inside(home: Dw
     assert "memory.db" not in got.body.decode()
 
 
-async def test_what_breaks_inside_is_told_in_the_log_alone(home: Dwelling) -> None:
+async def test_what_breaks_inside_is_told_in_the_log_alone(home: HttpHome) -> None:
     home.now.queued = None  # type: ignore[assignment]  # breaks the handler
     got = await home.post("/api/soul/subprocess", {"session": "s"})
     assert (got.status, got.code) == (500, "crashed")
@@ -280,7 +280,7 @@ async def test_what_breaks_inside_is_told_in_the_log_alone(home: Dwelling) -> No
     assert isinstance(home.events.named("http.crashed")[0]["error"], AttributeError)
 
 
-async def test_a_taken_port_is_a_fault_that_says_what_to_set(empty: Dwelling) -> None:
+async def test_a_taken_port_is_a_fault_that_says_what_to_set(empty: HttpHome) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -288,19 +288,19 @@ async def test_a_taken_port_is_a_fault_that_says_what_to_set(empty: Dwelling) ->
             await empty.start(http_port=other.getsockname()[1])
 
 
-async def test_an_address_of_another_machine_is_a_fault_that_says_what_to_set(empty: Dwelling) -> None:
+async def test_an_address_of_another_machine_is_a_fault_that_says_what_to_set(empty: HttpHome) -> None:
     with pytest.raises(ConfigError, match="SOUL_HTTP_HOST"):
         await empty.start(http_host="192.0.2.1")
 
 
-async def test_a_shut_door_lets_the_daemon_live(empty: Dwelling) -> None:
+async def test_a_shut_door_lets_the_daemon_live(empty: HttpHome) -> None:
     await empty.start(http=False)
     assert empty.now.channel.healthy()
     assert not empty.now.channel.url
     await empty.now.stop()
 
 
-async def test_listening_on_loopback_is_no_cause_for_a_warning(home: Dwelling) -> None:
+async def test_listening_on_loopback_is_no_cause_for_a_warning(home: HttpHome) -> None:
     assert home.events.named("http.listening")
     assert not home.events.named("http.opened")
 
@@ -308,7 +308,7 @@ async def test_listening_on_loopback_is_no_cause_for_a_warning(home: Dwelling) -
 # -- the house --------------------------------------------------------------------------------------------------------
 
 
-async def test_the_personality_is_read_by_mode(home: Dwelling) -> None:
+async def test_the_personality_is_read_by_mode(home: HttpHome) -> None:
     got = await home.get("/api/soul/personality")
     assert (got.status, got.body, got.headers["Content-Type"]) == (200, b"# Minoan", "text/markdown; charset=utf-8")
     assert (await home.get("/api/soul/personality?mode=academic")).body == b"# The scholar"
@@ -316,19 +316,19 @@ async def test_the_personality_is_read_by_mode(home: Dwelling) -> None:
 
 
 @pytest.mark.parametrize("query", ["mode=", "mode=a%2Fb", "mode=a&mode=b", "mode=a%0A"])
-async def test_what_is_no_name_of_a_mode_is_refused(home: Dwelling, query: str) -> None:
+async def test_what_is_no_name_of_a_mode_is_refused(home: HttpHome, query: str) -> None:
     got = await home.get(f"/api/soul/personality?{query}")
     assert (got.status, got.code) == (422, "invalid")
 
 
-async def test_background_work_is_queued_for_a_conversation_that_exists(home: Dwelling) -> None:
+async def test_background_work_is_queued_for_a_conversation_that_exists(home: HttpHome) -> None:
     home.now.queued["s"] = ("models_the_visitor",)
     got = await home.post("/api/soul/subprocess", {"session": "s"})
     assert (got.status, got.json) == (202, {"queued": ["models_the_visitor"]})
     assert (await home.post("/api/soul/subprocess", {"session": "other"})).code == "unknown_session"
 
 
-async def test_readiness_says_what_ails_and_health_does_not_care(home: Dwelling) -> None:
+async def test_readiness_says_what_ails_and_health_does_not_care(home: HttpHome) -> None:
     assert (await home.ask("GET", "/readyz")).json == {"status": "ready"}
     home.now.ails = ("not connected to Slack", "the memory does not answer")
     got = await home.ask("GET", "/readyz")
@@ -336,7 +336,7 @@ async def test_readiness_says_what_ails_and_health_does_not_care(home: Dwelling)
     assert (await home.ask("GET", "/healthz")).json == {"status": "alive"}
 
 
-async def test_metrics_count_requests_model_calls_and_queues(home: Dwelling) -> None:
+async def test_metrics_count_requests_model_calls_and_queues(home: HttpHome) -> None:
     await home.say("hello")
     await home.ask("GET", "/nowhere")
     told = (await home.get("/metrics")).body.decode()
@@ -350,7 +350,7 @@ async def test_metrics_count_requests_model_calls_and_queues(home: Dwelling) -> 
 # -- the description --------------------------------------------------------------------------------------------------
 
 
-async def test_the_description_and_the_server_agree_both_ways(home: Dwelling) -> None:
+async def test_the_description_and_the_server_agree_both_ways(home: HttpHome) -> None:
     described = (await home.ask("GET", "/openapi.json")).json
     paths = {(method.upper(), path) for path, methods in described["paths"].items() for method in methods}
     assert home.now.channel._door is not None

@@ -30,7 +30,7 @@ _LONGEST_DELAY = 60.0  # seconds; the longest delay that a test asks of the work
 _POSTING = ("chat.postMessage", "chat.startStream", "chat.appendStream", "chat.stopStream", "chat.update")
 
 
-class Living:
+class SlackDaemon:
     """One running daemon, until it is stopped, cancelled, or fails."""
 
     def __init__(self, settings: Settings, clock: TurnableClock, model: FakeModel) -> None:
@@ -113,15 +113,15 @@ class House:
     ) -> None:
         self.workspace, self.people, self.clock, self.settings = workspace, people, clock, settings
         self.model = FakeModel()
-        self.daemon: Living | None = None
-        self._daemons: list[Living] = []
+        self.daemon: SlackDaemon | None = None
+        self._daemons: list[SlackDaemon] = []
         self._made = 900_000  # above what the workspace counts
 
     # -- daemons ----------------------------------------------------------------------------------------------------
 
-    async def start(self, model: FakeModel | None = None, **changes: Any) -> Living:  # noqa: ANN401  # any setting
+    async def start(self, model: FakeModel | None = None, **changes: Any) -> SlackDaemon:  # noqa: ANN401  # any setting
         """Start a daemon, with these settings changed."""
-        self.daemon = Living(self.settings.model_copy(update=changes), self.clock, model or self.model)
+        self.daemon = SlackDaemon(self.settings.model_copy(update=changes), self.clock, model or self.model)
         self._daemons.append(self.daemon)
         return await self.daemon.ready()
 
@@ -130,7 +130,7 @@ class House:
         assert self.daemon is not None
         await self.daemon.stop()
 
-    async def restart(self, **changes: Any) -> Living:  # noqa: ANN401  # any setting
+    async def restart(self, **changes: Any) -> SlackDaemon:  # noqa: ANN401  # any setting
         """Stop the newest daemon and start another."""
         await self.stop()
         return await self.start(**changes)
@@ -138,9 +138,9 @@ class House:
     async def close(self) -> None:
         """End every daemon, and every answer that the workspace still delays."""
         self.clock.turn(_LONGEST_DELAY)
-        for living in self._daemons:
-            if not living.over:
-                await living.cut()
+        for daemon in self._daemons:
+            if not daemon.over:
+                await daemon.cut()
 
     @property
     def events(self) -> Events:
@@ -246,7 +246,7 @@ class House:
             while not await holds():  # noqa: ASYNC110  # as said
                 await asyncio.sleep(0.01)
 
-    def _alive(self) -> list[Living]:
+    def _alive(self) -> list[SlackDaemon]:
         return [one for one in self._daemons if not one.over]
 
     async def acknowledged(self) -> None:

@@ -60,17 +60,17 @@ def _once_both_think(both: asyncio.Barrier, model: FakeModel) -> Callable[[Promp
 
 async def test_a_drain_finishes_what_is_under_way_and_claims_nothing_more(empty_house: House) -> None:
     house = empty_house
-    living = await house.start(max_cycles=1)
+    daemon = await house.start(max_cycles=1)
     flow = house.flow()
     await house.say("Ada", "dm", "first")
     await flow.asked.wait()
     waiting = await house.say("Ben", "dm", "second")
     await house.acknowledged()
-    stopping = asyncio.create_task(living.stop())
-    await living.events.until("daemon.draining")
+    stopping = asyncio.create_task(daemon.stop())
+    await daemon.events.until("daemon.draining")
     flow.end(tagged("Done with the first."))
     await stopping
-    assert living.events.named("daemon.drained") == [{"finished": True}]
+    assert daemon.events.named("daemon.drained") == [{"finished": True}]
     assert await house.replies("D0ADA") == ["Done with the first."]
     assert await house.replies("D0BEN") == []
     assert (await house.one("SELECT state FROM inbox WHERE ts = ?", waiting))["state"] == "new"
@@ -83,14 +83,14 @@ async def test_a_message_that_a_drain_can_not_finish_is_released_and_answered_by
     empty_house: House,
 ) -> None:
     house = empty_house
-    living = await house.start(drain=0.1)
+    daemon = await house.start(drain=0.1)
     flow = house.flow()
     await house.say("Ada", "dm", "think long")
     await flow.asked.wait()
     flow.say('<external_dialogue verb="said">', "These are the first words of a reply that will never end. " * 2)
     await house.until(lambda: house.people.calls("chat.startStream"))
-    await living.stop()
-    assert living.events.named("daemon.drained") == [{"finished": False}]
+    await daemon.stop()
+    assert daemon.events.named("daemon.drained") == [{"finished": False}]
     await house.start()
     await house.reply("D0ADA", "think long")
     await house.idle()

@@ -1,4 +1,4 @@
-"""Parts for trying the machine out: a real mind with a scripted model, and actions that do what a test says."""
+"""Parts for the tests of the loop: a real mind with a scripted model, and actions that a test defines."""
 
 import json
 from dataclasses import dataclass, field
@@ -51,7 +51,7 @@ def actions(**others: Handler) -> tuple[Action, ...]:
 
 @dataclass
 class Bench:
-    """A machine and all that stands round it; `run` runs it."""
+    """A machine with all it needs; `run` runs it."""
 
     llm: LLM
     clock: FakeClock = field(default_factory=FakeClock)
@@ -63,7 +63,7 @@ class Bench:
 
     @property
     def mind(self) -> Mind:
-        """A mind that keeps account in `calls`; a token costs a hundredth of a cent."""
+        """A mind that records its calls in `calls`; a token costs a hundredth of a cent."""
         return Mind(
             llm=self.llm,
             render=lambda memory, step: build_prompt(memory, step, budgets=Budgets(), nonce="n0nce"),
@@ -85,7 +85,7 @@ class Bench:
         return Stay(memory.with_memory(Memory(Role.ASSISTANT, f"So far only this: {why}.")))
 
     async def note(self, event: LoopEvent) -> None:
-        """Keeps what is told."""
+        """Record an event."""
         self.events.append(event)
 
     async def run(
@@ -124,7 +124,7 @@ def bench(*replies: Script, default: Script | None = None) -> tuple[Bench, Scrip
 
 
 def said(result: ISMResult) -> str:
-    """The soul's last words in what the work came to."""
+    """The last words of the soul in the result."""
     own = [one.content for one in result.memory.region("default") if one.role is Role.ASSISTANT]
     return own[-1] if own else ""
 

@@ -37,14 +37,14 @@ Act = Callable[[ProcessContext], Outcome]
 
 @dataclass
 class Play:
-    """Processes made of plain functions, and every context in which one of them ran."""
+    """Processes made of plain functions; `ran` holds the context of every run."""
 
     acts: Mapping[str, Act]
     ran: list[ProcessContext] = field(default_factory=list)
     state: ProcessState = field(default_factory=ProcessState)
 
     async def perceive(self, perception: Perception = WORDS, *, motor: Motor | None = None) -> ProcessRun:
-        """Let one perception run through the processes; the state is kept for the next one."""
+        """Run one perception through the processes; the state stays for the next one."""
         context = ProcessContext(
             memory=integrate(WorkingMemory("Kothar"), perception),
             perception=perception,
@@ -84,7 +84,7 @@ def to(name: str, *, now: bool = False, **params: object) -> Act:
 
 
 def due(process: str, **params: object) -> Perception:
-    """What was scheduled for a process of its own."""
+    """A scheduled perception for a process."""
     return Perception(
         id="2",
         conversation=WORDS.conversation,

@@ -1,4 +1,4 @@
-"""Parts for trying actions out one by one: a context with a scripted model, a library, a toolbox and a real store."""
+"""Parts for the tests of actions: a context with a scripted model, a library, a toolbox and a real store."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,7 +40,7 @@ class Shelf:
         return self.offered
 
     async def use(self, name: str, arguments: Mapping[str, object]) -> Passage:
-        """Count a use. Raises what it was told to."""
+        """Count a use. Raises `failing` when it is set."""
         self.used.append((name, arguments))
         if self.failing is not None:
             raise self.failing
@@ -61,18 +61,18 @@ class Books:
 
 @dataclass
 class ActionBench:
-    """One action's surroundings: `llm` answers what it is told to, `context` is what the action works with."""
+    """The context of one action, and the scripted model that it thinks with."""
 
     llm: ScriptedLLM
     context: ProcessContext
 
     def with_means(self, **capabilities: object) -> "ActionBench":
-        """The same with other means."""
+        """The same with these capabilities."""
         changed = replace(self.context.capabilities, **capabilities)  # type: ignore[arg-type]  # fields of Means, by name
         return ActionBench(self.llm, replace(self.context, capabilities=changed))
 
     async def act(self, action: Action, words: str = "") -> Recurse | Stay | Transition:
-        """Carry an action out."""
+        """Run an action."""
         memory = self.context.memory
         return await action.handler(ActionUse(memory, WorkingMemory("Tess"), words, 1))
 
@@ -98,7 +98,7 @@ def scene(*answers: str, perception: Perception = WORDS, clock: FakeClock | None
 async def allowed(
     database: Database, approvals: Approvals, clock: FakeClock, new: NewApproval, state: str = "approved"
 ) -> Approval:
-    """A question that has come to a state, in memory.db."""
+    """An approval in this state, in memory.db."""
     audience = Audience(AudienceKind.DM, "D1")
     await database.write(
         lambda it: store_approvals(it, conversation=DM, turn=1, audience=audience, approvals=(new,), now=clock.now_ms())
@@ -117,13 +117,13 @@ async def allowed(
 
 
 def observation(result: Recurse | Stay | Transition) -> str:
-    """What the next choice is told."""
+    """The observation that the next choice reads."""
     assert isinstance(result, Recurse)
     return result.observation
 
 
 def tasks(one: ActionBench) -> Sequence[Task]:
-    """What people were shown."""
+    """The tasks that users see."""
     speech = one.context.motor._speech
     assert isinstance(speech, FakeSpeech)
     return speech.tasks
