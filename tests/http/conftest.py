@@ -1,4 +1,4 @@
-"""A home behind an HTTP door, empty or lived in."""
+"""A home for daemons with the HTTP API, without and with a daemon; a speech service on loopback."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
