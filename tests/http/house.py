@@ -13,12 +13,12 @@ import aiohttp
 from daemon.app.assembly import assemble
 from daemon.app.lifecycle import Daemon, live
 from daemon.channels.http.channel import HttpChannel
-from daemon.channels.http.daemon_side import Backing
+from daemon.channels.http.daemon_side import DaemonSide
 from daemon.core.config import Settings
 from daemon.core.perception import ConversationKey
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import Metrics, fanout
-from daemon.memory.admin.replies import Replies
+from daemon.memory.admin.replies import StoredReplies
 from tests.journeys.clock import TurnableClock
 from tests.journeys.house import PATIENCE, Told
 from tests.journeys.model import Actor
@@ -72,8 +72,9 @@ class Inhabited:
             self.built = await stack.enter_async_context(
                 assemble(self._settings, self.channel, self._clock, self._emit, workspace=WORKSPACE, llm=self._model)
             )
+            replies = StoredReplies(self.built.store.database)
             self.channel.connect(
-                Backing(Replies(self.built.store.database), self._enqueue, self._unready, self._queues)
+                DaemonSide(replies.find, replies.last_name, self._enqueue, self._unready, self._queues)
             )
             service = ServiceManager()
             await live(self.built, self._stop, service, Watchdog(service, None), lambda _: self._ready.set())
