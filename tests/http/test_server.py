@@ -11,7 +11,7 @@ import pytest
 
 import daemon
 from daemon.channels.http import endpoints, request_body, server
-from daemon.channels.http.auth import TOKEN_FILE, bearer_token, is_loopback
+from daemon.channels.http.auth import TOKEN_FILE, bearer_token
 from daemon.channels.http.openapi import description
 from daemon.channels.http.routes import ROUTES
 from daemon.core.errors import ConfigError
@@ -247,14 +247,6 @@ async def test_an_address_that_other_machines_reach_is_logged_as_a_warning(
     monkeypatch.setattr(server, "is_loopback", lambda _: False)  # tests listen on loopback alone
     await empty.start()
     assert empty.told.named("http.opened")[0]["url"] == empty.now.channel.url
-
-
-@pytest.mark.parametrize(
-    ("host", "here"),
-    [("127.0.0.1", True), ("127.0.0.2", True), ("localhost", True), ("::1", True), ("0.0.0.0", False), ("::", False)],
-)
-def test_what_counts_as_this_machine(host: str, here: bool) -> None:  # a table
-    assert is_loopback(host) is here
 
 
 async def test_after_stop_listening_new_requests_are_refused(home: Dwelling) -> None:

@@ -60,7 +60,7 @@ class Actor(ScriptedLLM):
     """
 
     def __init__(self, *, model: str = "scripted/test", usage: Completion | None = None) -> None:
-        super().__init__(default=_echo, model=model, usage=usage)
+        super().__init__(default=echo, model=model, usage=usage)
         self.flows: list[Flow] = []
         self.voices: dict[str, Flow] = {}
         self.steps: defaultdict[str, deque[Script]] = defaultdict(deque)
@@ -95,7 +95,8 @@ class Actor(ScriptedLLM):
         return self.flows.pop(0) if self.flows and prompt.role is ModelRole.PERSONA else None
 
 
-async def _echo(prompt: Prompt) -> Reply:
+async def echo(prompt: Prompt) -> Reply:
+    """The usual answer: the words heard, or what a schema asks for."""
     if prompt.json_schema is not None:
         return '{"true": false}'
     heard = " + ".join(newest_messages(prompt))

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from daemon.core.ports import ModelRole, Prompt
 from daemon.llm.placeholder import placeholder_answer
 from tests.fakes import Reply, Script
@@ -12,6 +14,7 @@ _TURNS = 100
 _SOUL = 'name = "brief"\ndisplay_name = "Brief"\n[budgets]\ntranscript = 200\n'
 
 
+@pytest.mark.slow
 async def test_a_hundred_turns_stay_within_the_tokens_of_thirty(house: House) -> None:
     async def placeholder(prompt: Prompt) -> Reply:
         return placeholder_answer(prompt)

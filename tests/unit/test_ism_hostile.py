@@ -237,6 +237,7 @@ def is_silent(result: ISMResult | DaemonError) -> bool:
     return (result.outcome is None) is not (result.end is End.INTERRUPTED)
 
 
+@pytest.mark.slow
 def test_no_model_runs_away_and_none_ends_in_silence() -> None:
     tally, most = Counter[str](), Counter[str]()
 

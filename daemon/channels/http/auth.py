@@ -24,11 +24,6 @@ _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 _NO_PAGE: Final = frozenset({"", "none", "same-origin"})
 
 
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a listening address."""
-    return host in _LOOPBACK or host.startswith("127.")
-
-
 class Auth:
     """Middleware that checks every request. `free` are the paths, as the route table writes them, without a token."""
 

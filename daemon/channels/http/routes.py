@@ -168,7 +168,7 @@ ROUTES: Final = (
         "GET",
         "/readyz",
         "Check that the daemon can work",
-        "Ready means that it is connected and its database answers. If not, the message gives the reasons, without names.",
+        "Ready means that it is connected and its database answers. Otherwise the message says why, without names.",
         {200: Answer("It can work.", model=Alive)},
         {503: "It can't; the message says why."},
         free=True,

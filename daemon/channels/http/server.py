@@ -10,12 +10,13 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 from aiohttp.web_request import BaseRequest
 
-from daemon.channels.http.auth import Auth, is_loopback
+from daemon.channels.http.auth import Auth
 from daemon.channels.http.endpoints import Endpoints
 from daemon.channels.http.errors import Refusal, as_response, crashed, of_daemon, of_http
 from daemon.channels.http.request_body import LARGEST
 from daemon.channels.http.routes import ROUTES
 from daemon.core.errors import ConfigError, DaemonError
+from daemon.core.network import is_loopback
 from daemon.core.ports import Emit
 from daemon.core.telemetry.metrics import Metrics
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, field_validator
 
+from daemon.core.text import one_line
 from daemon.core.working_memory import Memory, Role
 from daemon.mind.cognition import Step
 from daemon.mind.structured_reply import structured
@@ -102,7 +103,7 @@ def choose_actions(names: Sequence[str], *, most: int = MOST) -> Step[Choice]:
         return Choice(
             uses=tuple(wanted[:most]),
             done=len(wanted) < len(uses),
-            reasoning=" ".join(answer.reasoning.split())[:REASONING_CAP],
+            reasoning=one_line(answer.reasoning)[:REASONING_CAP],
             left_out=max(0, len(wanted) - most),
         )
 

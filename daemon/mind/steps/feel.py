@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from daemon.core.errors import MalformedReply
 from daemon.core.telemetry.redaction import Redactor
+from daemon.core.text import one_line, shortened
 from daemon.mind.cognition import Step
 from daemon.mind.structured_reply import structured
 from daemon.soul import Soul
@@ -76,5 +77,4 @@ def _with_states(json_schema: object, states: tuple[str, ...]) -> dict[str, obje
 
 def _line(text: str, cap: int) -> str:
     """A text on one line, without keys, cut visibly at its cap."""
-    line = " ".join(Redactor(())(text).split())
-    return line if len(line) <= cap else f"{line[: cap - 1].rstrip()}…"
+    return shortened(one_line(Redactor(())(text)), cap)
