@@ -1,4 +1,4 @@
-"""Wait for a step of a model's answer, but not for ever, on a Clock that tests can turn."""
+"""Waits for one piece of a model's answer with a timeout on the Clock, which tests can advance."""
 
 from collections.abc import Callable, Coroutine, Generator
 from functools import partial
@@ -12,9 +12,9 @@ T = TypeVar("T")
 
 
 async def within(clock: Clock, seconds: float, step: Callable[[], Coroutine[object, object, T]]) -> T:
-    """The step's result, or what it raises. Raises TimeoutError once a late step was cancelled and has cleaned up.
+    """The step's result. Raises what the step raises, or TimeoutError once a late step is cancelled and has cleaned up.
 
-    Most pieces of an answer are there already: such a step ends at once, and costs neither a timer nor a task.
+    Most pieces of an answer have arrived already; then the step returns at once, without a timer and without a task.
     """
     work = step()
     try:
@@ -22,22 +22,22 @@ async def within(clock: Clock, seconds: float, step: Callable[[], Coroutine[obje
     except StopIteration as end:
         ready: T = end.value
         return ready
-    async with alongside(_ring(clock, seconds)):
+    async with alongside(_time_out(clock, seconds)):
         return await _rest(work, awaited)
 
 
-async def _ring(clock: Clock, seconds: float) -> None:
+async def _time_out(clock: Clock, seconds: float) -> None:
     await clock.sleep(seconds)
     raise TimeoutError
 
 
 @coroutine
 def _rest(work: Coroutine[object, object, T], awaited: object) -> Generator[object, object, T]:
-    """Go on with a coroutine that has begun and waits for something, in the task that began it (PEP 380)."""
+    """Continue a started coroutine that waits on `awaited`, in the task that started it (PEP 380)."""
     while True:
         try:
             sent = yield awaited
-        except BaseException as error:  # noqa: BLE001  # whatever is thrown in here is meant for the work
+        except BaseException as error:  # noqa: BLE001  # passed on to the work
             advance = partial(work.throw, error)
         else:
             advance = partial(work.send, sent)
