@@ -11,13 +11,13 @@ from functools import partial
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_random_exponential
 
+from daemon.core.concurrency import alongside
 from daemon.core.errors import ModelRefused, ModelUnavailable
 from daemon.core.ports import Clock, Completion, Emit, ModelRole, Prompt
 from daemon.llm.circuit import Circuit, CircuitState, Permit, RetryBudget
 from daemon.llm.clean_text import PieceCleaner
 from daemon.llm.model_id import Vendor, parse_model_id
 from daemon.llm.provider import ClosableLLM
-from daemon.llm.timeout import within
 
 ATTEMPTS = 3
 BYTES_PER_TOKEN = 8
@@ -144,7 +144,8 @@ class ResilientLLM:
         """The next piece, within the limits; success and failure go to the circuit."""
         left = call.deadline - self._clock.monotonic()
         try:
-            piece = await within(self._clock, min(left, self._limits.silence), partial(_pull, pieces, call.model))
+            async with alongside(self._time_out(min(left, self._limits.silence))):
+                piece = await _pull(pieces, call.model)
         except TimeoutError:
             self._failed(call, permit, timed_out=True)
             raise self._too_slow(call, silent=left > self._limits.silence) from None
@@ -157,6 +158,10 @@ class ResilientLLM:
         if isinstance(piece, Completion):
             self._succeeded(call)
         return piece
+
+    async def _time_out(self, seconds: float) -> None:
+        await self._clock.sleep(seconds)
+        raise TimeoutError
 
     def _succeeded(self, call: _Call) -> None:
         if call.guard.circuit.succeeded():
