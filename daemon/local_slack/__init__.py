@@ -1,1 +1,1 @@
-"""The embedded local workspace: a faithful Slack for one machine, to try the soul without an account."""
+"""How do I try the soul without Slack? A local workspace that imitates Slack on one machine."""
