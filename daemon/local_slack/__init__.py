@@ -1,1 +1,1 @@
-"""How do I try the soul without Slack? A local workspace that imitates Slack on one machine."""
+"""How do I try the soul without Slack? Web API, Socket Mode and a web page on one machine, without an account."""

@@ -114,6 +114,7 @@ def choose_actions(names: Sequence[str], *, most: int = MOST) -> Step[Choice]:
         remember=lambda choice: (_chosen(choice),),
         creativity=0.4,
         json_schema=_schema((*names, DONE)),
+        placeholder=_placeholder(names),
         max_output_tokens=1024,
     )
 
@@ -126,6 +127,12 @@ def _schema(names: Sequence[str]) -> Mapping[str, object]:
     """The strict form that a model is asked for; what is read may be looser."""
     action = _closed(name={"type": "string", "enum": list(names)}, input={"type": "string"})
     return _closed(actions={"type": "array", "items": action}, reasoning={"type": "string"})
+
+
+def _placeholder(names: Sequence[str]) -> str:
+    """Answer the user where that is an action, else end."""
+    name = "Respond" if "Respond" in names else DONE
+    return json.dumps({"actions": [{"name": name, "input": ""}], "reasoning": "No language model is set up."})
 
 
 def _closed(**properties: Mapping[str, object]) -> Mapping[str, object]:

@@ -1,5 +1,6 @@
 """Notice how one is after an exchange: the mood, of those the soul knows, the topic and the task (creativity 0.5)."""
 
+import json
 from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
@@ -63,6 +64,7 @@ def feel(soul: Soul, current: str) -> Step[Feeling]:
         remember=lambda _: (),
         creativity=0.5,
         json_schema=_with_states(json_schema, soul.emotional_states),
+        placeholder=json.dumps({"emotional_state": soul.emotional_states[0], "topic": "", "task": ""}),
         max_output_tokens=256,
     )
 

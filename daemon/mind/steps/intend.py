@@ -63,6 +63,7 @@ def intend(now: str, waiting: int) -> Step[Wish]:
         remember=_nothing,
         creativity=0.2,
         json_schema=json_schema,
+        placeholder='{"when": "", "what": "", "drop": []}',
         max_output_tokens=256,
     )
 

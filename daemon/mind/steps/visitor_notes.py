@@ -91,6 +91,7 @@ def visitor_notes(current: Sequence[str], *, person: str, focus: str = "") -> St
         remember=lambda change: _noted(name, change),
         creativity=0.5,
         json_schema=json_schema,
+        placeholder='{"add": [], "correct": [], "retire": []}',
         max_output_tokens=1024,
     )
 
