@@ -1,4 +1,4 @@
-"""Souls: folders of plain text that say who answers; their shape, how they are read, how edits are followed."""
+"""Who is the soul? Folders of plain text, their schema, how they are read and how edits are followed."""
 
 from daemon.soul.files import MANIFEST, MODE_MANIFEST, PERSONALITY, SIZE_CAP
 from daemon.soul.loader import KnownNames, check_names, load_soul, load_souls
