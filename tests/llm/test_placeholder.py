@@ -15,9 +15,9 @@ from daemon.llm.placeholder import answer_to, heard_in
 from daemon.llm.placeholder_values import instance_of
 from daemon.llm.scripted import ScriptedLLM
 from daemon.llm.strict_schema import can_be_strict, strict
-from daemon.mind.steps.choose_actions import Choice, Use, choose_actions
+from daemon.mind.steps.choose_actions import Choice, ChosenAction, choose_actions
 from daemon.mind.steps.feel import Feeling
-from daemon.mind.steps.intend import Wish
+from daemon.mind.steps.intend import ReminderRequest
 from daemon.mind.steps.respond import Response
 from daemon.mind.steps.visitor_notes import NotesChange
 from daemon.mind.tagged_output import TaggedOutput
@@ -107,7 +107,7 @@ def test_every_step_can_read_its_answer(name: str) -> None:
     ("name", "value"),
     [
         ("mental_query", False),
-        ("intend", Wish()),
+        ("intend", ReminderRequest()),
         ("visitor_notes", NotesChange()),
         ("use_tool", None),
         ("feel", Feeling("wry", "", "")),
@@ -118,13 +118,15 @@ def test_it_claims_nothing_and_does_nothing(name: str, value: object) -> None:
     assert made.outcome(answer_to(made.prompt()))[0] == value
 
 
-@pytest.mark.parametrize(("names", "uses"), [(["Think", "Respond"], (Use("Respond"),)), (["Think", "Ask"], ())])
-def test_of_actions_it_chooses_to_answer_and_else_to_end(names: list[str], uses: tuple[Use, ...]) -> None:
+@pytest.mark.parametrize(
+    ("names", "uses"), [(["Think", "Respond"], (ChosenAction("Respond"),)), (["Think", "Ask"], ())]
+)
+def test_of_actions_it_chooses_to_answer_and_else_to_end(names: list[str], uses: tuple[ChosenAction, ...]) -> None:
     step = choose_actions(names)
     asked = prompt("Think!", schema=step.json_schema)
     choice = step.read(answer_to(Prompt(asked.role, step.name, (), asked.messages, asked.json_schema)))
     assert isinstance(choice, Choice)
-    assert (choice.uses, choice.done) == (uses, not uses)
+    assert (choice.actions, choice.done) == (uses, not uses)
 
 
 @pytest.mark.parametrize("name", ["respond", "external_dialog", "poetic_composition"])
