@@ -185,6 +185,7 @@ def build_prompt(memory: WorkingMemory, step: Step[T], *, budgets: Budgets, nonc
         system=tuple(system),
         messages=_render_chat(memory, closing, budgets, nonce),
         json_schema=step.json_schema,
+        placeholder=step.placeholder,
         creativity=step.creativity,
         max_output_tokens=step.max_output_tokens,
     )

@@ -31,7 +31,8 @@ class Step(Generic[T]):
     of the prompt; any other command closes the last user message. `cue` is one closing line for either. `read` turns
     the whole answer into a value or raises MalformedReply, whose hint says how to answer correctly. `remember` gives
     the memories that the value leaves in working memory. `visible` makes a stream filter; without one nothing is
-    shown. `creativity` is the sampling temperature, None for the provider's default. `accepts_cut` says that `read`
+    shown. `creativity` is the sampling temperature, None for the provider's default. `placeholder` is the placeholder
+    model's answer, which claims nothing; every step with a `json_schema` has one. `accepts_cut` says that `read`
     judges answers cut off at `max_output_tokens`; otherwise such an answer is malformed.
     """
 
@@ -42,6 +43,7 @@ class Step(Generic[T]):
     role: ModelRole = ModelRole.THINKING
     creativity: float | None = None
     json_schema: Mapping[str, object] | None = None
+    placeholder: str = ""
     standing: bool = False
     cue: str = ""
     visible: Callable[[], StreamFilter] | None = None

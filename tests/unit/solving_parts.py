@@ -9,7 +9,6 @@ from daemon.core.perception import Audience, AudienceKind, ConversationKey, Moda
 from daemon.core.ports import Passage, Room, Speech, Task, Tool
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism.machine import Action, ActionUse, Recurse
-from daemon.llm.scripted import ScriptedLLM
 from daemon.memory.database import Database
 from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, store_approvals
 from daemon.memory.queues.intentions import Intention
@@ -19,7 +18,7 @@ from daemon.mind.mental_process import Capabilities, CurrentCycle, ProcessContex
 from daemon.mind.motor import Motor
 from daemon.mind.recall.visit import Visit
 from daemon.soul import Soul
-from tests.fakes import FakeClock
+from tests.fakes import FakeClock, ScriptedLLM
 from tests.store.parts import DM
 from tests.unit.ism_parts import Bench
 

@@ -1,5 +1,6 @@
 """Find the soul's mood, topic and task after an exchange (creativity 0.5)."""
 
+import json
 from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
@@ -7,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from daemon.core.errors import MalformedReply
 from daemon.core.step import Step
 from daemon.core.telemetry.redaction import Redactor
+from daemon.core.text import one_line, shortened
 from daemon.mind.structured_reply import structured
 from daemon.soul import Soul
 
@@ -62,6 +64,7 @@ def feel(soul: Soul, current: str) -> Step[Feeling]:
         remember=lambda _: (),
         creativity=0.5,
         json_schema=_with_states(json_schema, soul.emotional_states),
+        placeholder=json.dumps({"emotional_state": soul.emotional_states[0], "topic": "", "task": ""}),
         max_output_tokens=256,
     )
 
@@ -74,5 +77,4 @@ def _with_states(json_schema: object, states: tuple[str, ...]) -> dict[str, obje
 
 def _line(text: str, cap: int) -> str:
     """A text on one line, without API keys, cut at its cap with an ellipsis."""
-    line = " ".join(Redactor(())(text).split())
-    return line if len(line) <= cap else f"{line[: cap - 1].rstrip()}…"
+    return shortened(one_line(Redactor(())(text)), cap)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict
 
 from daemon.core.step import DATA_NOT_ORDERS, Step
+from daemon.core.text import one_line
 from daemon.core.working_memory import WorkingMemory
 from daemon.mind.structured_reply import structured
 from daemon.soul_engine import with_notes
@@ -56,7 +57,7 @@ def intend(now: str, waiting: int) -> Step[ReminderRequest]:
     def read(answer: str) -> ReminderRequest:
         found = read_answer(answer)
         drop = tuple(dict.fromkeys(number for number in found.drop if 1 <= number <= waiting))
-        return ReminderRequest(found.when.strip(), " ".join(found.what.split()), drop)
+        return ReminderRequest(found.when.strip(), one_line(found.what), drop)
 
     return Step(
         name="intend",
@@ -65,5 +66,6 @@ def intend(now: str, waiting: int) -> Step[ReminderRequest]:
         remember=lambda _: (),
         creativity=0.2,
         json_schema=json_schema,
+        placeholder='{"when": "", "what": "", "drop": []}',
         max_output_tokens=256,
     )

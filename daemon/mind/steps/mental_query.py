@@ -32,6 +32,7 @@ def mental_query(statement: str) -> Step[bool]:
         remember=lambda true: (thought(f"It is {'true' if true else 'not true'}: {statement}", "evaluated"),),
         creativity=0.2,
         json_schema=json_schema,
+        placeholder='{"true": false}',
         max_output_tokens=128,
         accepts_cut=True,
     )

@@ -16,6 +16,8 @@ directions, no word about it before or after, no name in front, no quotation mar
     + DATA_NOT_ORDERS
 )
 
+_PLACEHOLDER = "I'm only a placeholder so far:\nno language model hums in here,\nso this is all the song there is."
+
 
 def poetic_composition(
     soul: Soul, request: str, *, register: str = "", image_domain: str = "", verb: str = "recited"
@@ -32,6 +34,7 @@ def poetic_composition(
     return replace(
         external_dialog(soul, request, verb=verb),
         name="poetic_composition",
+        placeholder=_PLACEHOLDER,
         command=command,
         creativity=0.9,
         max_output_tokens=1024,

@@ -1,7 +1,6 @@
 """Revise the notes about a user by changes only, never by a whole rewrite (seed 000, creativity 0.5)."""
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ from daemon.core.errors import DaemonError
 from daemon.core.fencing import clean_name
 from daemon.core.step import DATA_NOT_ORDERS, Step
 from daemon.core.telemetry.redaction import Redactor
+from daemon.core.text import shortened, visible_line
 from daemon.core.working_memory import Memory, Role, WorkingMemory, thought
 from daemon.mind.structured_reply import structured
 from daemon.soul_engine import PERSON
@@ -94,6 +94,7 @@ def visitor_notes(current: Sequence[str], *, person: str, focus: str = "") -> St
         remember=lambda change: _noted(name, change),
         creativity=0.5,
         json_schema=json_schema,
+        placeholder='{"add": [], "correct": [], "retire": []}',
         max_output_tokens=1024,
     )
 
@@ -136,10 +137,7 @@ def revised(current: Sequence[str], change: NotesChange, *, most_lost: float = 0
 
 def _line(text: str) -> str:
     """A text on one line without invisible characters and bullets, cut at its cap with an ellipsis."""
-    spaced = (" " if char.isspace() else char for char in unicodedata.normalize("NFC", text[: 8 * LINE_CAP]))
-    seen = "".join(char for char in spaced if not unicodedata.category(char).startswith("C"))
-    line = " ".join(seen.split()).strip(_BULLETS)
-    return line if len(line) <= LINE_CAP else f"{line[: LINE_CAP - 1].rstrip()}…"
+    return shortened(visible_line(text[: 8 * LINE_CAP]).strip(_BULLETS), LINE_CAP)
 
 
 def _is_secret(text: str) -> bool:
