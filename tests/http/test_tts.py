@@ -1,4 +1,4 @@
-"""Words read aloud: by a real endpoint on loopback, by a program, or not at all, and then in words that help."""
+"""Text read aloud: by an endpoint on loopback, by a program, or not at all, with a hint that helps."""
 
 import sys
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from daemon.channels.http import tts as voice
+from daemon.channels.http import tts
 from tests.http.daemons import HttpHome, bearer
 from tests.http.speech_endpoint import Endpoint
 
@@ -27,7 +27,7 @@ if mood != "silence":
 
 @pytest.fixture
 async def spoken(empty: HttpHome, tmp_path: Path) -> HttpHome:
-    """A home with a program in the place of espeak-ng that tells how it was called."""
+    """A daemon whose espeak-ng is a program that reports how it was called."""
     program = tmp_path / "espeak"
     program.write_text(SPEAKER.format(python=sys.executable))
     program.chmod(0o755)
@@ -38,7 +38,7 @@ async def spoken(empty: HttpHome, tmp_path: Path) -> HttpHome:
 
 @pytest.fixture
 async def relayed(empty: HttpHome, endpoint: Endpoint) -> HttpHome:
-    """A home that speaks through the endpoint."""
+    """A daemon that speaks through the endpoint."""
     await empty.start(tts_url=endpoint.url, tts_api_key="the-speech-key")
     return empty
 
@@ -54,14 +54,14 @@ async def test_the_endpoints_audio_comes_as_it_is_made(relayed: HttpHome, endpoi
     assert endpoint.keys == ["Bearer the-speech-key"]
 
 
-async def test_a_voice_of_ones_own_is_passed_on(relayed: HttpHome, endpoint: Endpoint) -> None:
+async def test_the_requested_voice_is_passed_on(relayed: HttpHome, endpoint: Endpoint) -> None:
     endpoint.more.set()
     assert (await relayed.post("/api/soul/tts", {"text": "hello", "voice": "echo"})).status == 200
     assert endpoint.heard[0]["voice"] == "echo"
 
 
 @pytest.mark.parametrize("mood", ["refuses", "says html", "is empty", "redirects"])
-async def test_an_endpoint_that_fails_is_a_502_without_its_words(
+async def test_an_endpoint_that_fails_is_a_502_without_its_text(
     relayed: HttpHome, endpoint: Endpoint, mood: str
 ) -> None:
     endpoint.mood = mood
@@ -86,10 +86,8 @@ async def test_a_recording_that_breaks_off_does_not_pass_as_whole(relayed: HttpH
             await response.read()
 
 
-async def test_more_audio_than_anybody_needs_is_cut(
-    relayed: HttpHome, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(voice, "_MOST_BYTES", 3)
+async def test_endless_audio_is_cut(relayed: HttpHome, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tts, "_MOST_BYTES", 3)
     endpoint.more.set()
     url = relayed.url("/api/soul/tts")
     with pytest.raises((aiohttp.ClientError, ConnectionError)):
@@ -97,7 +95,7 @@ async def test_more_audio_than_anybody_needs_is_cut(
             await response.read()
 
 
-async def test_words_reach_the_program_by_stdin_alone_and_no_key_does(spoken: HttpHome) -> None:
+async def test_the_program_gets_the_text_by_stdin_and_no_keys(spoken: HttpHome) -> None:
     got = await spoken.post("/api/soul/tts", {"text": "-f /etc/passwd naïve", "voice": "en+f3"})
     assert (got.status, got.headers["Content-Type"]) == (200, "audio/wav")
     said = got.body.decode().removeprefix("RIFF")
@@ -114,13 +112,13 @@ async def test_a_program_that_fails_is_a_502(spoken: HttpHome, mood: str) -> Non
 
 
 async def test_a_program_that_hangs_is_ended(spoken: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(voice, "_ESPEAK_SECONDS", 0.3)
+    monkeypatch.setattr(tts, "_ESPEAK_SECONDS", 0.3)
     got = await spoken.post("/api/soul/tts", {"text": "hang"})
     assert (got.status, got.code) == (502, "speech_failed")
     assert "too long" in str(spoken.events.named("http.speech_failed")[0]["reason"])
 
 
-async def test_without_any_voice_it_says_what_to_set_or_install(home: HttpHome) -> None:
+async def test_without_any_speech_the_hint_says_what_to_set_or_install(home: HttpHome) -> None:
     got = await home.post("/api/soul/tts", {"text": "hello"})
     assert (got.status, got.code) == (501, "no_voice")
     assert "SOUL_TTS_URL" in got.json["error"]["hint"]
@@ -128,5 +126,5 @@ async def test_without_any_voice_it_says_what_to_set_or_install(home: HttpHome) 
 
 
 @pytest.mark.parametrize("body", [{"text": ""}, {"text": "x" * 4001}, {"text": "x", "voice": "-f"}, {"voice": "en"}])
-async def test_what_can_not_be_read_aloud_is_refused(home: HttpHome, body: dict[str, str]) -> None:
+async def test_an_invalid_text_or_voice_is_refused(home: HttpHome, body: dict[str, str]) -> None:
     assert (await home.post("/api/soul/tts", body)).code == "invalid"

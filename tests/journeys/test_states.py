@@ -124,7 +124,7 @@ async def test_a_plain_request_for_a_person_gets_the_contacts_without_a_model_qu
     assert "- Ben: grants access to the vault" in house.last_prompt()
     assert asked(house, "mental_query") == []
     assert (await house.path())[-2:] == ["move: engaged → ready, rule", "move: ready → engaged, rule"]
-    assert "they asked for somebody in so many words" in await house.command("trace", "D0ADA")
+    assert "they asked for a contact in so many words" in await house.command("trace", "D0ADA")
     await house.answered("Ada", "dm", "thanks")
     assert "grants access" not in house.last_prompt()
 

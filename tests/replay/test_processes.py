@@ -7,7 +7,7 @@ import pytest
 
 from daemon.core.errors import ProcessFailed
 from daemon.core.timetable import when
-from daemon.core.working_memory import WorkingMemory
+from daemon.core.working_memory import WorkingMemory, thought
 from daemon.memory.queues.intentions import NewIntention
 from daemon.memory.records import ProcessState
 from daemon.mind.interrupts import Interrupt, Interrupted
@@ -47,7 +47,7 @@ async def test_the_memory_goes_over_to_the_next_process() -> None:
     play = Play(
         {
             "engaged": lambda context: Transition(
-                context.memory.with_monologue("hm"), "academic", "because", execute_now=True
+                context.memory.with_memory(thought("hm")), "academic", "because", execute_now=True
             ),
             "academic": stay,
         }

@@ -1,14 +1,14 @@
-"""Open Souls' cognitive steps, row by row, with the faults of their streams that must not be found here."""
+"""Open Souls' cognitive steps, row by row, with the faults of their streams that must not occur here."""
 
 import asyncio
 from dataclasses import replace
 
-from daemon.core.working_memory import Memory, Pending, Role, WorkingMemory
+from daemon.core.working_memory import Role, WorkingMemory, thought
 from daemon.mind.steps.external_dialog import external_dialog
 from daemon.mind.steps.instruction import instruction
 from daemon.soul_engine import PERSONALITY, begin, build_prompt
 from tests.given import soul
-from tests.unit.thinking import END, MEMORY, head, listen, turns
+from tests.unit.thinking import END, MEMORY, head, listen
 
 SAY = external_dialog(soul(), "Greet.")
 PREFIXED = 'Kothar said: "Hello, Ada."'
@@ -56,29 +56,17 @@ async def test_instruction_keeps_its_result() -> None:
 
 
 async def test_a_memory_derived_from_a_streaming_thought_keeps_its_text() -> None:
-    thought = head(["Hel", "lo.", END]).mind.stream(MEMORY, SAY)
-    assert await anext(thought) == "Hel"
-    derived = await thought.then(lambda memory: memory.with_monologue("hm"))
-    assert contents(derived) == ["hello", "Hello.", "hm"]
-
-
-async def test_adding_to_an_unfinished_memory_leaves_it_unfinished() -> None:
-    gate = asyncio.Event()
-    thought = head(["Hel", gate, "lo.", END]).mind.stream(MEMORY, SAY)
-    derived = asyncio.ensure_future(_come(thought.then(lambda memory: memory.with_memory(Memory(Role.USER, "more")))))
-    await turns(8)
-    assert not derived.done()
-    gate.set()
-    assert contents(await derived) == ["hello", "Hello.", "more"]
-
-
-async def _come(pending: Pending) -> WorkingMemory:
-    return await pending
+    greeting = head(["Hel", "lo.", END]).mind.stream(MEMORY, SAY)
+    assert await anext(greeting) == "Hel"
+    memory, _ = await greeting.finished()
+    assert contents(memory.with_memory(thought("hm"))) == ["hello", "Hello.", "hm"]
 
 
 async def test_a_streamed_reply_is_remembered_whole() -> None:
-    thought = head([*"Hello, Ada.", END]).mind.stream(MEMORY, SAY)
-    assert "".join(await listen(thought)) == (await thought).at(-1).content == "Hello, Ada."
+    greeting = head([*"Hello, Ada.", END]).mind.stream(MEMORY, SAY)
+    shown = "".join(await listen(greeting))
+    memory, _ = await greeting.finished()
+    assert shown == memory.at(-1).content == "Hello, Ada."
 
 
 async def test_a_souls_name_is_no_pattern() -> None:

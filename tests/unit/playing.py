@@ -14,6 +14,7 @@ from daemon.mind.state_machine import ProcessRun, run_processes
 from daemon.soul import Mode
 from daemon.soul_engine import integrate
 from tests.given import soul
+from tests.unit.solving_parts import capabilities, current_cycle
 from tests.unit.thinking import END, head
 
 SOUL = soul().model_copy(
@@ -53,6 +54,8 @@ class Play:
             soul=SOUL,
             interrupt=Interrupt(),
             visit=Visit(exchanges=1, met=True),
+            capabilities=capabilities(),
+            cycle=current_cycle(),
         )
         course = await run_processes(context, self.state, {name: self._process(act) for name, act in self.acts.items()})
         self.state = course.state

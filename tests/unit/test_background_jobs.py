@@ -21,7 +21,6 @@ from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.jobs import TRIES, Job
 from daemon.memory.records import Worker
 from daemon.mind.interrupts import Interrupts
-from daemon.mind.mental_process import Capabilities
 from daemon.mind.mental_subprocess import Subprocess, SubprocessContext
 from daemon.mind.steps.instruction import instruction
 from daemon.runtime.background_jobs import JobRunner
@@ -31,6 +30,7 @@ from tests.fakes import Events, FakeClock
 from tests.given import DM, SOUL, TEAM, new_message, soul
 from tests.models import ScriptedLLM
 from tests.store.parts import Stores, look
+from tests.unit.solving_parts import capabilities
 
 KIND = "counts_the_looms"
 
@@ -110,7 +110,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             soul_states=SoulStates(database, clock),
             triage=Triage(channel, clock, events, stale_after=60),
             timing=Timing(1, 1, 1),
-            capabilities=Capabilities(),
+            capabilities=capabilities(),
             limits=lambda _: None,
             recollect=_nothing,
         )
