@@ -134,7 +134,7 @@ async def test_a_lease_lost_during_a_model_call_cancels_the_call(empty_house: Ho
     flow = house.flow()
     await house.say("Ada", "dm", "who answers?")
     await flow.asked.wait()
-    await house.change("UPDATE conversations SET fence = fence + 1, lease_owner = 'somebody else'")
+    await house.change("UPDATE conversations SET fence = fence + 1, lease_owner = 'another worker'")
     house.clock.turn(3)
     await house.events.until("cycle.lost")
     assert house.model.cut == 1

@@ -201,14 +201,14 @@ async def test_a_tool_call_cut_off_by_a_crash_is_reported_as_unknown_and_not_ret
     house, begun = empty_house, asyncio.Event()
     use = McpToolbox.use
 
-    async def never_told(self: McpToolbox, name: str, arguments: dict[str, object]) -> object:
+    async def never_returns(self: McpToolbox, name: str, arguments: dict[str, object]) -> object:
         await use(self, name, arguments)
         begun.set()
         return await asyncio.Event().wait()
 
     ts = await _question(house, note)
     with monkeypatch.context() as patch:
-        patch.setattr(McpToolbox, "use", never_told)
+        patch.setattr(McpToolbox, "use", never_returns)
         assert await press(house, "Ada", "D0ADA", ts) == "accepted"
         async with asyncio.timeout(10):
             await begun.wait()
