@@ -143,16 +143,6 @@ async def test_a_doubtful_request_for_a_person_is_left_to_the_model(
     assert ("move: engaged → ready, model" in await house.path()) == (target == "ready")
 
 
-async def test_a_soul_without_contacts_never_enters_ready(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home)
-    await house.start(name="tess")
-    await acquaint(house)
-    await house.answered("Ada", "dm", "whom should I ask about the vault? who decides?")
-    assert asked(house, "mental_query") == []
-    assert not any("ready" in step for step in await house.path())
-
-
 # -- academic ----------------------------------------------------------------------------------------------------------
 
 
@@ -194,17 +184,6 @@ async def test_a_mode_that_is_taken_away_ends_the_process_that_needs_it(empty_ho
     assert "and of wool?" in await house.answered("Ada", "dm", "and of wool?")
     assert await house.process() == "engaged"
     assert "no academic mode any more" in await house.command("trace", "D0ADA")
-
-
-async def test_a_soul_without_modes_enters_none(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home)
-    await house.start(name="tess")
-    await acquaint(house)
-    await house.answered("Ada", "dm", "write me a poem about what scholars say")
-    assert asked(house, "mental_query") == []
-    assert await house.process() == "engaged"
-    assert not any("poetic" in step or "academic" in step for step in await house.path())
 
 
 # -- poetic ------------------------------------------------------------------------------------------------------------
