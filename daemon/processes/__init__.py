@@ -1,4 +1,4 @@
-"""In which states can the soul be? Its mental processes by name."""
+"""In which states can it be? The mental processes by name."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
