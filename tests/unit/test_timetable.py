@@ -1,4 +1,4 @@
-"""Times and crontabs mean what people expect, and whatever else is written is refused in words."""
+"""Times and crontabs have their usual meaning; any other text is refused with a message."""
 
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
@@ -45,7 +45,7 @@ def test_a_time_means_what_it_says(text: str, due: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "is not a time"),
         ("soon", "is not a time"),
@@ -67,8 +67,8 @@ def test_a_time_means_what_it_says(text: str, due: str) -> None:
         ("0001-01-01T00:00+23:59", "is not in the future"),
     ],
 )
-def test_what_is_no_time_is_refused_in_words(text: str, told: str) -> None:
-    with pytest.raises(ValueError, match=told) as refusal:
+def test_text_that_is_no_time_is_refused_with_a_message(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as refusal:
         when(text, NOW)
     assert len(str(refusal.value)) < 160
     assert "\n" not in str(refusal.value)
@@ -128,7 +128,7 @@ def test_a_crontab_counts_as_crontabs_do(every: str, slot: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("every", "told"),
+    ("every", "message"),
     [
         ("", "needs minute, hour"),
         ("0 9 * *", "needs minute, hour"),
@@ -142,8 +142,8 @@ def test_a_crontab_counts_as_crontabs_do(every: str, slot: str) -> None:
         ("0 9 1 * 1", "give one of them"),
     ],
 )
-def test_what_is_no_crontab_is_refused_in_words(every: str, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_text_that_is_no_crontab_is_refused_with_a_message(every: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         next_slot(every, NOW)
 
 
@@ -154,7 +154,7 @@ def test_any_text_is_a_crontab_or_refused(every: str) -> None:
 
 
 @pytest.mark.parametrize("every", ["* * * * *", "*/14 * * * *", "0,55 0,23 * * *", "0 0,1-23 * * *", "7,23 4 * * 1"])
-def test_what_comes_round_too_often_is_told_from_what_does_not(every: str) -> None:
+def test_slots_too_close_together_are_refused(every: str) -> None:
     slots = [next_slot(every, NOW)]
     for _ in range(50):
         slots.append(next_slot(every, slots[-1] + 1))
@@ -166,7 +166,7 @@ def test_what_comes_round_too_often_is_told_from_what_does_not(every: str) -> No
         require_seldom(every, NOW)
 
 
-def test_what_comes_round_once_in_reach_is_seldom_enough() -> None:
+def test_a_crontab_with_one_slot_within_a_year_is_accepted() -> None:
     require_seldom("0 0 29 2 *", 1_830_000_000_000)  # December 2027: 2028 has a 29 February
 
 
