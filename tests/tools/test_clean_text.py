@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.tools.mcp.clean_text import clean, one_line
+from daemon.tools.mcp.clean_text import clean, short_line
 
 
 @given(st.text(), st.integers(1, 50))
@@ -15,7 +15,7 @@ def test_nothing_unseen_and_nothing_long_gets_through(text: str, limit: int) -> 
     assert len(shown) <= limit
     assert not note or note.endswith(" more characters left out]")
     assert not [one for one in shown if unicodedata.category(one) in {"Cc", "Cf", "Co", "Cs"} and one not in "\n\t"]
-    line = one_line(text, limit)
+    line = short_line(text, limit)
     assert len(line) <= limit
     assert line == " ".join(line.split())
 
@@ -37,4 +37,4 @@ def test_line_ends_of_every_kind_are_line_feeds() -> None:
 def test_what_is_left_out_is_counted() -> None:
     assert clean("a" * 100, 10) == "a" * 10 + "\n… [90 more characters left out]"
     assert clean("\u200b" * 30 + "b" * 30, 10) == "b" * 10 + "\n… [20 more characters left out]"
-    assert one_line("a\nb" * 100, 5) == "a ba"
+    assert short_line("a\nb" * 100, 5) == "a ba"
