@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from daemon.core.ports import Prompt
-from daemon.llm.scripted import Reply
 from daemon.memory.database import Transaction
 from daemon.memory.store import open_store
+from tests.fakes import Reply
 from tests.journeys.clock import TurnableClock
 from tests.journeys.house import House, Told, said
 from tests.journeys.model import Actor, echo, tagged
