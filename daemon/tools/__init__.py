@@ -1,1 +1,1 @@
-"""What the soul may look up and use: MCP servers and the admin's library of documents."""
+"""What may the soul look up and use? MCP servers and the admin's library of documents."""

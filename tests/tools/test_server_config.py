@@ -62,9 +62,9 @@ def test_every_fault_is_told_at_once(tmp_path: Path) -> None:
         "kinds: args:",
         "kinds: env.A:",
         "kinds: timeout:",
-        "address: url: is written",
-        "address: headers.A b.[key]: is written",
-        "address: headers.B: is written",
+        "address: url: has an invalid form",
+        "address: headers.A b.[key]: has an invalid form",
+        "address: headers.B: has an invalid form",
         "mixed: args: extra inputs",
     ):
         assert place in told
