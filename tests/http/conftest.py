@@ -5,8 +5,10 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from aiohttp import web
 
 from tests.http.house import Dwelling
+from tests.http.speech_endpoint import Endpoint
 
 
 @pytest.fixture
@@ -24,3 +26,17 @@ async def home(empty: Dwelling) -> Dwelling:
     """A daemon lives there."""
     await empty.start()
     return empty
+
+
+@pytest.fixture
+async def endpoint() -> AsyncIterator[Endpoint]:
+    """A running one."""
+    made = Endpoint()
+    app = web.Application()
+    app.router.add_post("/v1/audio/speech", made.speech)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    made.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    yield made
+    await runner.cleanup()

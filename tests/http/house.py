@@ -19,9 +19,9 @@ from daemon.core.perception import ConversationKey
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import Metrics, fanout
 from daemon.memory.admin.replies import Replies
-from tests.journeys.clock import TurnableClock
-from tests.journeys.house import PATIENCE, Told
-from tests.journeys.model import Actor
+from tests.fakes import Events, TurnableClock
+from tests.journeys.house import PATIENCE
+from tests.models import FakeModel
 
 TOKEN = "a-token-for-these-tests"
 T = TypeVar("T")
@@ -45,14 +45,14 @@ def settings_for(home: Path, **changes: object) -> Settings:
 class Inhabited:
     """One daemon behind one door, until it is stopped or cut off."""
 
-    def __init__(self, settings: Settings, clock: TurnableClock, model: Actor, espeak: str) -> None:
-        self.told, self.metrics = Told(), Metrics()
+    def __init__(self, settings: Settings, clock: TurnableClock, model: FakeModel, espeak: str) -> None:
+        self.events, self.metrics = Events(), Metrics()
         self.built: Daemon | None = None
         self.queued: dict[str, tuple[str, ...]] = {}
         self.ails: tuple[str, ...] = ()
         self._settings, self._clock, self._model = settings, clock, model
         self._stop, self._ready = asyncio.Event(), asyncio.Event()
-        emit = fanout(self.told, self.metrics)
+        emit = fanout(self.events, self.metrics)
         self.channel = HttpChannel(
             settings,
             clock,
@@ -185,7 +185,7 @@ class Dwelling:
 
     def __init__(self, home: Path, client: aiohttp.ClientSession) -> None:
         self.home, self.client = home, client
-        self.clock, self.model = TurnableClock(), Actor()
+        self.clock, self.model = TurnableClock(), FakeModel()
         self.espeak = str(home / "no-espeak-here")
         self.daemon: Inhabited | None = None
 
@@ -201,9 +201,9 @@ class Dwelling:
         return self.daemon
 
     @property
-    def told(self) -> Told:
+    def events(self) -> Events:
         """What it told."""
-        return self.now.told
+        return self.now.events
 
     def url(self, path: str) -> str:
         """Where to ask."""

@@ -15,10 +15,10 @@ from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
 from daemon.core.ports import DraftLog, FoundPost, GateDecision, Intake, Overheard, Post, Room, Speech, Task, TaskState
 from daemon.core.telemetry.metrics import Metrics
-from tests.fakes import FakeClock
+from tests.fakes import Events, FakeClock
+from tests.given import CLOSING, OPENING
 from tests.http.house import Dwelling, settings_for
-from tests.journeys.house import Told
-from tests.journeys.model import CLOSING, OPENING, Flow
+from tests.models import Flow
 
 HERE = ConversationKey("minoan", "T1", "http", "s")
 IN_SLACK = ConversationKey("minoan", "T1", "D1")
@@ -53,7 +53,7 @@ def _http(tmp_path: Path, **changes: object) -> HttpChannel:
     return HttpChannel(
         settings_for(tmp_path, **changes),
         FakeClock(),
-        Told(),
+        Events(),
         soul="minoan",
         workspace="T1",
         personality={"": "# Minoan"}.get,
@@ -255,7 +255,7 @@ async def test_a_reader_that_blocks_the_line_is_cut_off(home: Dwelling, monkeypa
     async with home.stream("hello") as stream:
         await flow.asked.wait()
         async with asyncio.timeout(20):
-            while not home.told.named("http.reader_stuck"):  # each round fills what the machine buffers a bit more
+            while not home.events.named("http.reader_stuck"):  # each round fills what the machine buffers a bit more
                 speech = home.now.channel.speak(replace(_perception(), ts="99999999999.0"), SILENT)
                 await speech.say("x" * 65_000)
                 await asyncio.sleep(0.001)

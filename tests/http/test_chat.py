@@ -8,8 +8,9 @@ from daemon.channels.http import chat
 from daemon.channels.http.daemon_side import Kept
 from daemon.core.errors import StoreError
 from daemon.core.perception import ConversationKey
+from tests.given import CLOSING, OPENING, tagged
 from tests.http.house import Dwelling
-from tests.journeys.model import CLOSING, OPENING, Flow, tagged
+from tests.models import Flow
 
 
 def _flow(home: Dwelling) -> Flow:
@@ -68,7 +69,7 @@ async def test_a_leaver_is_noticed_and_a_waiting_reader_gets_signs_of_life(home:
         home.clock.turn(6)
         await stream.comment()
         stream.response.close()
-    await home.turning(home.told.until("http.reader_left"))
+    await home.turning(home.events.until("http.reader_left"))
     flow.end("Hello.", CLOSING)
 
 
@@ -149,19 +150,19 @@ async def test_a_soul_that_says_nothing_ends_the_stream_with_that(home: Dwelling
 
 
 async def test_a_store_that_falls_silent_does_not_end_the_stream(home: Dwelling) -> None:
-    replies, told = home.now.channel._services().replies, home.told
+    replies, events = home.now.channel._services().replies, home.events
     find = replies.find
     broken = True
 
     async def failing(conversation: ConversationKey, message_id: str) -> Kept | None:
-        if broken and told.named("inbox.accepted"):
+        if broken and events.named("inbox.accepted"):
             raise StoreError("the disk sleeps")
         return await find(conversation, message_id)
 
     replies.find = failing  # type: ignore[method-assign]  # a disk that comes back
     async with home.stream("hello") as stream:
-        await told.until("store.failed")
-        await told.until("outbox.sent")
+        await events.until("store.failed")
+        await events.until("outbox.sent")
         broken = False
         assert (await home.turning(stream.until("done"))).data["text"] == "Echo: hello"
 
@@ -251,7 +252,7 @@ async def test_answers_under_way_are_told_to_their_end_when_the_daemon_is_asked_
         flow.say(OPENING, "Hello ")
         await stream.until("chunk")
         home.now.ask_to_stop()
-        await home.told.until("daemon.draining")
+        await home.events.until("daemon.draining")
         flow.end("there.", CLOSING)
         assert (await stream.until("done")).data["text"] == "Hello there."
     await home.now.stop()

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.http.conftest import endpoint
 from tests.http.house import TOKEN, Dwelling
-from tests.http.test_tts import Endpoint, endpoint
+from tests.http.speech_endpoint import Endpoint
 
 __all__ = ["endpoint"]
 
@@ -38,5 +39,5 @@ async def test_no_request_brings_the_door_down_or_an_answer_that_was_not_describ
             process.kill()
             await process.wait()
     assert process.returncode == 0, told.decode()[-6000:]
-    assert not empty.told.named("http.crashed")
-    assert empty.told.named("cycle.committed")
+    assert not empty.events.named("http.crashed")
+    assert empty.events.named("cycle.committed")

@@ -17,8 +17,8 @@ from daemon.channels.http.openapi import description
 from daemon.channels.http.routes import ROUTES, Operation
 from daemon.channels.http.token import FILE, bearer_token
 from daemon.core.errors import ConfigError
+from tests.fakes import Events
 from tests.http.house import Dwelling, bearer, settings_for
-from tests.journeys.house import Told
 
 FREE = [route.path for route in ROUTES if route.free]
 GUARDED = [(route.method, re.sub(r"\{\w+\}", "x", route.path)) for route in ROUTES if not route.free]
@@ -53,29 +53,29 @@ async def test_what_tells_of_nobody_needs_no_token(home: Dwelling, path: str) ->
 
 
 def test_a_token_is_made_once_and_kept_for_its_owner_alone(tmp_path: Path) -> None:
-    settings, told = settings_for(tmp_path / "new", http_token=None), Told()
-    token = bearer_token(settings, told)
-    assert bearer_token(settings, told) == token
+    settings, events = settings_for(tmp_path / "new", http_token=None), Events()
+    token = bearer_token(settings, events)
+    assert bearer_token(settings, events) == token
     assert len(token) >= 40
     assert _kept(settings.home).stat().st_mode & 0o777 == 0o600
     assert _files(settings.home) == [FILE]
-    assert not told.events
+    assert not events.emitted
 
 
 async def test_two_starts_at_once_agree_on_the_token(tmp_path: Path) -> None:
     settings = settings_for(tmp_path, http_token=None)
-    tokens = await asyncio.gather(*(asyncio.to_thread(bearer_token, settings, Told()) for _ in range(16)))
+    tokens = await asyncio.gather(*(asyncio.to_thread(bearer_token, settings, Events()) for _ in range(16)))
     assert len(set(tokens)) == 1
     assert _files(tmp_path) == [FILE]
 
 
 def test_a_token_that_others_could_read_is_closed_to_them_and_told(tmp_path: Path) -> None:
-    settings, told = settings_for(tmp_path, http_token=None), Told()
-    token = bearer_token(settings, told)
+    settings, events = settings_for(tmp_path, http_token=None), Events()
+    token = bearer_token(settings, events)
     _kept(tmp_path).chmod(0o644)
-    assert bearer_token(settings, told) == token
+    assert bearer_token(settings, events) == token
     assert _kept(tmp_path).stat().st_mode & 0o777 == 0o600
-    assert token not in str(told.named("http.secrecy_lost")[0])
+    assert token not in str(events.named("http.secrecy_lost")[0])
 
 
 @pytest.mark.parametrize("kept", [b"", b"short\n", b"two words that are long", b"\xff" * 40])
@@ -83,20 +83,20 @@ def test_a_torn_token_file_is_a_fault_that_says_what_to_do(tmp_path: Path, kept:
     _kept(tmp_path).write_bytes(kept)
     _kept(tmp_path).chmod(0o600)
     with pytest.raises(ConfigError, match="delete it"):
-        bearer_token(settings_for(tmp_path, http_token=None), Told())
+        bearer_token(settings_for(tmp_path, http_token=None), Events())
 
 
 def test_a_home_that_takes_no_file_is_a_fault_that_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match="SOUL_HTTP_TOKEN"):
-        bearer_token(settings_for(tmp_path / "file" / "home", http_token=None), Told())
+        bearer_token(settings_for(tmp_path / "file" / "home", http_token=None), Events())
 
 
 async def test_the_token_in_the_file_opens_the_door(empty: Dwelling) -> None:
     await empty.start(http_token=None)
     token = _kept(empty.home).read_text().strip()
     assert (await empty.ask("GET", "/metrics", headers=bearer(token))).status == 200
-    assert token not in str(empty.told.events)
+    assert token not in str(empty.events.emitted)
 
 
 # -- strangers --------------------------------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ async def test_what_is_no_http_is_answered_in_the_same_form_and_without_a_name(h
     assert head.startswith((b"HTTP/1.1 400", b"HTTP/1.0 400"))
     assert json.loads(body)["error"]["code"] == "malformed"
     assert b"aiohttp" not in head
-    assert home.told.named("http.malformed")
+    assert home.events.named("http.malformed")
     writer.close()
     await writer.wait_closed()
 
@@ -246,7 +246,7 @@ async def test_a_door_that_others_can_reach_is_told_as_a_warning(
 ) -> None:
     monkeypatch.setattr(door, "is_loopback", lambda _: False)  # tests listen on loopback alone
     await empty.start()
-    assert empty.told.named("http.opened")[0]["url"] == empty.now.channel.url
+    assert empty.events.named("http.opened")[0]["url"] == empty.now.channel.url
 
 
 async def test_after_the_last_order_new_questions_are_sent_away(home: Dwelling) -> None:
@@ -277,7 +277,7 @@ async def test_what_breaks_inside_is_told_in_the_log_alone(home: Dwelling) -> No
     got = await home.post("/api/soul/subprocess", {"session": "s"})
     assert (got.status, got.code) == (500, "crashed")
     assert "NoneType" not in got.body.decode()
-    assert isinstance(home.told.named("http.crashed")[0]["error"], AttributeError)
+    assert isinstance(home.events.named("http.crashed")[0]["error"], AttributeError)
 
 
 async def test_a_taken_port_is_a_fault_that_says_what_to_set(empty: Dwelling) -> None:
@@ -301,8 +301,8 @@ async def test_a_shut_door_lets_the_daemon_live(empty: Dwelling) -> None:
 
 
 async def test_listening_on_loopback_is_no_cause_for_a_warning(home: Dwelling) -> None:
-    assert home.told.named("http.listening")
-    assert not home.told.named("http.opened")
+    assert home.events.named("http.listening")
+    assert not home.events.named("http.opened")
 
 
 # -- the house --------------------------------------------------------------------------------------------------------

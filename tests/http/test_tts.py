@@ -1,16 +1,14 @@
 """Words read aloud: by a real endpoint on loopback, by a program, or not at all, and then in words that help."""
 
-import asyncio
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import aiohttp
 import pytest
-from aiohttp import web
 
 from daemon.channels.http import tts as voice
 from tests.http.house import Dwelling, bearer
+from tests.http.speech_endpoint import Endpoint
 
 SPEAKER = """#!{python}
 import json, os, sys
@@ -36,54 +34,6 @@ async def spoken(empty: Dwelling, tmp_path: Path) -> Dwelling:
     empty.espeak = str(program)
     await empty.start()
     return empty
-
-
-class Endpoint:
-    """An OpenAI-compatible speech endpoint; `mood` says how it behaves."""
-
-    def __init__(self) -> None:
-        self.mood, self.url = "well", ""
-        self.heard: list[dict[str, str]] = []
-        self.keys: list[str] = []
-        self.more = asyncio.Event()
-
-    async def speech(self, request: web.Request) -> web.StreamResponse:
-        self.heard.append(await request.json())
-        self.keys.append(request.headers.get("Authorization", ""))
-        match self.mood:
-            case "refuses":
-                return web.json_response({"error": "no secrets for you"}, status=401)
-            case "says html":
-                return web.Response(text="<html>", content_type="text/html")
-            case "is empty":
-                return web.Response(body=b"", content_type="audio/mpeg")
-            case "redirects":
-                return web.Response(status=302, headers={"Location": "http://127.0.0.1:1/"})
-        response = web.StreamResponse(headers={"Content-Type": "audio/mpeg"})
-        await response.prepare(request)
-        await response.write(b"first")
-        await self.more.wait()
-        if self.mood == "breaks":
-            assert request.transport is not None
-            request.transport.abort()
-            return response
-        await response.write(b" second")
-        await response.write_eof()
-        return response
-
-
-@pytest.fixture
-async def endpoint() -> AsyncIterator[Endpoint]:
-    """A running one."""
-    made = Endpoint()
-    app = web.Application()
-    app.router.add_post("/v1/audio/speech", made.speech)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    made.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-    yield made
-    await runner.cleanup()
 
 
 @pytest.fixture
@@ -118,7 +68,7 @@ async def test_an_endpoint_that_fails_is_a_502_without_its_words(
     got = await relayed.post("/api/soul/tts", {"text": "hello"})
     assert (got.status, got.code) == (502, "speech_failed")
     assert "secrets" not in got.body.decode()
-    assert relayed.told.named("http.speech_failed")
+    assert relayed.events.named("http.speech_failed")
 
 
 async def test_an_endpoint_that_can_not_be_reached_is_a_502(empty: Dwelling) -> None:
@@ -167,7 +117,7 @@ async def test_a_program_that_hangs_is_ended(spoken: Dwelling, monkeypatch: pyte
     monkeypatch.setattr(voice, "_ESPEAK_SECONDS", 0.3)
     got = await spoken.post("/api/soul/tts", {"text": "hang"})
     assert (got.status, got.code) == (502, "speech_failed")
-    assert "too long" in str(spoken.told.named("http.speech_failed")[0]["reason"])
+    assert "too long" in str(spoken.events.named("http.speech_failed")[0]["reason"])
 
 
 async def test_without_any_voice_it_says_what_to_set_or_install(home: Dwelling) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import serve_workspace
-from tests.journeys.clock import TurnableClock
+from tests.fakes import TurnableClock
 from tests.journeys.house import House, settings_for
 
 

@@ -20,8 +20,9 @@ from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.model import Json
 from daemon.local_slack.server import WorkspaceServer
-from tests.journeys.clock import TurnableClock
-from tests.journeys.model import Actor, Flow, shown
+from tests.fakes import Events, TurnableClock
+from tests.given import shown
+from tests.models import FakeModel, Flow
 
 PATIENCE = 60.0  # seconds after which a wait has failed; no test waits for it to pass
 T = TypeVar("T")
@@ -29,38 +30,11 @@ _LONGEST_DELAY = 60.0  # seconds; the workspace waits at its end for what it was
 _POSTING = ("chat.postMessage", "chat.startStream", "chat.appendStream", "chat.stopStream", "chat.update")
 
 
-class Told:
-    """An `Emit` that remembers, and wakes whoever waits for an event."""
-
-    def __init__(self) -> None:
-        self.events: list[tuple[str, dict[str, object]]] = []
-        self._news = asyncio.Event()
-
-    def __call__(self, event: str, /, **fields: object) -> None:
-        """Remember one event."""
-        self.events.append((event, fields))
-        self._news.set()
-
-    def named(self, event: str) -> list[dict[str, object]]:
-        """The fields of every such event, oldest first."""
-        return [fields for name, fields in self.events if name == event]
-
-    async def until(self, event: str, count: int = 1, **having: object) -> dict[str, object]:
-        """Wait until an event with such fields was told so often; gives the last of them."""
-        async with asyncio.timeout(PATIENCE):
-            while True:
-                found = [one for one in self.named(event) if having.items() <= one.items()]
-                if len(found) >= count:
-                    return found[-1]
-                self._news.clear()
-                await self._news.wait()
-
-
 class Living:
     """One daemon that lives in the house until it is stopped, cut off, or dies."""
 
-    def __init__(self, settings: Settings, clock: TurnableClock, model: Actor) -> None:
-        self.told = Told()
+    def __init__(self, settings: Settings, clock: TurnableClock, model: FakeModel) -> None:
+        self.events = Events()
         self.built: Daemon | None = None
         self._settings, self._clock, self._model = settings, clock, model
         self._stop = asyncio.Event()
@@ -68,14 +42,14 @@ class Living:
         self._life = asyncio.create_task(self._live())
 
     async def _live(self) -> None:
-        souls = souls_of(self._settings, self.told)
+        souls = souls_of(self._settings, self.events)
 
         def face(name: str) -> Face | None:
             soul = souls.current(name)
             return None if name == souls.main else Face(soul.display_name, soul.icon)
 
         faces = face if len(souls.names) > 1 else None
-        channel = SlackChannel(self._settings, self._clock, self.told, soul_of=souls.for_channel, faces=faces)
+        channel = SlackChannel(self._settings, self._clock, self.events, soul_of=souls.for_channel, faces=faces)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(channel.close)
             identity = await channel.introduce()
@@ -84,7 +58,7 @@ class Living:
                     self._settings,
                     channel,
                     self._clock,
-                    self.told,
+                    self.events,
                     workspace=identity.team,
                     souls=souls,
                     llm_of=lambda _: self._model,
@@ -105,7 +79,7 @@ class Living:
 
     async def _caught_up(self) -> None:
         await self._connected.wait()
-        await self.told.until("slack.caught_up")
+        await self.events.until("slack.caught_up")
 
     async def stop(self) -> None:
         """As after SIGTERM: what is under way is finished, then it ends."""
@@ -138,14 +112,14 @@ class House:
         self, workspace: WorkspaceServer, people: WorkspaceClient, clock: TurnableClock, settings: Settings
     ) -> None:
         self.workspace, self.people, self.clock, self.settings = workspace, people, clock, settings
-        self.model = Actor()
+        self.model = FakeModel()
         self.daemon: Living | None = None
         self._daemons: list[Living] = []
         self._made = 900_000  # above what the workspace counts
 
     # -- daemons ----------------------------------------------------------------------------------------------------
 
-    async def start(self, model: Actor | None = None, **changes: Any) -> Living:  # noqa: ANN401  # any setting
+    async def start(self, model: FakeModel | None = None, **changes: Any) -> Living:  # noqa: ANN401  # any setting
         """Let a daemon live here; settings may be changed for it."""
         self.daemon = Living(self.settings.model_copy(update=changes), self.clock, model or self.model)
         self._daemons.append(self.daemon)
@@ -169,10 +143,10 @@ class House:
                 await living.cut()
 
     @property
-    def told(self) -> Told:
+    def events(self) -> Events:
         """What the newest daemon told."""
         assert self.daemon is not None
-        return self.daemon.told
+        return self.daemon.events
 
     # -- people -----------------------------------------------------------------------------------------------------
 
@@ -312,6 +286,15 @@ class House:
     async def one(self, sql: str, *values: object) -> sqlite3.Row:
         """The first row."""
         return (await self.rows(sql, *values))[0]
+
+    async def path(self, channel: str = "D0ADA") -> list[str]:
+        """The transitions of the conversations in a channel: `act: origin → target, decided_by`."""
+        rows = await self.rows("SELECT * FROM transitions WHERE conversation LIKE ? ORDER BY seq", f"%/{channel}/%")
+        return [f"{row['act']}: {row['origin']} → {row['target']}, {row['decided_by']}" for row in rows]
+
+    async def process(self, channel: str = "D0ADA") -> str:
+        """The mental process of the conversation in a channel."""
+        return str((await self.one("SELECT process FROM conversations WHERE channel = ?", channel))["process"])
 
     def _rows(self, sql: str, values: tuple[object, ...]) -> list[sqlite3.Row]:
         with closing(self._connection()) as connection:

@@ -95,15 +95,18 @@ async def press(house: House, person: str, room: str, ts: str, action: str = YES
 
 def _presses(house: House) -> list[str]:
     """What became of every press so far."""
-    told = house.told.events
-    return [event for event, fields in told if event.startswith("inbox.") and fields.get("kind") == "Decision"]
+    return [
+        event
+        for event, fields in house.events.emitted
+        if event.startswith("inbox.") and fields.get("kind") == "Decision"
+    ]
 
 
 async def _became(house: House, heard: int) -> str:
-    async def told() -> bool:
+    async def decided() -> bool:
         return len(_presses(house)) > heard
 
-    await house.when(told)
+    await house.when(decided)
     return _presses(house)[-1].removeprefix("inbox.")
 
 

@@ -2,9 +2,9 @@
 
 import json
 
+from tests.given import shown, tagged
 from tests.journeys.attacker import bare
 from tests.journeys.house import House
-from tests.journeys.model import shown, tagged
 from tests.journeys.problems import PROBLEM, script, shelf, solver
 from tests.journeys.souls import write_soul
 from tests.unit.ism_parts import chosen
@@ -24,7 +24,7 @@ async def test_many_reminders_due_at_once_are_all_brought_up_and_none_is_given_u
         await house.command("schedule", "add", conversation, f"errand {number}", "--in", "10m")
     house.model.replies += [tagged(f"Brought up {number}.") for number in range(7)]
     house.clock.turn(10 * 60 + 1)
-    await house.told.until("schedule.due")
+    await house.events.until("schedule.due")
     await house.idle()
     replies = await house.replies(await house.people.open_dm("Ada"))
     assert replies[1:] == [f"Brought up {number}." for number in range(7)]
@@ -179,5 +179,5 @@ async def test_a_reminder_goes_with_the_words_that_asked_for_it(house: House) ->
     await house.reply("D0ADA", "Noted.")
     await house.idle()
     await house.people.delete("Ada", "D0ADA", said)
-    await house.told.until("inbox.accepted", kind="Withdrawal")
+    await house.events.until("inbox.accepted", kind="Deletion")
     assert not [row for row in await house.rows("SELECT content FROM intentions") if "divorce" in row["content"]]

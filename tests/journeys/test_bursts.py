@@ -3,8 +3,9 @@
 import asyncio
 
 from daemon.llm.placeholder import newest_messages
+from tests.given import tagged
 from tests.journeys.house import House
-from tests.journeys.model import Flow, tagged
+from tests.models import Flow
 
 
 async def test_a_burst_in_one_thread_loses_nothing_keeps_its_order_and_is_answered_together(house: House) -> None:

@@ -6,9 +6,9 @@ import random
 import pytest
 
 from daemon.core.ports import Prompt
-from tests.fakes import Reply
+from tests.given import shown, tagged
 from tests.journeys.house import House
-from tests.journeys.model import shown, tagged
+from tests.models import Reply
 
 PEOPLE = ("Ada", "Ben", "Chloe")
 _STEPS = 50

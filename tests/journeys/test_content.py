@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from tests.given import tagged
 from tests.journeys.house import House, said
-from tests.journeys.model import tagged
 
 _CODE = "```python\n" + "".join(f"print({number})  # line of code\n" for number in range(400)) + "```\n"
 

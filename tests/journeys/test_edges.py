@@ -4,10 +4,10 @@ import asyncio
 
 from daemon.core.errors import ModelUnavailable
 from daemon.core.ports import ModelRole, Prompt
-from tests.fakes import Reply
+from tests.given import shown, tagged
 from tests.journeys.house import House
-from tests.journeys.model import shown, tagged
-from tests.journeys.test_long_talks import brief_soul, facts
+from tests.journeys.learning import brief_soul, facts
+from tests.models import Reply
 
 
 async def test_a_lease_lost_while_the_gate_is_asked_ends_the_claim_without_a_word(empty_house: House) -> None:
@@ -18,7 +18,7 @@ async def test_a_lease_lost_while_the_gate_is_asked_ends_the_claim_without_a_wor
     await house.when(house.claimed)
     await house.change("UPDATE conversations SET fence = fence + 1, lease_owner = 'somebody else', lease_until = 0")
     house.clock.turn(2)
-    await house.told.until("cycle.lost")
+    await house.events.until("cycle.lost")
     await house.reply("D0ADA", "hello")
     await house.idle()
     assert len(await house.replies("D0ADA")) == 1
@@ -54,8 +54,8 @@ async def test_an_apology_for_a_claim_that_somebody_else_has_by_now_is_not_made(
     await flow.asked.wait()
     await house.change("UPDATE conversations SET fence = fence + 1, lease_owner = 'somebody else'")
     flow.end(ModelUnavailable("the line went dead"))
-    await house.told.until("cycle.failed")
-    await house.told.until("cycle.lost")
+    await house.events.until("cycle.failed")
+    await house.events.until("cycle.lost")
     assert await house.posting_calls() == []
 
 
@@ -67,7 +67,7 @@ async def test_a_lease_that_can_not_be_renewed_just_now_does_not_end_a_thought(e
     await flow.asked.wait()
     async with house.locked():
         async with asyncio.timeout(10):
-            while not house.told.named("cycle.lease_not_renewed"):
+            while not house.events.named("cycle.lease_not_renewed"):
                 house.clock.turn(1)
                 await asyncio.sleep(0.02)
     flow.end(tagged("Done."))
@@ -83,7 +83,7 @@ async def test_what_somebody_said_aside_is_left_out_while_slack_can_not_say_who_
     await house.heard(aside)
     await house.people.fault("users.info", status=500)
     await house.answered("Ada", "general", "@soul and now?", thread=root)
-    assert house.told.named("cycle.aside_unknown")
+    assert house.events.named("cycle.aside_unknown")
     assert "canary" not in house.last_prompt()
 
 
@@ -107,7 +107,7 @@ async def test_a_summary_made_of_words_withdrawn_meanwhile_is_dropped_and_made_a
     await house.people.delete("Ada", "dm", first)
     await house.acknowledged()
     go.set()
-    await house.told.until("job.done")
+    await house.events.until("job.done")
     before = len(house.prompts)
     await house.answered("Ada", "dm", "and now?")
     assert not any("factNumber0" in shown(prompt) for prompt in house.prompts[before:])

@@ -1,7 +1,7 @@
 """What a problem waits for and where it goes: questions and answers, the expert, somebody who can act, reminders."""
 
+from tests.given import shown, tagged
 from tests.journeys.house import House, said
-from tests.journeys.model import shown, tagged
 from tests.journeys.problems import (
     NO,
     PROBLEM,
@@ -14,7 +14,6 @@ from tests.journeys.problems import (
     solver,
 )
 from tests.journeys.souls import CONTACTS
-from tests.journeys.test_states import path
 from tests.unit.ism_parts import chosen
 
 ROOM = '[[contacts]]\nname = "the potters"\nslack = "C0FOUNDERS"\ncan = "repair kilns"\n'
@@ -61,7 +60,7 @@ async def test_an_answer_days_later_is_no_new_visit(empty_house: House) -> None:
     script(house, RESPOND, enters=False, external_dialog="The big one cools too fast.")
     assert await house.answered("Ada", "dm", "the big one") == "The big one cools too fast."
     assert "They CRACK." in house.last_prompt()
-    assert not any("returning" in step for step in await path(house))
+    assert not any("returning" in step for step in await house.path())
 
 
 async def test_somebody_else_may_answer_if_the_gate_lets_them_in(empty_house: House) -> None:
@@ -111,7 +110,7 @@ async def test_the_expert_answers_the_same_words_at_once(empty_house: House) -> 
     assert await house.answered("Ada", "dm", PROBLEM) == "The sources differ."
     assert "This is the academic voice of Tess." in house.last_prompt()
     assert [prompt.step for prompt in house.prompts] == ["mental_query", "choose_actions", "respond"]
-    assert (await path(house))[-2:] == [
+    assert (await house.path())[-2:] == [
         "move: problem_solving → academic, model",
         "stay: academic → academic, rule",
     ]

@@ -8,10 +8,10 @@ import pytest
 from daemon.core.ports import Prompt
 from daemon.memory.database import Transaction
 from daemon.memory.store import open_store
-from tests.fakes import Reply
-from tests.journeys.clock import TurnableClock
-from tests.journeys.house import House, Told, said
-from tests.journeys.model import Actor, echo, tagged
+from tests.fakes import Events, TurnableClock
+from tests.given import tagged
+from tests.journeys.house import House, said
+from tests.models import FakeModel, Reply, echo
 
 
 async def test_the_transcript_survives_a_restart(house: House) -> None:
@@ -24,7 +24,7 @@ async def test_the_transcript_survives_a_restart(house: House) -> None:
 
 async def test_two_daemons_on_one_memory_answer_each_message_once(empty_house: House) -> None:
     house = empty_house
-    other = Actor()
+    other = FakeModel()
     await house.start(max_cycles=1)
     await house.start(other, max_cycles=1)
     root = await house.say("Ada", "general", "@soul hello")
@@ -48,7 +48,7 @@ async def test_two_daemons_on_one_memory_answer_each_message_once(empty_house: H
     assert not other.replies
 
 
-def _once_both_think(both: asyncio.Barrier, model: Actor) -> Callable[[Prompt], Awaitable[Reply]]:
+def _once_both_think(both: asyncio.Barrier, model: FakeModel) -> Callable[[Prompt], Awaitable[Reply]]:
     """The model's usual answer, which it holds back until the other model is asked too."""
 
     async def script(prompt: Prompt) -> Reply:
@@ -67,10 +67,10 @@ async def test_a_drain_finishes_what_is_under_way_and_claims_nothing_more(empty_
     waiting = await house.say("Ben", "dm", "second")
     await house.acknowledged()
     stopping = asyncio.create_task(living.stop())
-    await living.told.until("daemon.draining")
+    await living.events.until("daemon.draining")
     flow.end(tagged("Done with the first."))
     await stopping
-    assert living.told.named("daemon.drained") == [{"finished": True}]
+    assert living.events.named("daemon.drained") == [{"finished": True}]
     assert await house.replies("D0ADA") == ["Done with the first."]
     assert await house.replies("D0BEN") == []
     assert (await house.one("SELECT state FROM inbox WHERE ts = ?", waiting))["state"] == "new"
@@ -92,7 +92,7 @@ async def test_what_a_drain_can_not_wait_for_is_given_back_and_finished_by_the_n
     )
     await house.until(lambda: house.people.calls("chat.startStream"))
     await living.stop()
-    assert living.told.named("daemon.drained") == [{"finished": False}]
+    assert living.events.named("daemon.drained") == [{"finished": False}]
     await house.start()
     await house.reply("D0ADA", "think long")
     await house.idle()
@@ -109,7 +109,7 @@ async def test_a_daemon_that_lost_its_lease_while_it_slept_posts_nothing(house: 
     assert house.daemon.built is not None
     settings = house.settings
     async with open_store(
-        *(settings.database_path, later, Told()),
+        *(settings.database_path, later, Events()),
         soul=settings.name,
         workspace="T0LOCAL",
         kind="slack",
@@ -120,7 +120,7 @@ async def test_a_daemon_that_lost_its_lease_while_it_slept_posts_nothing(house: 
         claim = await awake.conversations.claim_next()
         assert claim is not None
         flow.end(tagged("A zombie speaks."))
-        await house.told.until("cycle.lost")
+        await house.events.until("cycle.lost")
         assert await house.posting_calls() == []
         assert await house.rows("SELECT * FROM turns") == []
         await awake.conversations.release(claim)
@@ -138,7 +138,7 @@ async def test_a_lease_lost_in_the_middle_of_a_thought_cuts_it_short(empty_house
     await flow.asked.wait()
     await house.change("UPDATE conversations SET fence = fence + 1, lease_owner = 'somebody else'")
     house.clock.turn(3)
-    await house.told.until("cycle.lost")
+    await house.events.until("cycle.lost")
     assert house.model.cut == 1
     assert await house.posting_calls() == []
 
@@ -184,7 +184,7 @@ async def test_what_could_not_be_stored_because_the_file_is_locked_is_not_acknow
 async def _failing(house: House) -> None:
     """Let the patience of the store end; nothing was acknowledged then."""
     async with asyncio.timeout(10):
-        while not any("memory.db" in str(one["note"]) for one in house.told.named("slack.library")):
+        while not any("memory.db" in str(one["note"]) for one in house.events.named("slack.library")):
             house.clock.turn(0.5)
             await asyncio.sleep(0.02)
     await _unacknowledged(house)
@@ -221,7 +221,7 @@ async def test_a_reply_that_could_not_be_stored_is_not_sent_and_is_made_again_wh
     await flow.asked.wait()
     await _pages(house)
     flow.end(tagged("A long story. " * 700))
-    await house.told.until("store.failed")
+    await house.events.until("store.failed")
     assert await house.posting_calls() == []
     await _pages(house, 1_000_000)
     house.clock.turn(61)

@@ -8,9 +8,9 @@ import pytest
 
 from daemon.core.config import LogLevel
 from daemon.core.telemetry import Telemetry
-from tests.fakes import FakeClock
-from tests.journeys.house import House, Told
-from tests.journeys.model import tagged
+from tests.fakes import Events, FakeClock
+from tests.given import tagged
+from tests.journeys.house import House
 from tests.journeys.problems import PROBLEM, SHELF, asked, press, script, shelf, using
 from tests.journeys.souls import POETIC, write_soul
 from tests.unit.ism_parts import chosen
@@ -20,11 +20,11 @@ LEVELS: tuple[LogLevel, ...] = ("minimal", "standard", "verbose", "debug")
 WORDS = (HEARD, SAID, THOUGHT, "CANARY-reason", "CANARY-known", "CANARY-written", "CANARY-whisper")
 
 
-def lines(told: Told, level: LogLevel, *secrets: str) -> list[str]:
-    """The log of what was told, at a level."""
+def lines(recorded: Events, level: LogLevel, *secrets: str) -> list[str]:
+    """The log lines that these events give at a level."""
     stream = io.StringIO()
     telemetry = Telemetry(level, stream, secrets, FakeClock())
-    for event, fields in told.events:
+    for event, fields in recorded.emitted:
         telemetry(event, **fields)
     return [line.split(" ", 2)[2] for line in stream.getvalue().splitlines()]
 
@@ -66,7 +66,7 @@ async def lived(empty_house: House, tmp_path: Path) -> House:
 
 
 async def test_each_level_tells_of_real_turns_what_it_should(lived: House) -> None:
-    minimal, standard, verbose, debug = (lines(lived.told, level) for level in LEVELS)
+    minimal, standard, verbose, debug = (lines(lived.events, level) for level in LEVELS)
     assert events(minimal) == {"step.completed", "daemon.ready"}
     assert not [line for line in minimal if "tokens" in line or "provider" in line or "ms=" in line]
     path = [line for line in standard if line.startswith("event=process.moved")]
@@ -93,7 +93,7 @@ async def test_neither_tokens_nor_reasons_are_told_where_they_should_not_be(live
     secrets = lived.settings.secrets
     assert secrets
     for level in LEVELS:
-        log = lines(lived.told, level, *secrets)
+        log = lines(lived.events, level, *secrets)
         assert not [secret for secret in secrets if secret in "\n".join(log)]
         moves = [line for line in log if "target=poetic" in line]
         assert len(moves) == (level != "minimal")

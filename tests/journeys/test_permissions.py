@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from daemon.tools.mcp.toolbox import McpToolbox
+from tests.given import shown, tagged
 from tests.journeys.house import House, said
-from tests.journeys.model import shown, tagged
 from tests.journeys.problems import (
     NO,
     PROBLEM,
@@ -28,7 +28,6 @@ from tests.journeys.problems import (
     solver,
     using,
 )
-from tests.journeys.test_states import path
 from tests.unit.ism_parts import chosen
 
 WRITE, RESPOND = chosen(("Research", "write it down")), chosen("Respond")
@@ -127,7 +126,7 @@ async def test_who_can_not_be_told_that_a_press_was_in_vain_loses_nothing(empty_
     ts = await _question(house, note, "general")
     await house.people.fault("chat.postEphemeral", body={"ok": False, "error": "user_not_in_channel"})
     assert await press(house, "Ben", "general", ts) != "accepted"
-    await house.told.until("slack.void_untold")
+    await house.events.until("slack.void_untold")
     await house.acknowledged()
 
 
@@ -313,7 +312,7 @@ async def test_a_decision_after_words_were_taken_back_is_carried_out_and_ends_th
     assert said(await house.reply("D0ADA", "It is written down.")).endswith(DONE)
     await house.idle()
     assert lines(note) == 1
-    assert (await path(house))[-1] == "move: problem_solving → engaged, rule"
+    assert (await house.path())[-1] == "move: problem_solving → engaged, rule"
 
 
 async def test_a_decision_finds_its_work_where_the_talk_has_moved_on_and_hands_it_back(
@@ -329,7 +328,7 @@ async def test_a_decision_finds_its_work_where_the_talk_has_moved_on_and_hands_i
     assert said(await house.reply("D0ADA", "It is written down.")).endswith(DONE)
     await house.idle()
     assert lines(note) == 1
-    assert (await path(house))[-3:] == [
+    assert (await house.path())[-3:] == [
         "visit: academic → problem_solving, rule",
         "stay: problem_solving → problem_solving, rule",
         "return: problem_solving → academic, schedule",

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from daemon.core.ports import Completion
-from tests.fakes import Reply
+from tests.given import shown
 from tests.journeys.house import House, said
-from tests.journeys.model import Actor, shown
 from tests.journeys.problems import PROBLEM, parked, posted, script, solver
-from tests.journeys.test_states import path
+from tests.models import FakeModel, Reply
 from tests.unit.ism_parts import chosen
 
 THINK, RESPOND = chosen(("Think", "the glaze")), chosen("Respond")
@@ -41,7 +40,7 @@ async def test_a_hint_confirmed_leads_to_work_in_sight_and_one_reply(empty_house
     assert "CANARY-THOUGHT" in house.last_prompt(), "what it thought feeds the answer"
     left = await posted(house)
     assert "CANARY" not in left
-    assert await path(house) == [
+    assert await house.path() == [
         "enter: engaged → greeting, rule",
         "move: greeting → problem_solving, model",
         "move: problem_solving → engaged, rule",
@@ -157,7 +156,7 @@ async def _ends_in_one(house: House, words: str) -> None:
     await house.acknowledged()
     await house.idle()
     assert await house.replies("general") == [words]
-    assert len(house.told.named("cycle.committed")) == 1
+    assert len(house.events.named("cycle.committed")) == 1
 
 
 async def test_a_plain_reply_steers_the_work_and_one_reply_answers_both(empty_house: House) -> None:
@@ -265,7 +264,7 @@ async def test_every_limit_ends_in_the_best_answer_so_far_honestly(
     empty_house: House, limits: dict[str, Any], why: str
 ) -> None:
     house = empty_house
-    model = house.model = Actor(model="openai/gpt-6.1-terra", usage=Completion("openai/gpt-6.1-terra", 100, 0, 50))
+    model = house.model = FakeModel(model="openai/gpt-6.1-terra", usage=Completion("openai/gpt-6.1-terra", 100, 0, 50))
     for number in range(9):
         model.steps["choose_actions"].append(chosen(("Think", str(number))))
     script(house, external_dialog="So far only this.")
@@ -330,7 +329,7 @@ async def test_an_action_that_breaks_is_told_to_the_model_and_the_log_alone(
     script(house, chosen(("Research", "kilns")), RESPOND, external_dialog="I could not look.")
     assert await house.answered("Ada", "dm", PROBLEM) == "I could not look."
     assert "It failed for a reason that is not known." in house.last_prompt()
-    [failed] = house.told.named("ism.action_failed")
+    [failed] = house.events.named("ism.action_failed")
     assert isinstance(failed["error"], RuntimeError)
     assert "CANARY" not in await posted(house)
     assert not any("CANARY" in shown(prompt) for prompt in house.prompts)

@@ -2,8 +2,8 @@
 
 import json
 
+from tests.given import shown, tagged
 from tests.journeys.house import House
-from tests.journeys.model import shown, tagged
 
 
 def _wish(when: str = "", what: str = "", drop: tuple[int, ...] = ()) -> str:
@@ -12,7 +12,7 @@ def _wish(when: str = "", what: str = "", drop: tuple[int, ...] = ()) -> str:
 
 async def _due(house: House) -> None:
     """What has fallen due is perceived and answered."""
-    await house.told.until("schedule.due")
+    await house.events.until("schedule.due")
     await house.idle()
 
 

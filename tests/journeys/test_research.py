@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from tests.given import shown
 from tests.journeys.house import House, said
-from tests.journeys.model import shown
 from tests.journeys.problems import PROBLEM, parked, posted, script, shelf, solver, using
 from tests.unit.ism_parts import chosen
 

@@ -1,7 +1,7 @@
 """Edits and deletions count: the newest words are answered, withdrawn ones are not, and are forgotten (P8)."""
 
+from tests.given import CLOSING, OPENING, tagged
 from tests.journeys.house import House, said
-from tests.journeys.model import CLOSING, OPENING, tagged
 
 _LONG = "This reply is long enough to be shown while it is still being made, which takes some eighty letters."
 

@@ -1,10 +1,9 @@
 """Two souls in one daemon: each answers in its own rooms, under its own name, and remembers for itself alone."""
 
+from tests.given import shown
 from tests.journeys.house import House, said
-from tests.journeys.model import shown
+from tests.journeys.learning import MINUTE, feeling, notes, teach
 from tests.journeys.souls import write_soul
-from tests.journeys.test_knowing_people import MINUTE, feeling, notes, teach
-from tests.journeys.test_states import path
 
 ROLF = """icon = ":anchor:"
 channels = ["C0GENERAL"]
@@ -47,7 +46,7 @@ async def test_each_soul_meets_people_for_itself(empty_house: House) -> None:
     await house.answered("Ada", "founders", "@soul hello")
     await house.answered("Ada", "general", "@soul ahoy")
     assert "You have not met this person here before" in house.last_prompt()
-    assert (await path(house, "C0GENERAL"))[0] == "enter: engaged → greeting, rule"
+    assert (await house.path("C0GENERAL"))[0] == "enter: engaged → greeting, rule"
 
 
 async def test_what_one_soul_learned_the_other_never_knows(empty_house: House) -> None:
@@ -76,7 +75,7 @@ async def test_the_mood_of_one_soul_is_not_the_others(empty_house: House) -> Non
         '<external_dialogue verb="said">Arr.</external_dialogue><soul_state_check>true</soul_state_check>'
     )
     await house.answered("Ada", "general", "@soul a storm!")
-    await house.told.until("soul_state.kept")
+    await house.events.until("soul_state.kept")
     await house.answered("Ada", "market", "@soul how are you?")
     assert "Your mood:" not in house.last_prompt()
     assert "CANARY" not in house.last_prompt()

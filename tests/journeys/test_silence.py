@@ -2,10 +2,9 @@
 
 import pytest
 
+from tests.given import shown
 from tests.journeys.house import House, said
-from tests.journeys.model import shown
 from tests.journeys.souls import write_soul
-from tests.journeys.test_states import path
 
 MINUTE, HOUR = 60.0, 3600.0
 DORMANT, END = 31 * MINUTE, 4 * HOUR
@@ -47,7 +46,7 @@ async def test_a_silence_costs_nothing_and_hands_the_conversation_back(house: Ho
     await fallen(house, 2)
     assert (len(house.prompts), len(await house.posting_calls())) == (calls, posts)
     assert await conversation(house) == before
-    assert (await path(house))[2:] == [
+    assert (await house.path())[2:] == [
         "visit: curious → dormant, schedule",
         "stay: dormant → dormant, rule",
         "return: dormant → curious, schedule",
@@ -107,7 +106,7 @@ async def test_words_put_the_silence_off(empty_house: House) -> None:
     house.clock.turn(20 * MINUTE)
     await house.answered("Ada", "dm", "and still")
     assert spoken(house) == ["respond"] * 3
-    assert not any("dormant" in step for step in await path(house))
+    assert not any("dormant" in step for step in await house.path())
     waiting = await house.rows("SELECT process FROM intentions WHERE state = 'waiting'")
     assert [row["process"] for row in waiting] == ["dormant"]
 
@@ -161,7 +160,7 @@ async def test_a_soul_that_grows_dormant_no_more_says_nothing_of_a_silence_alrea
     await fallen(house, 1)
     assert spoken(house) == ["respond"]
     assert await conversation(house) == before
-    assert (await path(house))[-1] == "refuse: curious → dormant, schedule"
+    assert (await house.path())[-1] == "refuse: curious → dormant, schedule"
 
 
 # -- what was scheduled ------------------------------------------------------------------------------------------------
@@ -222,7 +221,7 @@ async def test_a_reminder_for_a_process_only_visits_it(house: House) -> None:
     await house.idle()
     assert await conversation(house) == before
     assert "A scholarly answer is wanted" in house.last_prompt()
-    assert (await path(house))[2:] == [
+    assert (await house.path())[2:] == [
         "visit: curious → academic, schedule",
         "stay: academic → academic, rule",
         "return: academic → curious, schedule",

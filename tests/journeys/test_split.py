@@ -3,8 +3,8 @@
 import pytest
 
 from daemon.core.errors import ModelUnavailable
-from tests.fakes import Script
 from tests.journeys.house import House, said
+from tests.models import Script
 
 _SOUL = 'name = "twin"\ndisplay_name = "Twin"\npipeline = "split"\n[creativity]\nexternal_dialog = 0.9\n'
 

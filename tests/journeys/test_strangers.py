@@ -106,7 +106,7 @@ async def test_what_the_soul_says_itself_is_never_answered(house: House) -> None
 
 async def test_somebody_whom_slack_does_not_know_is_not_answered(house: House) -> None:
     await _event(house, "U0NOBODY", "app_mention", ts=house.ts(), text=f"<@{house.workspace.bot_user.id}> {_WORD}")
-    await house.told.until("gate.refused", reason="unknown")
+    await house.events.until("gate.refused", reason="unknown")
     await house.idle()
     assert house.prompts == []
     assert await house.posting_calls() == []
@@ -116,7 +116,7 @@ async def test_while_slack_can_not_say_who_somebody_is_they_wait_and_are_answere
     await house.people.fault("users.info", status=500, times=2)
     await house.say("Ada", "dm", "hello?")
     for count in (1, 2):
-        await house.told.until("gate.failed", count)
+        await house.events.until("gate.failed", count)
         assert house.prompts == []
         house.clock.turn(6)
     await house.reply("D0ADA", "hello?")
@@ -136,7 +136,7 @@ async def test_a_gate_that_breaks_lets_nobody_in_and_stops_nothing_else(house: H
 
     channel.admit = broken  # type: ignore[assignment, method-assign]  # the fault itself
     await house.say("Ada", "dm", "poison")
-    await house.told.until("gate.failed")
+    await house.events.until("gate.failed")
     await house.say("Ben", "dm", "are you well?")
     await house.reply("D0BEN", "are you well?")
     assert len(house.prompts) == 1

@@ -7,8 +7,9 @@ import pytest
 
 from daemon.core.errors import ModelUnavailable
 from daemon.local_slack.model import Json
+from tests.given import CLOSING, OPENING
 from tests.journeys.house import House, said
-from tests.journeys.model import CLOSING, OPENING, Flow
+from tests.models import Flow
 
 _FIRST = "The first words of a long reply, which are enough to be shown at once: more than eighty characters. "
 _MORE = "And here are " + "more words, " * 50
@@ -78,7 +79,7 @@ async def test_a_stream_that_slack_has_ended_meanwhile_is_finished_all_the_same(
     draft = await house.draft("D0ADA")
     house.clock.turn(40)
     flow.say(_MORE)
-    await house.told.until("slack.speech_silent")
+    await house.events.until("slack.speech_silent")
     flow.end(_REST, CLOSING)
     assert (await _once_and_whole(house, "D0ADA"))["ts"] == draft["ts"]
 
@@ -87,7 +88,7 @@ async def test_where_slack_refuses_to_stream_the_reply_is_posted_whole(house: Ho
     await house.people.fault("chat.startStream", body={"ok": False, "error": "method_not_supported"}, times=9)
     flow = house.flow()
     await _told(house, flow)
-    await house.told.until("slack.speech_silent")
+    await house.events.until("slack.speech_silent")
     flow.end(_MORE, _REST, CLOSING)
     await _once_and_whole(house, "D0ADA")
     assert await _methods(house) == ["chat.startStream", "chat.postMessage"]
@@ -109,12 +110,12 @@ async def test_a_streamed_reply_stands_there_whole_and_once_whatever_fails(
     flow = house.flow()
     await _told(house, flow)
     if method == "chat.startStream":
-        await house.told.until("slack.speech_silent")
+        await house.events.until("slack.speech_silent")
     else:
         await house.draft("D0ADA")
     flow.say(_MORE)
     if method == "chat.appendStream":
-        await house.told.until("slack.speech_silent")
+        await house.events.until("slack.speech_silent")
     flow.end(_REST, CLOSING)
     async with _turning(house):
         await _once_and_whole(house, "D0ADA")
@@ -204,7 +205,7 @@ async def test_a_status_line_that_slack_refuses_costs_nobody_an_answer(house: Ho
     await house.people.fault("assistant.threads.setStatus", body={"ok": False, "error": "missing_scope"}, times=9)
     flow = house.flow()
     await house.say("Ada", "dm", "hello")
-    await house.told.until("slack.status_failed")
+    await house.events.until("slack.status_failed")
     flow.end(OPENING, "Hello!", CLOSING)
     await _once_and_whole(house, "D0ADA", "Hello!")
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.given import shown
 from tests.journeys.house import House, said
-from tests.journeys.model import shown
 
 
 async def test_a_dm_is_answered_in_its_thread(house: House) -> None:

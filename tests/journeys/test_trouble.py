@@ -6,9 +6,9 @@ import re
 import pytest
 
 from daemon.core.errors import ConfigError, ModelRefused, ModelUnavailable
-from tests.fakes import Script
+from tests.given import tagged
 from tests.journeys.house import House, said
-from tests.journeys.model import Flow, tagged
+from tests.models import Flow, Script
 
 _CANARY = "canary"
 _THOUGHT = f'<internal_monologue verb="thought">{_CANARY}</internal_monologue>'
@@ -98,7 +98,7 @@ async def test_a_fault_of_our_own_means_an_apology_and_nobody_else_notices(house
     assert "something inside me broke" in await house.answered("Ada", "dm", "hello")
     assert await house.answered("Ben", "dm", "hello") == "Echo: hello"
     assert _CANARY not in str(await house.posting_calls())
-    failed = house.told.named("cycle.failed")[0]
+    failed = house.events.named("cycle.failed")[0]
     assert failed["kind"] == "KeyError"
     assert isinstance(failed["error"], KeyError)
     assert "reason" not in failed  # a stranger's error quotes what it choked on; the log decides what is shown of it

@@ -18,7 +18,7 @@ _HELD_UP: Final = MappingProxyType({"choose_actions": "slowly", "internal_monolo
 MOODS: Final = ("neutral", "focused")
 
 
-class Mind:
+class KilledMind:
     """An `LLM`; `pace` is the time in seconds between two words."""
 
     def __init__(self, clock: Clock, pace: float) -> None:

@@ -31,7 +31,7 @@ from daemon.memory.queues.intentions import IDLE
 from daemon.memory.queues.jobs import Job, Jobs
 from daemon.memory.queues.outbox import Outbox
 from daemon.memory.records import Delivery
-from tests.kill.mind import Mind
+from tests.kill.mind import KilledMind
 
 T = TypeVar("T")
 
@@ -134,7 +134,7 @@ def make_naive() -> None:
 async def live(settings: Settings, pace: float) -> None:
     """A daemon as `soul run` makes it, with a mind at a pace of our choosing and a quiet voice, in a hurry."""
     catch_up._CALLS_A_MINUTE = 100_000  # type: ignore[misc]  # nobody here waits for Slack's limits
-    daemon.app.build_llm = lambda *_, **__: Mind(SystemClock(), pace)  # type: ignore[attr-defined,assignment]  # as above
+    daemon.app.build_llm = lambda *_, **__: KilledMind(SystemClock(), pace)  # type: ignore[attr-defined,assignment]  # as above
     await daemon.app.run_daemon(settings, lambda _: None)
 
 

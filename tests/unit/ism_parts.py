@@ -1,12 +1,10 @@
 """Parts for trying the machine out: a real mind with a scripted model, and actions that do what a test says."""
 
-import asyncio
 import json
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 from daemon.core.limits import Limits, Spent
-from daemon.core.ports import LLM, Completion, LLMCall, ModelRole, Prompt
+from daemon.core.ports import LLM, Completion, LLMCall
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism import run_ism
 from daemon.ism.machine import Action, ActionUse, Handler, ISMResult, LoopEvent, Machine, Recurse
@@ -15,7 +13,8 @@ from daemon.mind.interrupts import Interrupt
 from daemon.mind.mental_process import Stay, Transition
 from daemon.soul import Budgets
 from daemon.soul_engine import build_prompt
-from tests.fakes import FakeClock, Script, ScriptedLLM
+from tests.fakes import FakeClock
+from tests.models import FakeModel, Flow, Script, ScriptedLLM
 
 MEMORY = WorkingMemory("Kothar").with_memory(Memory(Role.USER, "What are the limits?", name="Ada"))
 PLENTY = Limits(loops=5, tokens=100_000, usd=10.0, seconds=600.0)
@@ -29,11 +28,6 @@ def chosen(*actions: str | tuple[str, str], reasoning: str = "It seems best.") -
     return json.dumps({"actions": named, "reasoning": reasoning})
 
 
-def shown(prompt: Prompt) -> str:
-    """All that a model was shown."""
-    return "\n".join((*(part.text for part in prompt.system), *(message.text for message in prompt.messages)))
-
-
 async def think(use: ActionUse) -> Recurse:
     """Goes on, having thought of what it was given."""
     return use.recurse(observation=f"thought of {use.input or 'it'}")
@@ -45,7 +39,7 @@ async def respond(use: ActionUse) -> Stay:
 
 
 async def escalate(use: ActionUse) -> Transition:
-    """Hands over at once."""
+    """Stores over at once."""
     return Transition(use.memory, "expert", "it is beyond me", execute_now=True)
 
 
@@ -53,37 +47,6 @@ def actions(**others: Handler) -> tuple[Action, ...]:
     """Think, Respond and Escalate, with others beside them or in their place."""
     handlers: dict[str, Handler] = {"Think": think, "Respond": respond, "Escalate": escalate, **others}
     return tuple(Action(name, f"{name.lower()} about it", handler) for name, handler in handlers.items())
-
-
-class Stream:
-    """A model whose chunks a test lets out one by one; `taken` are those read so far, `closed` counts ended calls."""
-
-    def __init__(self) -> None:
-        self.asked, self.read = asyncio.Event(), asyncio.Event()
-        self.taken: list[str] = []
-        self.closed = 0
-        self._chunks: asyncio.Queue[str] = asyncio.Queue()
-
-    def say(self, *chunks: str) -> None:
-        """Let out more."""
-        for chunk in chunks:
-            self._chunks.put_nowait(chunk)
-
-    async def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
-        """Yield what was let out, for ever."""
-        self.asked.set()
-        try:
-            while True:
-                chunk = await self._chunks.get()
-                self.taken.append(chunk)
-                self.read.set()
-                yield chunk
-        finally:
-            self.closed += 1
-
-    def model_for(self, role: ModelRole) -> str:
-        """One model for both roles."""
-        return f"stream/{role}"
 
 
 @dataclass
@@ -164,3 +127,10 @@ def said(result: ISMResult) -> str:
     """The soul's last words in what the work came to."""
     own = [one.content for one in result.memory.region("default") if one.role is Role.ASSISTANT]
     return own[-1] if own else ""
+
+
+def flowing() -> tuple[Bench, FakeModel, Flow]:
+    """A bench whose model answers every call with what the test lets out."""
+    model, flow = FakeModel(), Flow()
+    model.voices[""] = flow
+    return Bench(model), model, flow
