@@ -150,7 +150,7 @@ class Witness:
     correct=st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["keeps wild bees", "", "naps"])), max_size=2),
     retire=st.lists(st.integers(0, 4), max_size=3),
 )
-def test_what_is_in_mind_of_a_person_is_in_the_store_already(
+def test_notes_in_working_memory_are_in_the_store_already(
     first: list[str], add: list[str], correct: list[tuple[int, str]], retire: list[int]
 ) -> None:
     change = {"add": add, "correct": [{"line": line, "text": text} for line, text in correct], "retire": retire}
@@ -309,7 +309,7 @@ def test_the_models_stream_is_closed_and_recorded_on_every_way_out(scripts: list
     asyncio.run(think())
 
 
-async def test_a_stream_that_waits_for_its_model_is_closed_by_whoever_stops_waiting() -> None:
+async def test_a_stream_that_waits_for_its_model_is_closed_when_the_waiting_task_is_cancelled() -> None:
     never = asyncio.Event()
     h = head_that_keeps(["a", never])
 

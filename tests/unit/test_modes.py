@@ -98,7 +98,7 @@ def test_no_shipped_soul_names_a_place_or_person_of_some_workspace(tmp_path: Pat
 # -- fields ------------------------------------------------------------------------------------------------------------
 
 
-def test_what_a_small_soul_does_not_say_has_quiet_defaults(tmp_path: Path) -> None:
+def test_fields_that_a_small_soul_leaves_out_have_quiet_defaults(tmp_path: Path) -> None:
     soul = load_soul(write(tmp_path), "ea")
     assert (soul.processes, soul.channels, soul.modes, soul.contacts) == ((), (), (), ())
     assert soul.subprocesses == ("models_the_visitor", "keeps_its_own_state", "summarizes_the_conversation")
@@ -196,11 +196,11 @@ FIELD_FAULTS = [
 
 
 @pytest.mark.parametrize(("more", "told"), FIELD_FAULTS)
-def test_a_fault_in_a_field_is_told_with_file_line_and_field(more: str, told: str, tmp_path: Path) -> None:
+def test_a_fault_in_a_field_is_reported_with_file_line_and_field(more: str, told: str, tmp_path: Path) -> None:
     assert told in fault(write(tmp_path, more + "\n"))
 
 
-def test_the_second_of_several_contacts_is_told_by_its_own_line(tmp_path: Path) -> None:
+def test_a_fault_in_the_second_contact_is_reported_with_its_own_line(tmp_path: Path) -> None:
     one = '[[contacts]]\nname = "{}"\nslack = "{}"\ncan = "x"\n'
     more = one.format("Ada", "U12") + one.format("Bo", "nobody")
     assert "soul.toml:9 contacts.1.slack:" in fault(write(tmp_path, more))
@@ -216,7 +216,7 @@ def test_a_deeply_nested_or_absurd_manifest_is_a_fault_and_no_crash(tmp_path: Pa
 # -- names that must exist ---------------------------------------------------------------------------------------------
 
 
-def test_an_unknown_name_is_told_with_its_line_and_what_was_meant(tmp_path: Path) -> None:
+def test_an_unknown_name_is_reported_with_its_line_and_a_suggestion(tmp_path: Path) -> None:
     more = 'processes = ["gretting", "academic"]\nsubprocesses = ["x"]\n[ism]\nexpert = "academia"\n'
     message = fault(write(tmp_path, more), EVERYTHING)
     assert "soul.toml:3 processes: there is no process 'gretting'; did you mean 'greeting'?" in message
@@ -227,7 +227,7 @@ def test_an_unknown_name_is_told_with_its_line_and_what_was_meant(tmp_path: Path
 # -- modes -------------------------------------------------------------------------------------------------------------
 
 
-def test_modes_are_the_folders_that_hold_one(tmp_path: Path) -> None:
+def test_modes_are_the_folders_with_a_soul_md_or_mode_toml(tmp_path: Path) -> None:
     write(tmp_path)
     add_mode(tmp_path, "poetic", manifest=MODE)
     add_mode(tmp_path, "academic", text="You read.\n")
@@ -258,12 +258,12 @@ MODE_FAULTS = [
 
 
 @pytest.mark.parametrize(("manifest", "told"), MODE_FAULTS)
-def test_a_fault_in_a_mode_is_told_with_its_own_file(manifest: str, told: str, tmp_path: Path) -> None:
+def test_a_fault_in_a_mode_is_reported_with_its_own_file(manifest: str, told: str, tmp_path: Path) -> None:
     add_mode(write(tmp_path), manifest=manifest)
     assert told in fault(tmp_path)
 
 
-def test_faults_of_the_soul_and_of_its_modes_are_told_together(tmp_path: Path) -> None:
+def test_faults_of_the_soul_and_of_its_modes_are_reported_together(tmp_path: Path) -> None:
     add_mode(write(tmp_path, "pipeline = 3\n"), manifest="colour = 1\n")
     add_mode(tmp_path, "academic", text=" \n")
     add_mode(tmp_path, "Ünfit")
@@ -290,7 +290,7 @@ def test_a_mode_needs_its_text(tmp_path: Path) -> None:
     assert "poetic/soul.md can't be read" in fault(tmp_path)
 
 
-def test_more_modes_than_anybody_needs_are_refused(tmp_path: Path) -> None:
+def test_more_modes_than_the_most_are_refused(tmp_path: Path) -> None:
     write(tmp_path)
     for number in range(17):
         add_mode(tmp_path, f"mode{number}")
@@ -371,9 +371,7 @@ def test_a_file_in_place_of_the_souls_folder_is_a_fault(tmp_path: Path) -> None:
 @example(manifest="[[verbs]]\n[[verbs]]", mode=b"[[registers]]")
 @example(manifest="creativity = {x = 'y'}", mode=b"registers = {a = 1}")
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_stands_in_the_files_the_answer_is_a_soul_or_a_soul_error(
-    manifest: str, mode: bytes, tmp_path: Path
-) -> None:
+def test_any_files_give_a_soul_or_a_soul_error(manifest: str, mode: bytes, tmp_path: Path) -> None:
     folder = add_mode(write(tmp_path, manifest))
     (folder / "mode.toml").write_bytes(mode)
     try:
@@ -413,7 +411,7 @@ def test_edits_of_modes_are_followed_live(tmp_path: Path) -> None:
     assert events.names == ["soul.reloaded"] * 5
 
 
-def test_a_broken_edit_of_a_mode_keeps_the_last_good_soul(tmp_path: Path) -> None:
+def test_a_broken_edit_of_a_mode_keeps_the_last_valid_soul(tmp_path: Path) -> None:
     events = Events()
     folder = add_mode(write(tmp_path), manifest=MODE)
     keeper = ReloadingSoul(tmp_path, "ea", events)
@@ -425,7 +423,7 @@ def test_a_broken_edit_of_a_mode_keeps_the_last_good_soul(tmp_path: Path) -> Non
     assert "poetic/mode.toml:1 registers" in str(events.emitted[0][1]["reason"])
 
 
-def test_an_edit_that_names_what_does_not_exist_is_not_taken_over(tmp_path: Path) -> None:
+def test_an_edit_with_an_unknown_name_is_not_used(tmp_path: Path) -> None:
     events = Events()
     known = KnownNames(EVERYTHING.processes, (*EVERYTHING.subprocesses, "summarizes_the_conversation"))
     keeper = ReloadingSoul(write(tmp_path), "ea", events, known)
@@ -434,7 +432,7 @@ def test_an_edit_that_names_what_does_not_exist_is_not_taken_over(tmp_path: Path
     assert "did you mean 'engaged'?" in str(events.emitted[0][1]["reason"])
 
 
-def test_a_folder_that_vanishes_leaves_the_last_good_soul(tmp_path: Path) -> None:
+def test_a_removed_folder_leaves_the_last_valid_soul(tmp_path: Path) -> None:
     events = Events()
     keeper = ReloadingSoul(write(tmp_path), "ea", events)
     (tmp_path / "ea").rename(tmp_path / "gone")
@@ -463,14 +461,14 @@ def test_a_channel_may_have_its_own_soul_and_every_other_belongs_to_the_main_one
     assert souls.current("sin").name == "sin"
 
 
-def test_a_soul_that_is_not_hosted_is_told(tmp_path: Path) -> None:
+def test_a_soul_that_is_not_hosted_is_an_error(tmp_path: Path) -> None:
     souls = household(tmp_path, Events())
     with pytest.raises(SoulError, match="'nergal' is not hosted here") as caught:
         souls.current("nergal")
     assert "SOUL_SOULS" in caught.value.hint
 
 
-def test_two_souls_in_one_channel_are_a_fault_from_the_start(tmp_path: Path) -> None:
+def test_two_souls_in_one_channel_are_an_error_at_the_start(tmp_path: Path) -> None:
     write(tmp_path, 'channels = ["C111"]\n')
     write(tmp_path, 'channels = ["C110", "C111"]\n', name="bel")
     both = r"ea/soul\.toml channels and bel/soul\.toml channels both name C111"
@@ -494,7 +492,7 @@ def test_channels_follow_edits_and_stay_where_they_were_while_two_claim_one(tmp_
     assert souls.for_channel("C444") == "sin"
 
 
-def test_each_soul_is_looked_for_where_it_lies(tmp_path: Path) -> None:
+def test_each_soul_is_loaded_from_its_own_directory(tmp_path: Path) -> None:
     write(tmp_path / "here")
     write(tmp_path / "there", name="bel")
     places = {"ea": tmp_path / "here", "bel": tmp_path / "there"}

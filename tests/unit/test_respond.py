@@ -59,7 +59,7 @@ def test_only_the_reply_is_needed_and_only_the_reply_is_remembered() -> None:
         "<external_dialogue></external_dialogue>",
     ],
 )
-def test_an_answer_without_a_trustworthy_reply_is_malformed_and_tells_no_secret(answer: str) -> None:
+def test_an_answer_without_a_trustworthy_reply_is_malformed_and_discloses_nothing(answer: str) -> None:
     with pytest.raises(MalformedReply) as caught:
         read_response(answer)
     assert caught.value.reply == answer
@@ -97,7 +97,7 @@ def thinking(*replies: Reply) -> tuple[Mind, ScriptedLLM, list[LLMCall]]:
     return mind, llm, calls
 
 
-async def test_through_the_mind_only_the_reply_is_seen_and_kept() -> None:
+async def test_the_mind_shows_and_remembers_only_the_reply() -> None:
     mind, _, calls = thinking(list(ANSWER))
     thought = mind.stream(MEMORY, respond(SOUL))
     assert "".join([piece async for piece in thought]) == "Rest first."

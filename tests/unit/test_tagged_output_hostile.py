@@ -52,7 +52,7 @@ def check(text: str, cuts: tuple[int, ...]) -> int:
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_no_hostile_answer_lets_a_private_word_out(part: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_hostile_answer_releases_a_private_word(part: int, capsys: pytest.CaptureFixture[str]) -> None:
     choice = chance.dice(f"hostile answers {part}")
     author = Author(choice)
     talkative = naive_leaks = 0
@@ -109,6 +109,6 @@ def test_any_soup_of_fragments_shows_no_tag_and_the_same_for_every_cut(fragments
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(st.characters(exclude_characters=f"&{OPENERS}")))
-def test_a_reply_without_brackets_is_let_out_to_the_letter(reply: str) -> None:
+def test_a_reply_without_brackets_is_released_unchanged(reply: str) -> None:
     shown, output = released_by(f"<internal_monologue>{CANARY}</internal_monologue><{REPLY_TAG}>{reply}</{REPLY_TAG}>")
     assert shown == (output.reply or "") == reply.strip()
