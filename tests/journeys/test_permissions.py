@@ -217,7 +217,7 @@ async def test_a_cut_in_the_middle_of_the_use_is_told_as_unknown_and_not_tried_a
     answer = said(await house.reply("D0ADA", "I can't tell."))
     await house.idle()
     assert answer.endswith(
-        f"_(`{SHELF}`: begun as allowed, but it can't be told whether it was done. It will not be tried again.)_"
+        f"_(`{SHELF}`: begun as allowed, but it is not known whether it was done. It will not be tried again.)_"
     )
     assert lines(note) == 1
 
@@ -387,7 +387,7 @@ async def test_a_decision_that_grew_too_old_while_nobody_was_there_is_told_all_t
     house.clock.turn(4_000)
     await house.start(name="tess", mcp_servers=shelf(note.parent))
     answer = said(await house.reply("D0ADA", "begun as allowed"))
-    assert answer.startswith(f"_(`{SHELF}`: begun as allowed, but it can't be told whether it was done.")
+    assert answer.startswith(f"_(`{SHELF}`: begun as allowed, but it is not known whether it was done.")
     assert lines(note) == 0
 
 

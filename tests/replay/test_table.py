@@ -1,4 +1,4 @@
-"""Every row of the canon is shown by a test or explained as a deliberate difference, never both."""
+"""Every row of the canon has a test or is a deliberate difference, never both."""
 
 import ast
 from pathlib import Path

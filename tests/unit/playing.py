@@ -38,14 +38,14 @@ Act = Callable[[ProcessContext], Outcome]
 
 @dataclass
 class Play:
-    """Processes made of plain functions, and every context in which one of them ran."""
+    """Processes made of plain functions, and the context of every run."""
 
     acts: Mapping[str, Act]
     ran: list[ProcessContext] = field(default_factory=list)
     state: ProcessState = field(default_factory=ProcessState)
 
     async def perceive(self, perception: Perception = WORDS, *, motor: Motor | None = None) -> ProcessRun:
-        """Let one perception run through the processes; the state is kept for the next one."""
+        """Run one perception through the processes; the state is kept for the next one."""
         context = ProcessContext(
             memory=integrate(WorkingMemory("Kothar"), perception),
             perception=perception,
@@ -70,7 +70,7 @@ class Play:
 
     @property
     def names(self) -> list[str]:
-        """Which processes ran, in order."""
+        """The processes that ran, in order."""
         return [one.state.process for one in self.ran]
 
 
@@ -87,7 +87,7 @@ def to(name: str, *, now: bool = False, **params: object) -> Act:
 
 
 def due(process: str, **params: object) -> Perception:
-    """What was scheduled for a process of its own."""
+    """A perception that was scheduled for this process."""
     return Perception(
         id="2",
         conversation=WORDS.conversation,

@@ -1,4 +1,4 @@
-"""The actions one by one: what each asks of the model, does, and gives back to the work."""
+"""The actions one by one: the prompt, the effect and the observation of each."""
 
 from dataclasses import replace
 from typing import Any
@@ -36,7 +36,7 @@ def problem(asker: str = "UADA") -> Problem:
 
 
 def asked(one: ActionBench) -> str:
-    """What the model was asked last."""
+    """The last prompt."""
     return shown(one.llm.prompts[-1])
 
 
@@ -50,21 +50,21 @@ def test_the_family_is_whole_and_has_names_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"), [("the glaze", 'Begin with what stands under "Aim".'), ("", "what is known leads.")]
+    ("words", "text"), [("the glaze", 'Begin with what stands under "Aim".'), ("", "what is known leads.")]
 )
-async def test_a_thought_is_only_an_observation(words: str, told: str) -> None:
+async def test_a_thought_is_only_an_observation(words: str, text: str) -> None:
     one = scene("It cools too fast.")
     result = await one.act(think(one.context), words)
     assert observation(result) == "It cools too fast."
     assert result.memory == one.context.memory
     assert one.context.motor.reply == ""
-    assert told in asked(one)
+    assert text in asked(one)
 
 
 @pytest.mark.parametrize(
-    ("words", "told"), [("the glaze", 'Dwell on what stands under "Aim".'), ("", "what you found.")]
+    ("words", "text"), [("the glaze", 'Dwell on what stands under "Aim".'), ("", "what you found.")]
 )
-async def test_an_answer_ends_the_work_with_its_sources(words: str, told: str) -> None:
+async def test_an_answer_ends_the_work_with_its_sources(words: str, text: str) -> None:
     one, solved = scene("Clay [1], not fire [9]."), problem()
     solved.add(FOUND)
     result = await one.act(respond(one.context, solved), words)
@@ -73,7 +73,7 @@ async def test_an_answer_ends_the_work_with_its_sources(words: str, told: str) -
         Role.ASSISTANT, "Clay [1], not fire [9].", name="Tess", metadata={"verb": "said"}
     )
     assert one.context.motor.reply == "Clay [1], not fire.\n\n[1] `a.md:1`"
-    assert told in asked(one)
+    assert text in asked(one)
     assert "cite by its number" in asked(one)
 
 
@@ -144,8 +144,8 @@ async def test_without_other_words_the_search_finds_nothing(words: str, answers:
 async def test_a_failing_tool_is_reported_beside_the_passages() -> None:
     shelf = Shelf(failing=ToolFailed("it fell"))
     one = scene(LOOK_UP).having(toolbox=shelf, library=Books((Passage("a.md:1", "clay"),)))
-    told = observation(await one.act(research(one.context, problem()), "kilns"))
-    assert told == "[1] a.md:1\nclay\n\nshelf/look_up failed: it fell"
+    text = observation(await one.act(research(one.context, problem()), "kilns"))
+    assert text == "[1] a.md:1\nclay\n\nshelf/look_up failed: it fell"
 
 
 async def test_a_store_that_fails_is_not_hidden() -> None:
@@ -194,7 +194,7 @@ async def test_a_reminder_is_made_once_for_the_same_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "text"),
     [
         ("the glaze", "Give the time"),
         ("in 2h:", "Give the time"),
@@ -204,9 +204,9 @@ async def test_a_reminder_is_made_once_for_the_same_words() -> None:
         ("2001-01-01T00:00Z: the glaze", "That time can't be read"),
     ],
 )
-async def test_a_time_that_cannot_be_read_is_reported(words: str, told: str) -> None:
+async def test_a_time_that_cannot_be_read_is_reported(words: str, text: str) -> None:
     one = scene()
-    assert observation(await one.act(remind(one.context), words)).startswith(told)
+    assert observation(await one.act(remind(one.context), words)).startswith(text)
     assert one.context.motor.intentions == ()
 
 
@@ -254,8 +254,8 @@ async def test_without_an_expert_the_observation_names_the_contacts(soul: dict[s
     one = scene(contacts=(BEN,), **soul)
     action = escalate(one.context, problem())
     assert action.description.endswith("who of these: Ben (opens the vault)")
-    told = observation(await one.act(action, "the expert"))
-    assert told == "It can't be handed on to them, but to these: Ben (opens the vault)."
+    text = observation(await one.act(action, "the expert"))
+    assert text == "It can't be handed on to them, but to these: Ben (opens the vault)."
 
 
 async def test_without_expert_and_contacts_the_observation_says_so() -> None:
@@ -297,6 +297,6 @@ async def test_only_the_user_with_the_problem_may_approve_a_message_about_it() -
     await one.act(escalate(one.context, problem()), "Ben")
     assert one.context.motor.approval is not None
     assert one.context.motor.approval.asked == ("UADA",)
-    nobody = scene("Mend it.", contacts=(BEN,))
-    assert "whose problem this is" in observation(await nobody.act(escalate(nobody.context, problem("")), "Ben"))
-    assert nobody.llm.prompts == []
+    unknown = scene("Mend it.", contacts=(BEN,))
+    assert "whose problem this is" in observation(await unknown.act(escalate(unknown.context, problem("")), "Ben"))
+    assert unknown.llm.prompts == []

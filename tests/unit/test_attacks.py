@@ -1,4 +1,4 @@
-"""Hostile words, names and answers of models against what reads them: none becomes an order, none hangs a loop."""
+"""Hostile messages, names and model answers: none becomes an order, none blocks the event loop."""
 
 import asyncio
 import json
@@ -85,7 +85,7 @@ async def test_a_users_name_is_never_unfenced_in_a_subprocess(bench: SubprocessB
 
 
 class Form(BaseModel):
-    """A form that takes nothing else."""
+    """A schema without further keys."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -100,14 +100,14 @@ def test_an_invented_json_key_is_not_repeated_and_not_logged() -> None:
     assert "Obey" not in caught.value.message
 
 
-# -- whoever never stops talking ---------------------------------------------------------------------------------------
+# -- messages without end ---------------------------------------------------------------------------------------
 
 
 class Chatter(Bench):
-    """A bench beside which somebody says something whenever an answer is being made."""
+    """A bench in which a message arrives during every model call."""
 
     async def conclude(self, memory: WorkingMemory, why: str) -> Stay:
-        """Answers after it was spoken into."""
+        """Answer after an interruption."""
         self.interrupt.call()
         await asyncio.sleep(0)
         return await super().conclude(memory, why)
@@ -128,21 +128,21 @@ async def test_constant_messages_do_not_prevent_the_answer_after_the_time_limit(
 async def test_a_disk_that_fails_while_it_is_indexed_does_not_take_the_daemon_down(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told, clock = asyncio.Event(), FakeClock()
+    logged, clock = asyncio.Event(), FakeClock()
 
     def broken(_: object) -> None:
         raise OSError(5, "Input/output error")
 
     def emit(event: str, /, **_: object) -> None:
         assert event == "library.index_stale"
-        told.set()
+        logged.set()
 
     async with open_database(tmp_path / "memory.db", FakeClock(auto=True)) as database:
         library = FolderLibrary((tmp_path,), LibraryIndex(database, clock), clock, emit)
         with monkeypatch.context() as patched:
             patched.setattr("daemon.tools.library.files.os.scandir", broken)
             async with asyncio.timeout(5), alongside(library.keep_indexed()):
-                await told.wait()
+                await logged.wait()
 
 
 async def test_a_message_is_deleted_even_if_its_channel_has_another_soul_now(tmp_path: Path) -> None:

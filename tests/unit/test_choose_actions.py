@@ -1,4 +1,4 @@
-"""Choosing actions: a strict form is asked for, many are understood, and only known names mean something."""
+"""Choosing actions: a strict schema is requested, looser forms are read, and unknown names are kept as such."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The Mind: one record for every call, one repair, and thoughts that end well however they are consumed."""
+"""The Mind: one record for every call, one repair, and thoughts that finish however they are read."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -124,12 +124,12 @@ async def test_iterating_and_finishing_at_once_lose_nothing() -> None:
     gate = asyncio.Event()
     thought = head(["he", gate, "llo", END]).mind.stream(MEMORY, ECHO)
     async with asyncio.TaskGroup() as group:
-        heard = group.create_task(listen(thought))
+        pieces = group.create_task(listen(thought))
         value = group.create_task(thought.finished())
         again = group.create_task(thought.finished())
         await turns(5)
         gate.set()
-    assert "".join(heard.result()) == "HELLO"
+    assert "".join(pieces.result()) == "HELLO"
     assert value.result() == again.result()
 
 

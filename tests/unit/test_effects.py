@@ -1,4 +1,4 @@
-"""What a cycle leaves behind: turns, the spell of talk, what silence will lead to, only the jobs that are wanted."""
+"""The effects of a cycle: turns, visit state, scheduled timeouts, and the jobs to enqueue."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -77,7 +77,7 @@ def taking_part(*processes: str) -> Soul:
 
 
 def idle(made: CycleEffect) -> list[tuple[str, int]]:
-    """Process and time of what silence leads to."""
+    """Process and time of the scheduled timeout."""
     return [(one.process, one.due_ms - NOW_MS) for one in made.intentions if one.slot == IDLE]
 
 
@@ -107,7 +107,7 @@ def test_a_post_is_newer_than_the_message_it_answers_or_than_ten_minutes_before_
     assert newer_than(replace(SILENCE, ts="2.0")) == "0.000000"
 
 
-# -- the spell of talk -------------------------------------------------------------------------------------------------
+# -- the visit -------------------------------------------------------------------------------------------------
 
 
 def test_a_message_continues_the_visit_or_begins_the_next() -> None:
@@ -195,9 +195,9 @@ def test_the_replys_checks_decide_which_jobs_are_enqueued(thought: dict[str, obj
 def test_a_conversation_beyond_its_budget_is_summarized() -> None:
     old = tuple(Turn(Speaks.PERSON, "U0ADA", "Ada", f"{number}.0", "words " * 50) for number in range(5))
     small = SOUL.model_copy(update={"budgets": Budgets(transcript=100)})
-    told = {"user_model_check": False}
-    assert effect(who=small, transcript=Transcript("", 0, old), thought=told).jobs == ("summarizes_the_conversation",)
-    assert effect(transcript=Transcript("", 0, old), thought=told).jobs == ()
+    checks = {"user_model_check": False}
+    assert effect(who=small, transcript=Transcript("", 0, old), thought=checks).jobs == ("summarizes_the_conversation",)
+    assert effect(transcript=Transcript("", 0, old), thought=checks).jobs == ()
 
 
 def test_a_timeout_without_a_reply_enqueues_no_job() -> None:

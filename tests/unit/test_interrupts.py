@@ -1,4 +1,4 @@
-"""Attention: what runs in a conversation is cut when something new comes there, and only there."""
+"""Interrupts: a new message cuts the work in its conversation, and only there."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The Implicit Semantic Machine: every way to go on and to end, what a model is shown, and who may cut in."""
+"""The Implicit Semantic Machine: every way to go on and to end, the prompts, and interruptions."""
 
 import asyncio
 import json
@@ -246,9 +246,9 @@ async def test_actions_beyond_the_most_are_reported() -> None:
 async def test_all_results_of_a_choice_feed_the_next_one_as_data() -> None:
     one, llm = bench(chosen(("Think", "a"), ("Think", "b")), chosen("Respond"))
     await one.run()
-    told = llm.prompts[1].system[-1].text
-    assert '<note-n0nce about="Think: b">\nthought of b\n</note-n0nce>' in told
-    assert told.index("thought of b") < told.index("\nthought of a\n")
+    text = llm.prompts[1].system[-1].text
+    assert '<note-n0nce about="Think: b">\nthought of b\n</note-n0nce>' in text
+    assert text.index("thought of b") < text.index("\nthought of a\n")
 
 
 async def test_memory_and_internal_memory_pass_from_action_to_action() -> None:
@@ -265,26 +265,26 @@ async def test_memory_and_internal_memory_pass_from_action_to_action() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "observed"),
     [
         (ToolFailed("the shelf is empty", hint="ask for something else"), "It failed: the shelf is empty (ask for"),
         (ZeroDivisionError("secret token 42"), "It failed for a reason that is not known."),
         (ModelUnavailable("no answer"), "It failed: no answer."),
     ],
 )
-async def test_a_handlers_failure_becomes_a_plain_observation(error: Exception, told: str) -> None:
+async def test_a_handlers_failure_becomes_a_plain_observation(error: Exception, observed: str) -> None:
     async def fail(_: ActionUse) -> Recurse:
         raise error
 
     one, llm = bench(chosen("Fail", ("Think", "on")), chosen("Respond"))
     assert (await one.run(actions(Fail=fail))).end is End.ANSWERED
-    assert told in shown(llm.prompts[1])
+    assert observed in shown(llm.prompts[1])
     assert "secret token" not in shown(llm.prompts[1])
     assert "thought of on" in shown(llm.prompts[1])
     assert [event.error for event in one.events if event.kind is Progress.FAILED] == [error]
 
 
-@pytest.mark.parametrize("error", [LostLease("somebody else has it"), asyncio.CancelledError()])
+@pytest.mark.parametrize("error", [LostLease("another worker has it"), asyncio.CancelledError()])
 async def test_an_error_that_ends_a_cycle_ends_the_work(error: BaseException) -> None:
     async def fail(_: ActionUse) -> Recurse:
         raise error

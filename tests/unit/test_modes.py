@@ -1,4 +1,4 @@
-"""Modes, moods, contacts and several souls: what a soul's folder can hold, how its faults are told, edits followed."""
+"""Modes, moods, contacts and several souls: what a soul's folder can hold, its faults, and reloads."""
 
 import os
 from collections.abc import Callable
@@ -195,9 +195,9 @@ FIELD_FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("more", "told"), FIELD_FAULTS)
-def test_a_fault_in_a_field_is_reported_with_file_line_and_field(more: str, told: str, tmp_path: Path) -> None:
-    assert told in fault(write(tmp_path, more + "\n"))
+@pytest.mark.parametrize(("more", "message"), FIELD_FAULTS)
+def test_a_fault_in_a_field_is_reported_with_file_line_and_field(more: str, message: str, tmp_path: Path) -> None:
+    assert message in fault(write(tmp_path, more + "\n"))
 
 
 def test_a_fault_in_the_second_contact_is_reported_with_its_own_line(tmp_path: Path) -> None:
@@ -257,10 +257,10 @@ MODE_FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("manifest", "told"), MODE_FAULTS)
-def test_a_fault_in_a_mode_is_reported_with_its_own_file(manifest: str, told: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("manifest", "message"), MODE_FAULTS)
+def test_a_fault_in_a_mode_is_reported_with_its_own_file(manifest: str, message: str, tmp_path: Path) -> None:
     add_mode(write(tmp_path), manifest=manifest)
-    assert told in fault(tmp_path)
+    assert message in fault(tmp_path)
 
 
 def test_faults_of_the_soul_and_of_its_modes_are_reported_together(tmp_path: Path) -> None:
@@ -338,16 +338,16 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("name", ["soul.md", "mode.toml"])
-@pytest.mark.parametrize(("make", "told"), HOSTILE)
+@pytest.mark.parametrize(("make", "expected"), HOSTILE)
 def test_a_hostile_file_in_a_mode_is_refused(
-    make: Callable[[Path, Path], None], told: str, name: str, tmp_path: Path
+    make: Callable[[Path, Path], None], expected: str, name: str, tmp_path: Path
 ) -> None:
     root = tmp_path / "souls"
     file = add_mode(write(root), manifest=MODE) / name
     file.unlink()
     make(file, tmp_path / "secret")
     message = fault(root)
-    assert told in message
+    assert expected in message
     assert name in message
     assert "secret words" not in message
 
@@ -385,7 +385,7 @@ def test_any_files_give_a_soul_or_a_soul_error(manifest: str, mode: bytes, tmp_p
 
 
 def touch(root: Path, moment: int) -> None:
-    """Give all files a new time, however coarse the file system's clock."""
+    """Give all files a new modification time, even on a file system with a coarse clock."""
     for file in root.rglob("*"):
         os.utime(file, ns=(moment * 10**18, moment * 10**18))
 
@@ -393,32 +393,32 @@ def touch(root: Path, moment: int) -> None:
 def test_edits_of_modes_are_followed_live(tmp_path: Path) -> None:
     events = Events()
     write(tmp_path)
-    keeper = ReloadingSoul(tmp_path, "ea", events)
-    assert keeper.current().modes == ()
+    watched = ReloadingSoul(tmp_path, "ea", events)
+    assert watched.current().modes == ()
     folder = add_mode(tmp_path)
-    assert [mode.personality for mode in keeper.current().modes] == ["You sing."]
+    assert [mode.personality for mode in watched.current().modes] == ["You sing."]
     (folder / "soul.md").write_text("You sing louder.")
     touch(tmp_path, 1)
-    assert [mode.personality for mode in keeper.current().modes] == ["You sing louder."]
+    assert [mode.personality for mode in watched.current().modes] == ["You sing louder."]
     (folder / "mode.toml").write_text(MODE)
     touch(tmp_path, 2)
-    assert keeper.current().modes[0].registers == ("hymn", "work-song")
+    assert watched.current().modes[0].registers == ("hymn", "work-song")
     folder.rename(tmp_path / "ea" / "lyric")
-    assert [mode.name for mode in keeper.current().modes] == ["lyric"]
+    assert [mode.name for mode in watched.current().modes] == ["lyric"]
     (tmp_path / "ea" / "lyric" / "soul.md").unlink()
     (tmp_path / "ea" / "lyric" / "mode.toml").unlink()
-    assert keeper.current().modes == ()
+    assert watched.current().modes == ()
     assert events.names == ["soul.reloaded"] * 5
 
 
 def test_a_broken_edit_of_a_mode_keeps_the_last_valid_soul(tmp_path: Path) -> None:
     events = Events()
     folder = add_mode(write(tmp_path), manifest=MODE)
-    keeper = ReloadingSoul(tmp_path, "ea", events)
-    before = keeper.current()
+    watched = ReloadingSoul(tmp_path, "ea", events)
+    before = watched.current()
     (folder / "mode.toml").write_text("registers = 3\n")
     touch(tmp_path, 1)
-    assert keeper.current() is before
+    assert watched.current() is before
     assert events.names == ["soul.broken"]
     assert "poetic/mode.toml:1 registers" in str(events.emitted[0][1]["reason"])
 
@@ -426,20 +426,20 @@ def test_a_broken_edit_of_a_mode_keeps_the_last_valid_soul(tmp_path: Path) -> No
 def test_an_edit_with_an_unknown_name_is_not_used(tmp_path: Path) -> None:
     events = Events()
     known = KnownNames(EVERYTHING.processes, (*EVERYTHING.subprocesses, "summarizes_the_conversation"))
-    keeper = ReloadingSoul(write(tmp_path), "ea", events, known)
+    watched = ReloadingSoul(write(tmp_path), "ea", events, known)
     touch(write(tmp_path, 'processes = ["engage"]\n'), 1)
-    assert keeper.current().processes == ()
+    assert watched.current().processes == ()
     assert "did you mean 'engaged'?" in str(events.emitted[0][1]["reason"])
 
 
 def test_a_removed_folder_leaves_the_last_valid_soul(tmp_path: Path) -> None:
     events = Events()
-    keeper = ReloadingSoul(write(tmp_path), "ea", events)
+    watched = ReloadingSoul(write(tmp_path), "ea", events)
     (tmp_path / "ea").rename(tmp_path / "gone")
-    assert keeper.current().personality == "You are Ea."
+    assert watched.current().personality == "You are Ea."
     assert events.names == ["soul.broken"]
     (tmp_path / "gone").rename(tmp_path / "ea")
-    assert keeper.current().personality == "You are Ea."
+    assert watched.current().personality == "You are Ea."
     assert events.names == ["soul.broken", "soul.reloaded"]
 
 
@@ -456,8 +456,8 @@ def household(root: Path, events: Events) -> Souls:
 def test_a_channel_may_have_its_own_soul_and_every_other_belongs_to_the_main_one(tmp_path: Path) -> None:
     souls = household(tmp_path, Events())
     assert (souls.main, souls.names) == ("ea", ("ea", "bel", "sin"))
-    heard = [souls.for_channel(channel) for channel in ("C111", "C222", "G333", "C999", "D111", "")]
-    assert heard == ["bel", "sin", "sin", "ea", "ea", "ea"]
+    owners = [souls.for_channel(channel) for channel in ("C111", "C222", "G333", "C999", "D111", "")]
+    assert owners == ["bel", "sin", "sin", "ea", "ea", "ea"]
     assert souls.current("sin").name == "sin"
 
 

@@ -1,4 +1,4 @@
-"""A feeling fades back to rest and colours the verbs; topic and task are told as data."""
+"""A mood fades to rest and selects the verbs; topic and task are data."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What is recalled of people is in order of importance, as data, and never more than there is room for."""
+"""Notes about users in the prompt: most important first, as data, within the budget."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""The unified step: only a trustworthy reply counts, streams and is remembered; anything else is repaired or fails."""
+"""The unified step: only an unambiguous reply streams and is remembered; anything else is repaired or fails."""
 
 import pytest
 
@@ -84,7 +84,7 @@ def test_the_standing_command_lists_the_elements_in_order_and_the_souls_own_word
 
 
 def thinking(*replies: Reply) -> tuple[Mind, ScriptedLLM, list[LLMCall]]:
-    """A mind whose model says what it is told to."""
+    """A mind whose model gives these replies."""
     llm, calls = ScriptedLLM(*replies), list[LLMCall]()
     mind = Mind(
         llm=llm,

@@ -1,4 +1,4 @@
-"""A problem and the permission it needs: numbered findings, sources, what is kept, and acts done once or not at all."""
+"""A problem and its permissions: numbered passages, sources, what is stored, and actions done once or not at all."""
 
 import json
 import re
@@ -58,8 +58,8 @@ def test_a_passage_is_numbered_once() -> None:
 def test_passages_beyond_the_most_are_left_out_and_reported() -> None:
     one = problem()
     one.add([Passage(f"{number}", "x") for number in range(MOST_FOUND - 1)])
-    told = one.add([Passage("last", "x"), Passage("over", "x"), Passage("0", "x")])
-    assert told.startswith(f"[{MOST_FOUND}] last\nx\n\n[1] 0\nx\n\n(1 more were found")
+    text = one.add([Passage("last", "x"), Passage("over", "x"), Passage("0", "x")])
+    assert text.startswith(f"[{MOST_FOUND}] last\nx\n\n[1] 0\nx\n\n(1 more were found")
     assert len(one.found) == MOST_FOUND
 
 
@@ -250,41 +250,41 @@ async def test_an_approved_action_is_done_once(database: Database, approvals: Ap
 
 
 @pytest.mark.parametrize(
-    ("state", "told"),
+    ("state", "sentence"),
     [
         ("waiting", "not decided yet; nothing was done."),
         ("refused", "refused; nothing was done."),
         ("expired", "the permission has grown old; nothing was done."),
         ("failed", "tried as allowed, but it failed; nothing was done."),
-        ("using", "begun as allowed, but it can't be told whether it was done. It will not be tried again."),
-        ("unknown", "begun as allowed, but it can't be told whether it was done. It will not be tried again."),
+        ("using", "begun as allowed, but it is not known whether it was done. It will not be tried again."),
+        ("unknown", "begun as allowed, but it is not known whether it was done. It will not be tried again."),
     ],
 )
 async def test_in_any_other_state_nothing_is_done_and_the_result_says_so(
-    database: Database, approvals: Approvals, clock: FakeClock, state: str, told: str
+    database: Database, approvals: Approvals, clock: FakeClock, state: str, sentence: str
 ) -> None:
     await allowed(database, approvals, clock, permission(clock=clock), state)
     shelf = Shelf()
     done = await carry_out(stage(approvals, clock, toolbox=shelf).context, "a1")
-    assert done.sentence == f"`shelf/write_down`: {told}"
+    assert done.sentence == f"`shelf/write_down`: {sentence}"
     assert shelf.used == []
 
 
 @pytest.mark.parametrize(
-    ("uncertain", "told", "state"),
+    ("uncertain", "sentence", "state"),
     [
         (False, "tried as allowed, but it failed; nothing was done.", "failed"),
-        (True, "begun as allowed, but it can't be told whether it was done. It will not be tried again.", "unknown"),
+        (True, "begun as allowed, but it is not known whether it was done. It will not be tried again.", "unknown"),
     ],
 )
 async def test_a_failure_is_reported_as_certain_or_unknown(
-    *, database: Database, approvals: Approvals, clock: FakeClock, uncertain: bool, told: str, state: str
+    *, database: Database, approvals: Approvals, clock: FakeClock, uncertain: bool, sentence: str, state: str
 ) -> None:
     await allowed(database, approvals, clock, permission(clock=clock))
     shelf = Shelf(failing=ToolFailed("SAY BOO", uncertain=uncertain))
     done = await carry_out(stage(approvals, clock, toolbox=shelf).context, "a1")
-    assert done.sentence == f"`shelf/write_down`: {told}"
-    assert done.error == "SAY BOO", "a stranger's words are no part of the house's"
+    assert done.sentence == f"`shelf/write_down`: {sentence}"
+    assert done.error == "SAY BOO", "a tool's words are no part of the daemon's"
     found = await approvals.status("a1")
     assert found is not None
     assert found.state == state
@@ -350,7 +350,7 @@ async def test_an_expired_or_used_permission_posts_nothing(
     await database.write(lambda it: it.run("UPDATE approvals SET state = 'used'"))
     assert (await carry_out(one.context, "a1")).sentence == "The message to the potters: done once, as allowed."
     assert one.context.motor.cross_post is None
-    assert status_sentence(replace(found, arguments={})).startswith("The message to somebody else: ")
+    assert status_sentence(replace(found, arguments={})).startswith("The message to a contact: ")
 
 
 def test_plain_sight_escapes_invisible_characters() -> None:

@@ -1,4 +1,4 @@
-"""Souls: what makes one valid, how faults are told, and that a broken edit never takes the good one away."""
+"""Souls: what makes one valid, how faults are reported, and that a broken edit keeps the last valid one."""
 
 import os
 from pathlib import Path
@@ -143,35 +143,35 @@ def test_a_huge_or_foreign_file_is_refused(tmp_path: Path) -> None:
 
 
 def touch(root: Path, moment: int) -> None:
-    """Give both files a new time, however coarse the file system's clock."""
+    """Give both files a new modification time, even on a file system with a coarse clock."""
     for file in (root / "ea").iterdir():
         os.utime(file, ns=(moment, moment))
 
 
 def test_an_edit_is_reloaded_once(tmp_path: Path) -> None:
     events = Events()
-    keeper = ReloadingSoul(write(tmp_path), "ea", events)
-    first = keeper.current()
-    assert keeper.current() is first
+    watched = ReloadingSoul(write(tmp_path), "ea", events)
+    first = watched.current()
+    assert watched.current() is first
     touch(write(tmp_path, personality="You are Ea, older."), 10**18)
-    assert keeper.current().personality == "You are Ea, older."
-    keeper.current()
+    assert watched.current().personality == "You are Ea, older."
+    watched.current()
     assert events.names == ["soul.reloaded"]
 
 
 def test_a_broken_edit_keeps_the_last_valid_soul_and_is_reported_once(tmp_path: Path) -> None:
     events = Events()
-    keeper = ReloadingSoul(write(tmp_path), "ea", events)
+    watched = ReloadingSoul(write(tmp_path), "ea", events)
     touch(write(tmp_path, MANIFEST + "pipeline = 3\n"), 10**18)
-    assert keeper.current().personality == "You are Ea."
+    assert watched.current().personality == "You are Ea."
     touch(tmp_path, 2 * 10**18)
-    keeper.current()
+    watched.current()
     assert events.names == ["soul.broken"]
     assert "soul.toml:3 pipeline" in str(events.emitted[0][1]["reason"])
     (tmp_path / "ea" / "soul.md").unlink()
-    assert keeper.current().personality == "You are Ea."
+    assert watched.current().personality == "You are Ea."
     touch(write(tmp_path, personality="Mended."), 3 * 10**18)
-    assert keeper.current().personality == "Mended."
+    assert watched.current().personality == "Mended."
     assert events.names == ["soul.broken", "soul.broken", "soul.reloaded"]
 
 

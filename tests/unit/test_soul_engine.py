@@ -1,4 +1,4 @@
-"""The prompt builder: order, cache, fences nobody breaks, and budgets that hold however much was said."""
+"""The prompt builder: order, cache, unbreakable fences, and budgets that always hold."""
 
 import re
 from dataclasses import replace
@@ -208,7 +208,7 @@ def test_a_late_message_says_how_late_it_is() -> None:
 
 
 def breaks(text: str, nonce: str = NONCE) -> int:
-    """How often a prompt shows a fence that isn't ours: every tag with the nonce must pair up, no other may exist."""
+    """The number of forged fences in a prompt: every tag with the nonce must pair up, no other may exist."""
     tags = re.findall(rf"<[^\w<>]{{0,8}}(?:said|note)\b[^>]*>|[^<>\s]*{nonce}[^<>\s]*", text, re.IGNORECASE)
     pattern = rf'<(said|note)-{nonce}(?: (?:by|about|late)="[^"<>]*")*>|</(said|note)-{nonce}>'
     faults, is_open = 0, ""
@@ -222,7 +222,7 @@ def breaks(text: str, nonce: str = NONCE) -> int:
 
 
 def surrounded(data: str) -> str:
-    """A prompt that holds the data wherever people's words can get to."""
+    """A prompt with the data in every place that users' words can reach."""
     memory = with_notes(begin(SOUL), PERSON, f"x{data}", about=data)
     memory = with_notes(memory, SUMMARY, f"x{data}")
     memory = with_thread(memory, [Overheard("1", "U2", data, f"x{data}")])
@@ -353,7 +353,7 @@ def test_each_region_keeps_to_its_budget_and_the_thread_keeps_its_newest() -> No
 
 
 def long_conversation(soul: Soul, turns: int, text: str) -> int:
-    """Tokens of the whole prompt when everything that can be known is known and said."""
+    """Tokens of the whole prompt when every region and the transcript are full."""
     memory = with_now(begin(soul), 1_763_700_000_000, Place.DM)
     for region in (SOUL_STATE, PERSON, MEMORIES, SHARED_CONTEXT, SUMMARY):
         memory = with_notes(memory, region, *[text * 4] * 20, about="Ada")

@@ -1,4 +1,4 @@
-"""What `docs/SOULS.md` says of a soul's fields is what the shape of a soul says, and what it shows can be loaded."""
+"""`docs/SOULS.md` describes a soul's fields as the schema does, and its examples can be loaded."""
 
 import re
 import tomllib

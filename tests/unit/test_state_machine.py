@@ -1,4 +1,4 @@
-"""One perception's way through the processes: paths without gaps, visits that hand back, refusals that still answer."""
+"""The state machine: paths without gaps, visits that end, and refusals that still answer."""
 
 import asyncio
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ def process_of(act: Act) -> MentalProcess:
 
 
 async def a_context() -> ProcessContext:
-    """The context of somebody who has come back just now."""
+    """The context of a user who has just come back."""
     play = Play({"engaged": stay})
     await play.perceive()
     return replace(play.ran[0], visit=BACK)
@@ -75,7 +75,7 @@ async def test_a_conversation_in_a_removed_process_falls_back(process: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("process", "why"), [("nowhere", "no process"), ("curious", "nothing leads"), ("ready", "knows nobody")]
+    ("process", "why"), [("nowhere", "no process"), ("curious", "nothing leads"), ("ready", "no contacts")]
 )
 async def test_a_note_for_a_refused_process_is_handled_by_the_current_one(process: str, why: str) -> None:
     play = Play({"engaged": keep_count, "curious": stay, "ready": stay})
@@ -170,7 +170,7 @@ async def test_after_a_reply_a_refused_transition_gives_no_second_one() -> None:
     assert acts(course) == [("refuse", "academic", "curious"), ("stay", "academic", "academic")]
 
 
-# -- whatever processes return -----------------------------------------------------------------------------------------
+# -- all outcomes of processes -----------------------------------------------------------------------------------------
 
 NAMES = ("engaged", "academic", "poetic", "curious", "dormant", "nowhere")
 OUTCOMES = st.one_of(

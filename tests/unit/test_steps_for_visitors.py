@@ -1,4 +1,4 @@
-"""What the soul notes and senses of a person: changes only, bounded, never a wipe, never fact where it is a feeling."""
+"""Notes and whispers about a user: changes only, bounded, never wiped, a feeling never stated as fact."""
 
 import json
 from collections.abc import Sequence
@@ -92,7 +92,7 @@ def test_the_notes_are_shown_whole_numbered_and_as_data() -> None:
     prompt = build_prompt(memory, visitor_notes(hostile, person="Ada"), budgets=Budgets(), nonce="n0nce")
     shown = prompt.messages[-1].text
     assert '<said-n0nce by="your notes so far">' in shown
-    assert shown.count("</said-n0nce>") == 2  # around what Ada said, and around the notes
+    assert shown.count("</said-n0nce>") == 2  # around Ada's message, and around the notes
     assert [f"\n{number}. " in shown for number in range(1, 42)] == [True] * 40 + [False]
     assert "left out here" not in shown
     assert "shortened copy" not in "".join(part.text for part in prompt.system)

@@ -1,4 +1,4 @@
-"""Structured answers: one JSON object, whatever stands around it, or word of what is wrong with it."""
+"""Structured answers: one JSON object within any text, or an error that says what is wrong with it."""
 
 import pytest
 from pydantic import BaseModel
@@ -8,7 +8,7 @@ from daemon.mind.structured_reply import structured
 
 
 class Verdict(BaseModel):
-    """A form to be filled in."""
+    """The schema of the answer."""
 
     true: bool
 

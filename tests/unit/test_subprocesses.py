@@ -1,4 +1,4 @@
-"""After a reply the soul learns of people and of itself: behind gates, from their own words, whole or not at all."""
+"""Subprocesses after a reply: notes, whispers, state and summary, behind gates, written whole or not at all."""
 
 import asyncio
 import json
@@ -240,7 +240,7 @@ async def test_a_message_deleted_during_the_thought_is_not_noted(bench: Subproce
 
 
 class ReadThenTakenBack(Turns):
-    """Somebody takes words back in the very moment after they were read."""
+    """Turns whose message is deleted right after they were read."""
 
     async def transcript(self, conversation: ConversationKey, limit: int) -> Transcript:
         read = await super().transcript(conversation, limit)
@@ -374,13 +374,13 @@ def test_the_family_is_complete() -> None:
 
 
 class Patience:
-    """Lets a subprocess run for a number of scheduling points and cancels it then."""
+    """Cancels a subprocess after a number of scheduling points."""
 
     def __init__(self, points: int) -> None:
         self._left = points
 
     async def grant(self, work: asyncio.Task[None]) -> bool:
-        """True when the work ended by itself."""
+        """Whether the work ended by itself."""
         while not work.done() and self._left:
             self._left -= 1
             await asyncio.sleep(0)
@@ -396,7 +396,7 @@ class Patience:
 async def test_cancelled_anywhere_it_writes_all_or_nothing_and_the_next_run_completes_it(
     tmp_path: Path, name: str
 ) -> None:
-    """Every scheduling point at first, then ever wider steps, for the database's threads make points without number."""
+    """Every scheduling point at first, then ever wider steps, since the database's threads add any number of points."""
     points, outcomes = 0, set[str]()
     while True:
         clock = FakeClock(auto=True)
@@ -445,12 +445,12 @@ async def _written(bench: SubprocessBench) -> str:
     async def unit(transaction: Transaction) -> str:
         rows = await transaction.rows(
             """
-            SELECT m.notes || '|' || m.whispers || '|' || coalesce(h.notes, '') AS told FROM user_models m
+            SELECT m.notes || '|' || m.whispers || '|' || coalesce(h.notes, '') AS texts FROM user_models m
               LEFT JOIN user_model_history h ON h.person = m.person WHERE m.version > 0
             UNION ALL SELECT emotional_state || '|' || topic || '|' || task FROM soul_state
             UNION ALL SELECT summary FROM working_memory
             """
         )
-        return "; ".join(row["told"] for row in rows)
+        return "; ".join(row["texts"] for row in rows)
 
     return await bench.database.read(unit)

@@ -1,4 +1,4 @@
-"""What the parser of tagged answers lets out, told one malformation at a time."""
+"""What the parser of tagged answers releases, one malformation at a time."""
 
 import pytest
 
@@ -9,7 +9,7 @@ THOUGHT = '<internal_monologue verb="mused">SECRET</internal_monologue>'
 
 
 def parse(text: str, *, pieces: int = 0) -> tuple[str, TaggedOutput]:
-    """Parse whole, or in pieces of so many characters; what was released, and the parser."""
+    """Parse whole, or in pieces of `size` characters; the released text, and the parser."""
     output = TaggedOutput()
     size = pieces or max(len(text), 1)
     released = "".join(output.feed(text[at : at + size]) for at in range(0, len(text), size))

@@ -1,4 +1,4 @@
-"""Where words may lead and where not: the table of entries, the plain rules, what the mind has to confirm."""
+"""Transitions: the table of entries, the cues, and those that the model has to confirm."""
 
 import time
 from dataclasses import replace
@@ -61,8 +61,8 @@ def test_the_visit_decides_between_greeting_and_returning(target: str, visit: Vi
 
 @pytest.mark.parametrize(("exchanges", "may"), [(0, True), (3, True), (4, False)])
 def test_curious_is_entered_only_at_a_beginning(exchanges: int, may: bool) -> None:
-    told = why_refused("greeting", "curious", situation(visit=replace(TALKING, exchanges=exchanges)))
-    assert (told == "") is may
+    reason = why_refused("greeting", "curious", situation(visit=replace(TALKING, exchanges=exchanges)))
+    assert (reason == "") is may
 
 
 @pytest.mark.parametrize("target", ["ready", "academic", "poetic", "problem_solving"])
@@ -182,7 +182,7 @@ def test_no_message_breaks_the_rules(words: str, origin: str) -> None:
 def test_a_hundred_thousand_hostile_characters_are_read_at_once(piece: str) -> None:
     text = piece * (HOSTILE_SIZE // len(piece))
     for words in (text, f"who{' ' * HOSTILE_SIZE}x", f"write {text}", f"talk to {text}"):
-        began = time.thread_time()  # not the time that others have had meanwhile
+        began = time.thread_time()  # CPU time, so that other processes do not count
         match_cue("engaged", situation(words))
         assert time.thread_time() - began < 1.5
 
@@ -248,7 +248,7 @@ async def test_only_a_soul_with_limits_is_autonomous() -> None:
 
 
 def _with_hints(*hints: str, triggers: tuple[str, ...] = ()) -> Situation:
-    """A talk with a soul whose academic mode has these."""
+    """The situation of a soul whose academic mode has these hints."""
     mode = Mode(name="academic", personality="Scholarly.", hints=hints, triggers=triggers)
     return replace(situation(), soul=SOUL.model_copy(update={"modes": (mode,)}))
 

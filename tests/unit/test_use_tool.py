@@ -1,4 +1,4 @@
-"""Choosing a tool: what is shown of each, which are shown, and what is made of every kind of answer."""
+"""Choosing a tool: which tools are shown and how, and how every kind of answer is read."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A visit is a spell of talk: who is new, who is back, how far the talk has come."""
+"""Visits: new and returning users, and the count of exchanges."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from daemon.mind.recall.visit import Visit, visit_of
 HOUR = 3_600_000
 SILENCE = 4 * HOUR
 NOW = 1_750_000_000_000
-NOBODY = Transcript("", 0, ())
+NO_TURNS = Transcript("", 0, ())
 TALKED = Transcript("", 0, (Turn(Speaks.PERSON, "U1", "Ada", "1.0", "hello"),))
 
 
@@ -24,7 +24,7 @@ def model(*, seen_ms: int, visits: int = 1, interactions: int = 1, kind: Audienc
     return UserModel("minoan", "U1", audience, 0, "Ada", (), "", visits, interactions, seen_ms, 0, 0)
 
 
-def visit(visit_state: VisitState, *models: UserModel, transcript: Transcript = NOBODY) -> Visit:
+def visit(visit_state: VisitState, *models: UserModel, transcript: Transcript = NO_TURNS) -> Visit:
     return visit_of(visit_state, models, transcript, NOW, SILENCE)
 
 
@@ -62,7 +62,7 @@ def test_the_audience_where_the_user_was_seen_last_counts() -> None:
 def test_a_user_who_was_seen_but_never_answered_is_not_met() -> None:
     assert not visit(VisitState(), model(seen_ms=NOW, interactions=0)).met
     assert visit(VisitState(), transcript=TALKED).met
-    assert visit(VisitState(), transcript=replace(NOBODY, summary="They spoke of tin.")).met
+    assert visit(VisitState(), transcript=replace(NO_TURNS, summary="They spoke of tin.")).met
 
 
 @given(

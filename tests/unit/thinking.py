@@ -1,4 +1,4 @@
-"""A Mind with a scripted model and everything that stands round it, for tests of steps and thoughts."""
+"""A Mind with a scripted model and all that it needs, for tests of steps and thoughts."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -20,7 +20,7 @@ NONCE = "n0nce"
 
 @dataclass
 class Head:
-    """A mind with all that stands round it."""
+    """A mind, its model and its recorded calls."""
 
     llm: PacedModel
     mind: Mind
