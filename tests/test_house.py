@@ -1,9 +1,11 @@
 """The house rules that no single module can keep: sizes, documents that don't lie, families that are complete."""
 
+import ast
 import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import get_args
 
@@ -17,6 +19,7 @@ from daemon.processes import PROCESSES
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "daemon").rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
 DOCUMENTS = (
     "README.md",
     "ARCHITECTURE.md",
@@ -28,7 +31,8 @@ DOCUMENTS = (
     "docs/HTTP.md",
     "docs/ENGINE.md",
 )
-LONGEST_MODULE = 330
+LONGEST_MODULE = 400
+LONGEST_FUNCTION = 60
 ONE_PAGE = "ports.py"  # every seam on one page, by design
 
 
@@ -39,6 +43,24 @@ def test_no_module_outgrows_its_room() -> None:
         if (lines := len(path.read_text().splitlines())) > LONGEST_MODULE and path.name != ONE_PAGE
     }
     assert not long
+
+
+def test_no_function_outgrows_a_screen() -> None:
+    long = {
+        f"{path.relative_to(ROOT)}:{function.name}": lines
+        for path in SOURCES
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (lines := (function.end_lineno or 0) - function.lineno + 1) > LONGEST_FUNCTION
+    }
+    assert not long
+
+
+def test_every_room_says_which_question_it_answers() -> None:
+    rooms = [path for path in (ROOT / "daemon").iterdir() if (path / "__init__.py").exists()]
+    silent = [room.name for room in rooms if not re.match(r'"""[A-Z][^.]*\?', (room / "__init__.py").read_text())]
+    assert rooms
+    assert not silent
 
 
 def test_no_forbidden_names() -> None:
@@ -106,6 +128,21 @@ def test_every_cognitive_step_is_tested() -> None:
     tests = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
     untested = [path.stem for path in (ROOT / "daemon/mind/steps").glob("[a-z]*.py") if path.stem not in tests]
     assert not untested
+
+
+def test_no_test_imports_from_another_test() -> None:
+    imported = re.compile(r"^\s*(?:from tests(?:\.\w+)*\.test_\w+ import|import tests(?:\.\w+)*\.test_)", re.MULTILINE)
+    assert not [str(path.relative_to(ROOT)) for path in TESTS if imported.search(path.read_text())]
+
+
+def test_no_two_classes_of_the_tests_share_a_name() -> None:
+    names = Counter(
+        node.name
+        for path in TESTS
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert {name for name, number in names.items() if number > 1} == set()
 
 
 def test_every_mental_process_is_in_the_table_of_its_family() -> None:

@@ -1,12 +1,12 @@
-"""Joins all parts around one channel and one memory.db: for each soul its own house, hands and clock."""
+"""Builds a daemon around one channel and one memory.db: shared parts once, then lanes and a scheduler per soul."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 
 import daemon
-from daemon.app.lifecycle import Daemon
+from daemon.app.lifecycle import Chore, Daemon
+from daemon.core.concurrency import Bell
 from daemon.core.config import Settings
 from daemon.core.limits import Limits
 from daemon.core.ports import LLM, Channel, Clock, Emit, Library, Toolbox
@@ -14,19 +14,18 @@ from daemon.llm.prices import cost_usd
 from daemon.memory.database.pruning import prune_periodically
 from daemon.memory.knowledge.library import LibraryIndex
 from daemon.memory.store import Store, open_store, store_of
-from daemon.mind.attention import Switchboard
-from daemon.mind.mental_process import Means
+from daemon.mind.interrupts import Interrupts
+from daemon.mind.mental_process import Capabilities
 from daemon.processes import PROCESSES
 from daemon.processes.subprocesses import SUBPROCESSES
-from daemon.runtime.admission import Admission
-from daemon.runtime.background_jobs import Reflection
-from daemon.runtime.conversation import ConversationHandler, Patience
+from daemon.runtime.background_jobs import JobRunner
+from daemon.runtime.conversation import ConversationHandler, Deadlines
 from daemon.runtime.courier import Courier
-from daemon.runtime.cycle import House
-from daemon.runtime.dispatcher import Bell, Dispatcher, Dispatchers
-from daemon.runtime.effects import Habits
+from daemon.runtime.cycle_services import CycleServices, Timing
+from daemon.runtime.dispatcher import AnyLane, Dispatcher, lanes_of_soul, ring
 from daemon.runtime.scheduler import Scheduler
-from daemon.soul import Known, Soul, Souls, find_souls_directory
+from daemon.runtime.triage import Triage
+from daemon.soul import KnownNames, Soul, Souls, find_souls_directory
 from daemon.tools.library.folders import FolderLibrary
 from daemon.tools.mcp.toolbox import open_toolbox
 
@@ -40,7 +39,7 @@ def souls_of(settings: Settings, emit: Emit) -> Souls:
         settings.name,
         settings.souls,
         emit,
-        Known(PROCESSES, SUBPROCESSES),
+        KnownNames(PROCESSES, SUBPROCESSES),
     )
 
 
@@ -52,20 +51,17 @@ async def assemble(
     emit: Emit,
     *,
     workspace: str,
-    llm: LLM,
-    souls: Souls | None = None,
-    llms: Mapping[str, LLM] | None = None,
+    souls: Souls,
+    llm_of: Callable[[str], LLM],
 ) -> AsyncIterator[Daemon]:
-    """Open memory.db and join all parts around a channel. Raises ConfigError, SoulError or StoreError.
+    """Open memory.db and build a daemon; `llm_of` gives the models of a soul by the soul's name.
 
-    `llm` thinks for every soul that `llms` names no other for; `souls` are read by the settings unless given.
+    Raises ConfigError, SoulError or StoreError.
     """
-    souls = souls or souls_of(settings, emit)
-    bells = {name: Bell() for name in souls.names}
-    switchboard = Switchboard()
+    bells, interrupts = {name: Bell() for name in souls.names}, Interrupts()
 
     def accepted(conversation: str) -> None:
-        switchboard.call(conversation)
+        interrupts.call(conversation)
         for bell in bells.values():
             bell.ring()
 
@@ -83,96 +79,79 @@ async def assemble(
                 on_accepted=accepted,
             )
         )
-        library = FolderLibrary(settings.library, LibraryIndex(store.database, clock), clock, emit)
         toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit))
-        world = _World(settings, channel, clock, emit, switchboard, library, toolbox)
-        hands = [
-            _hands(
-                world,
-                store_of(store, clock, soul=name, workspace=workspace, lease=settings.lease),
-                souls,
-                name,
-                (llms or {}).get(name, llm),
-                bells[name],
-            )
-            for name in souls.names
+        library = FolderLibrary(settings.library, LibraryIndex(store.database, clock), clock, emit)
+        lanes: list[AnyLane] = []
+        chores: list[Chore] = [
+            library.keep_indexed,
+            partial(prune_periodically, store.database, settings.trace_days, clock, emit),
         ]
+        for name in souls.names:
+            own = store_of(store, clock, soul=name, workspace=workspace, lease=settings.lease)
+            services = _services(
+                settings,
+                channel,
+                clock,
+                emit,
+                store=own,
+                soul=partial(souls.current, name),
+                llm=llm_of(name),
+                library=library,
+                toolbox=toolbox,
+            )
+            soul_lanes, scheduler = _work(settings, own, services, interrupts, bells[name])
+            lanes += soul_lanes
+            chores.append(scheduler.run)
         await store.presence.release_the_dead(settings.in_doubt)
-        yield Daemon(
-            settings,
-            clock,
-            emit,
-            channel,
-            store,
-            Dispatchers([one.dispatcher for one in hands]),
-            chores=(
-                library.keep_indexed,
-                partial(prune_periodically, store.database, settings.trace_days, clock, emit),
-                *(one.scheduler.run for one in hands),
-            ),
-        )
+        yield Daemon(settings, clock, emit, channel, store, Dispatcher(lanes, clock, emit), chores)
 
 
-@dataclass(frozen=True, slots=True)
-class _World:
-    """What all souls of a daemon share."""
-
-    settings: Settings
-    channel: Channel
-    clock: Clock
-    emit: Emit
-    switchboard: Switchboard
-    library: Library
-    toolbox: Toolbox
-
-
-@dataclass(frozen=True, slots=True)
-class _Hands:
-    """What works for one soul."""
-
-    dispatcher: Dispatcher
-    scheduler: Scheduler
-
-
-def _hands(world: _World, store: Store, souls: Souls, name: str, llm: LLM, bell: Bell) -> _Hands:  # noqa: PLR0917 - the parts
-    settings, channel, clock, emit = world.settings, world.channel, world.clock, world.emit
-    house = _house(world, store, souls, name, llm)
+def _work(
+    settings: Settings, store: Store, services: CycleServices, interrupts: Interrupts, bell: Bell
+) -> tuple[tuple[AnyLane, ...], Scheduler]:
+    """The lanes and the scheduler of one soul; `store` and `services` are that soul's."""
+    clock, emit, alarm = services.clock, services.emit, Bell()
     courier = Courier(
         store.outbox,
-        channel,
+        services.channel,
         clock,
         emit,
         in_doubt=settings.in_doubt,
         stale_after=settings.stale_after,
         lease=settings.lease,
     )
-    alarm = Bell()
-    patience = Patience(deadline=settings.deadline, lease=settings.lease)
-    dispatcher = Dispatcher(
+    lanes = lanes_of_soul(
         store,
-        ConversationHandler(house, patience, world.switchboard),
+        ConversationHandler(services, Deadlines(settings.deadline, settings.lease), interrupts),
         courier,
-        Reflection(house, store.jobs, SUBPROCESSES, world.switchboard).do,
-        clock=clock,
-        emit=emit,
+        JobRunner(services, store.jobs, SUBPROCESSES, interrupts).do,
         max_cycles=settings.max_cycles,
         bell=bell,
-        on_committed=alarm.ring,
+        alarm=alarm,
     )
-    scheduler = Scheduler(
-        store.intentions, store.approvals, clock=clock, emit=emit, alarm=alarm, on_due=dispatcher.look_again
-    )
-    return _Hands(dispatcher, scheduler)
+    on_due = partial(ring, lanes)
+    return lanes, Scheduler(store.intentions, store.approvals, clock=clock, emit=emit, alarm=alarm, on_due=on_due)
 
 
-def _house(world: _World, store: Store, souls: Souls, name: str, llm: LLM) -> House:
-    settings = world.settings
-    return House(
+def _services(
+    settings: Settings,
+    channel: Channel,
+    clock: Clock,
+    emit: Emit,
+    *,
+    store: Store,
+    soul: Callable[[], Soul],
+    llm: LLM,
+    library: Library,
+    toolbox: Toolbox,
+) -> CycleServices:
+    """What the cycles of one soul work with; `store` is that soul's."""
+    return CycleServices(
         llm=llm,
-        channel=world.channel,
-        clock=world.clock,
-        emit=world.emit,
-        soul=lambda: souls.current(name),
+        channel=channel,
+        clock=clock,
+        emit=emit,
+        soul=soul,
         processes=PROCESSES,
         cost=cost_usd,
         conversations=store.conversations,
@@ -180,31 +159,31 @@ def _house(world: _World, store: Store, souls: Souls, name: str, llm: LLM) -> Ho
         turns=store.turns,
         user_models=store.user_models,
         soul_states=store.soul_states,
-        admission=Admission(world.channel, world.clock, world.emit, stale_after=settings.stale_after),
-        habits=Habits(
-            silence_ms=int(settings.visit_silence * 1000),
-            dormant_ms=int(settings.dormant_after * 1000),
+        triage=Triage(channel, clock, emit, stale_after=settings.stale_after),
+        timing=Timing(
+            visit_timeout_ms=int(settings.visit_silence * 1000),
+            dormancy_timeout_ms=int(settings.dormant_after * 1000),
             most_intentions=settings.schedule_max,
         ),
-        means=Means(
-            library=world.library,
-            toolbox=world.toolbox,
+        capabilities=Capabilities(
+            library=library,
+            toolbox=toolbox,
             approvals=store.approvals,
             may_intend=lambda planned: store.intentions.has_room(settings.schedule_max - planned),
             intended=store.intentions.waiting,
-            room_of=world.channel.room_of,
+            room_of=channel.room_of,
             approvers=settings.approvers,
             approval_seconds=settings.approval_seconds,
         ),
-        limits=lambda soul: limits_of(settings, soul),
-        recollect=lambda cycle, query, limit: store.recollection.search(
-            cycle.claim.conversation, cycle.claim.audience, query, limit, outsiders=cycle.outsiders
+        limits=partial(limits_of, settings),
+        recollect=lambda conversation, audience, query, limit, outsiders: store.recollection.search(
+            conversation, audience, query, limit, outsiders=outsiders
         ),
     )
 
 
 def limits_of(settings: Settings, soul: Soul) -> Limits | None:
-    """What a soul's autonomous loop may take: its own wishes before the settings; None where it may not run."""
+    """Limits of a soul's autonomous loop: its own before the settings'; None where the loop is switched off."""
     own = soul.ism
     if not (settings.ism_enabled if own.enabled is None else own.enabled):
         return None

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 
 from daemon.core.concurrency import alongside
 from daemon.core.perception import ConversationKey, Perception
-from daemon.core.ports import Admission, Channel, DraftLog, Found, Intake, Overheard, Post, Room, Speech
+from daemon.core.ports import Channel, DraftLog, FoundPost, GateDecision, Intake, Overheard, Post, Room, Speech
 
 
 class SeveralChannels:
@@ -41,7 +41,7 @@ class SeveralChannels:
         """See `Channel.healthy`."""
         return self._main.healthy()
 
-    async def admit(self, perception: Perception) -> Admission:
+    async def admit(self, perception: Perception) -> GateDecision:
         """See `Gate.admit`."""
         return await self._of(perception.conversation).admit(perception)
 
@@ -76,7 +76,7 @@ class SeveralChannels:
         """See `Channel.deliver`."""
         return await self._of(post.conversation).deliver(post)
 
-    async def find(self, post: Post) -> Found | None:
+    async def find(self, post: Post) -> FoundPost | None:
         """See `Channel.find`."""
         return await self._of(post.conversation).find(post)
 

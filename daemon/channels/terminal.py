@@ -12,19 +12,20 @@ from daemon.core.errors import ChannelRefused, ConfigError, DaemonError, NotDeli
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
 from daemon.core.ports import (
     Acceptance,
-    Admission,
     Clock,
     DraftLog,
-    Found,
+    FoundPost,
+    GateDecision,
     Intake,
+    NewMessage,
     Overheard,
     Post,
     Room,
     Speech,
     Task,
     TaskState,
-    Utterance,
 )
+from daemon.core.text import one_line
 
 _NOT_OURS: Final = 2.0  # seconds after which work of another terminal is offered again
 _THINKING: Final = "… thinking"
@@ -109,17 +110,17 @@ class TerminalChannel:
         """Store a line under a ts of its own; one that another terminal took in the same moment is passed over."""
         while True:
             ts = self._next_ts()
-            said = Utterance(
-                event_id=f"terminal-{uuid.uuid4().hex}",
+            audience = Audience(AudienceKind.DM, self._person)
+            said = Perception.of_message(
                 conversation=self._conversation,
                 ts=ts,
-                actor=self._person,
-                text=text,
+                author=self._person,
+                content=text,
                 place=Place.TERMINAL,
-                audience=Audience(AudienceKind.DM, self._person),
-                addressed=True,
+                audience=audience,
             )
-            if await intake.accept(said) is not Acceptance.DUPLICATE:
+            message = NewMessage(f"terminal-{uuid.uuid4().hex}", said, addressed=True)
+            if await intake.accept(message) is not Acceptance.DUPLICATE:
                 self._asked = float(ts)
                 return
 
@@ -136,10 +137,10 @@ class TerminalChannel:
         """See `Channel.healthy`."""
         return not self._screen.gone.is_set()
 
-    async def admit(self, perception: Perception) -> Admission:
+    async def admit(self, perception: Perception) -> GateDecision:
         """See `Gate.admit`; what was said at another terminal is left to that one."""
         self._require_ours(perception.conversation)
-        return Admission(admitted=True, name=self._person)
+        return GateDecision(admitted=True, name=self._person)
 
     @asynccontextmanager
     async def thinking(self, perception: Perception) -> AsyncIterator[None]:
@@ -183,10 +184,10 @@ class TerminalChannel:
                 self._news.notify_all()
         return ts
 
-    async def find(self, post: Post) -> Found | None:
+    async def find(self, post: Post) -> FoundPost | None:
         """See `Channel.find`; an earlier terminal can't be looked at, so what it may have shown is shown again."""
         ts = self._delivered.get(post.key)
-        return Found(ts, finished=True) if ts else None
+        return FoundPost(ts, finished=True) if ts else None
 
     async def overheard(self, perception: Perception, limit: int) -> tuple[Overheard, ...]:
         """See `Channel.overheard`; there are no threads here."""
@@ -220,7 +221,7 @@ class _TerminalSpeech:
     async def show(self, task: Task) -> None:
         """See `Speech.show`; a line that stands until the first words, at a terminal alone."""
         if not self._ended and not self.shown and task.state is not TaskState.PENDING:
-            self._screen.note(" ".join(printable(task.title).split()))
+            self._screen.note(one_line(printable(task.title)))
 
     async def settle(self) -> None:
         """See `Speech.settle`."""

@@ -29,69 +29,48 @@ class Worker:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """One claimed inbox row. `revision` counts edits: a commit is refused when it has changed meanwhile."""
+class InboxMessage:
+    """One claimed inbox row around its perception.
 
-    id: str
-    conversation: ConversationKey
-    ts: str
-    actor: str
-    body: str
-    place: Place
-    audience: Audience
+    `revision` counts edits: a commit is refused when it has changed meanwhile. `attempts` counts claims.
+    """
+
+    perception: Perception
     source: Source
-    received_ms: int
     revision: int
     attempts: int
-    modality: Modality = Modality.WORDS
-    process: str | None = None
-    params: JSONObject = field(default_factory=dict)
 
     @classmethod
-    def from_row(cls, row: sqlite3.Row) -> "Heard":
+    def from_row(cls, row: sqlite3.Row) -> "InboxMessage":
         """Read an `inbox` row."""
-        return cls(
+        perception = Perception(
             id=row["id"],
             conversation=ConversationKey.parse(row["conversation"]),
-            ts=row["ts"],
-            actor=row["actor"],
-            body=row["body"],
-            place=Place(row["place"]),
-            audience=Audience.parse(row["audience"]),
-            source=Source(row["source"]),
-            received_ms=row["received_ms"],
-            revision=row["revision"],
-            attempts=row["attempts"],
             modality=Modality(row["modality"]),
+            content=row["body"],
+            author=row["author"],
+            audience=Audience.parse(row["audience"]),
+            place=Place(row["place"]),
+            ts=row["ts"],
+            received_ms=row["received_ms"],
+            name=row["name"],
             process=row["process"],
             params=json.loads(row["params"]),
         )
+        return cls(perception, Source(row["source"]), row["revision"], row["attempts"])
 
     @property
-    def said_at(self) -> tuple[float, str]:
-        """What orders messages within a conversation; a ts that is no number comes first instead of failing."""
-        try:
-            return float(self.ts), self.ts
-        except ValueError:
-            return 0.0, self.ts
+    def id(self) -> str:
+        """The row's key."""
+        return self.perception.id
 
-    def perception(self, *, name: str = "", late: bool = False) -> Perception:
-        """The row as the mind perceives it."""
-        return Perception(
-            id=self.id,
-            conversation=self.conversation,
-            modality=self.modality,
-            content=self.body,
-            source=self.actor,
-            audience=self.audience,
-            place=self.place,
-            ts=self.ts,
-            received_ms=self.received_ms,
-            name=name,
-            late=late,
-            process=self.process,
-            params=self.params,
-        )
+
+@dataclass(frozen=True, slots=True)
+class Dismissal:
+    """Why a message gets no reply; `stale`: it is too old to be answered."""
+
+    reason: str
+    stale: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +89,11 @@ class ProcessState:
     previous: str = ""
     invocations: int = 0
     params: JSONObject = field(default_factory=dict)
-    kept: JSONObject = field(default_factory=dict)
+    process_memory: JSONObject = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Spell:
+class VisitState:
     """How far the talk in a conversation has come: which spell it is, its replies so far, when anybody last spoke."""
 
     visit: int = 0
@@ -124,17 +103,17 @@ class Spell:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to run one cycle on a conversation, fenced by `gen`: whoever claims next bumps it."""
+    """The right to run one cycle on a conversation, fenced by `fence`: whoever claims next bumps it."""
 
     conversation: ConversationKey
     owner: str
-    gen: int
+    fence: int
     version: int
     audience: Audience
-    heard: tuple[Heard, ...]
+    messages: tuple[InboxMessage, ...]
     draft: Draft | None = None
     state: ProcessState = ProcessState()
-    spell: Spell = Spell()
+    visit_state: VisitState = VisitState()
 
     def key(self, part: int) -> str:
         """The outbox key of a part of this cycle's reply; the same for whoever repeats the cycle."""
@@ -153,7 +132,7 @@ class Turn:
     """A record of what was said. `thought` is private to the soul; `ts` is of the message said or answered."""
 
     speaker: Speaks
-    actor: str
+    author: str
     name: str
     ts: str
     body: str
@@ -165,7 +144,7 @@ class Turn:
         """Read a `turns` row."""
         return cls(
             speaker=Speaks(row["speaker"]),
-            actor=row["actor"],
+            author=row["author"],
             name=row["name"],
             ts=row["ts"],
             body=row["body"],
@@ -182,7 +161,7 @@ class Delivery:
     """
 
     post: Post
-    gen: int
+    fence: int
     doubtful: bool
     created_ms: int
     attempts: int
@@ -198,21 +177,17 @@ class Delivery:
                 body=row["body"],
                 reply_to=row["reply_to"],
                 recipient=row["recipient"],
-                not_before=row["posted_after"],
+                newer_than_ts=row["newer_than_ts"],
                 part=row["part"],
                 last=bool(row["last"]),
                 draft=row["platform_ts"],
-                drafting=row["reason"] == DRAFT_LOST,
+                draft_lost=bool(row["draft_lost"]),
                 approval=row["approval"],
                 revises=row["revises"],
             ),
-            gen=row["gen"],
+            fence=row["fence"],
             doubtful=doubtful,
             created_ms=row["created_ms"],
             attempts=row["attempts"],
             lease_until=row["lease_until"],
         )
-
-
-DRAFT_LOST = "draft opened, its id unknown"
-ASIDE = "people talk to each other"

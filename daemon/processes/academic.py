@@ -1,10 +1,10 @@
-"""Scholarship: the soul reads evidence in its academic mode, for as long as that is what is wanted."""
+"""Scholarly questions: the soul answers in its academic mode until the user turns to something else."""
 
 from dataclasses import replace
 
 from daemon.mind.fixed_pipeline import converse
 from daemon.mind.mental_process import Outcome, ProcessContext, Stay, Transition
-from daemon.mind.transitions.following import confirmed, follow
+from daemon.mind.transitions.following import confirmed, follow_cues
 from daemon.soul_engine import with_mode
 
 _STANCE = (
@@ -15,12 +15,12 @@ _LEFT = "With their last message the person has turned from scholarly matters to
 
 
 async def academic(context: ProcessContext) -> Outcome:
-    """Answer as a scholar; when the person turns to something else, go back to plain talk with the same words."""
+    """Answer as a scholar; when the user has turned to something else, `engaged` answers the message instead."""
     mode = context.soul.mode("academic")
-    if mode is None:  # its folder was taken away while the conversation was here
+    if mode is None:  # its folder was removed while the conversation was in this process
         return Transition(context.memory, "engaged", "the soul has no academic mode any more", execute_now=True)
-    if leading := await follow(context):
-        return leading
-    if context.invocation and await confirmed(context, _LEFT):
+    if transition := await follow_cues(context):
+        return transition
+    if context.state.invocations and await confirmed(context, _LEFT):
         return Transition(context.memory, "engaged", _LEFT, execute_now=True, decided_by="model")
     return Stay(await converse(replace(context, memory=with_mode(context.memory, mode.personality)), _STANCE))

@@ -1,4 +1,4 @@
-"""Does what is to be done after a reply: runs the subprocess that a job names, and yields to a newer turn."""
+"""Runs the subprocess that a job names after a reply; a newer message ends it."""
 
 from collections.abc import Mapping
 
@@ -6,68 +6,72 @@ from daemon.core.concurrency import alongside
 from daemon.core.errors import DaemonError, LostLease
 from daemon.core.ports import LLMCall
 from daemon.memory.queues.jobs import Job, Jobs
-from daemon.mind.attention import Interrupted, Switchboard
+from daemon.mind.interrupts import Interrupted, Interrupts
 from daemon.mind.mental_subprocess import Subprocess, SubprocessContext
-from daemon.runtime.cycle import House, call_when_heard_elsewhere, new_trace
+from daemon.runtime.cycle_services import CycleServices
+from daemon.runtime.cycle_state import new_trace
+from daemon.runtime.other_daemons import watch_other_daemons
 
 
-class Reflection:
-    """Runs jobs of one soul; `house` and `jobs` are its own, `switchboard` tells of newer turns."""
+class JobRunner:
+    """Runs jobs of one soul; `services` and `jobs` are that soul's, `interrupts` signals newer messages."""
 
     def __init__(
-        self, house: House, jobs: Jobs, subprocesses: Mapping[str, Subprocess], switchboard: Switchboard
+        self, services: CycleServices, jobs: Jobs, subprocesses: Mapping[str, Subprocess], interrupts: Interrupts
     ) -> None:
-        self._house = house
+        self._services = services
         self._jobs = jobs
         self._subprocesses = subprocesses
-        self._switchboard = switchboard
+        self._interrupts = interrupts
 
     async def do(self, job: Job) -> None:
-        """Do a claimed job once: to its end, until a newer turn begins, or until it fails and is tried again later.
+        """Run a claimed job to its end, until a newer message arrives, or until it fails and is retried later.
 
-        Raises StoreError when not even that can be written down.
+        Raises StoreError when the outcome can't be stored.
         """
-        house, calls = self._house, list[LLMCall]()
-        soul, trace = house.soul(), new_trace()
+        services, calls = self._services, list[LLMCall]()
+        soul, trace = services.soul(), new_trace()
         context = SubprocessContext(
-            mind=house.mind(soul, calls.append, trace),
+            mind=services.mind(soul, calls.append, trace),
             soul=soul,
             conversation=job.conversation,
             audience=job.audience,
-            turns=house.turns,
-            user_models=house.user_models,
-            soul_states=house.soul_states,
-            clock=house.clock,
+            turns=services.turns,
+            user_models=services.user_models,
+            soul_states=services.soul_states,
+            clock=services.clock,
             trace_id=trace,
-            emit=house.emit,
+            emit=services.emit,
         )
         try:
-            await self._unless_a_newer_turn_begins(job, context)
+            await self._run_unless_interrupted(job, context)
         except Interrupted:
-            house.emit("job.given_up", kind=job.kind, conversation=str(job.conversation))
+            services.emit("job.given_up", kind=job.kind, conversation=str(job.conversation))
             await self._jobs.give_up(job, tuple(calls))
         except LostLease:
             raise
-        except Exception as error:  # noqa: BLE001 - what is done after a reply must not take the replies down; it is parked
+        except Exception as error:  # noqa: BLE001 - a failing job must not stop replies; it is retried later
             reason = error.message if isinstance(error, DaemonError) else type(error).__name__
             unexpected = None if isinstance(error, DaemonError) else error
-            house.emit("job.failed", kind=job.kind, attempts=job.attempts, reason=reason, error=unexpected)
+            services.emit("job.failed", kind=job.kind, attempts=job.attempts, reason=reason, error=unexpected)
             await self._jobs.fail(job, reason, tuple(calls))
         else:
             await self._jobs.finish(job, tuple(calls))
-            house.emit("job.done", kind=job.kind, calls=len(calls))
+            services.emit("job.done", kind=job.kind, calls=len(calls))
 
-    async def _unless_a_newer_turn_begins(self, job: Job, context: SubprocessContext) -> None:
-        house = self._house
-        with self._switchboard.attend(str(job.conversation)) as attention:
-            elsewhere = call_when_heard_elsewhere(attention, job.conversation, house)
+    async def _run_unless_interrupted(self, job: Job, context: SubprocessContext) -> None:
+        services = self._services
+        with self._interrupts.attend(str(job.conversation)) as interrupt:
+            elsewhere = watch_other_daemons(interrupt, job.conversation, services)
             async with alongside(elsewhere):
-                if await house.conversations.anything_new(job.conversation):
-                    attention.call()
-                await attention.unless_called(self._run(job, context))
+                if await services.conversations.anything_new(job.conversation):
+                    interrupt.call()
+                await interrupt.unless_called(self._run(job, context))
 
     async def _run(self, job: Job, context: SubprocessContext) -> None:
         subprocess = self._subprocesses.get(job.kind)
         if subprocess is None:
-            raise DaemonError(f"there is no subprocess {job.kind!r}", hint="it was removed; the job can be dropped")
+            raise DaemonError(
+                f"there is no subprocess {job.kind!r}", hint="another version of the daemon created the job"
+            )
         await subprocess(context)

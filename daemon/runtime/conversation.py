@@ -1,86 +1,88 @@
-"""Handles one claimed conversation to a visible end: the gate, the cycle under its deadline and lease, the apology."""
+"""Handles one claimed conversation to its end: the gate, the cycle under its deadline and lease, the apology."""
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from daemon.core.concurrency import alongside
 from daemon.core.errors import ConfigError, DaemonError, LostLease, ModelRefused, NotDelivered, StoreBusy, StoreError
 from daemon.core.perception import Modality, Perception
-from daemon.ism.permission import standing
+from daemon.ism.permission import status_sentence
 from daemon.memory.queues.commits import Superseded
-from daemon.memory.queues.cycle_effect import CycleEffect
-from daemon.memory.records import Claim, Delivery, Speaks, Turn
-from daemon.mind.attention import Switchboard
-from daemon.runtime.admission import Sorted
-from daemon.runtime.cycle import Cycle, House, call_when_heard_elsewhere, new_trace, run_cycle
-from daemon.runtime.effects import heard_turn, posted_after
+from daemon.memory.records import Claim, Delivery, Dismissal, Speaks, Turn
+from daemon.mind.interrupts import Interrupts
+from daemon.runtime.cycle import run_cycle
+from daemon.runtime.cycle_services import CycleServices
+from daemon.runtime.cycle_state import Cycle, new_trace
+from daemon.runtime.effects import effect_of_words, turns_of
+from daemon.runtime.other_daemons import watch_other_daemons
+from daemon.runtime.triage import Triaged
 
-_CRASHES = 3  # claims of one message that ended without a word before it is given up with an apology
+_CRASHES = 3  # claims of one message that ended without a reply before it gets an apology
 _GATE_PAUSE = 5.0
 _LATER = "Please try again in a while."
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How long things may take, in seconds: one cycle, a claim without renewal."""
+class Deadlines:
+    """Seconds that one cycle may take, and that a claim lives without renewal."""
 
-    deadline: float
+    cycle: float
     lease: float
 
 
 class ConversationHandler:
-    """Brings claims to their end; one call at a time per conversation is what the claim guarantees."""
+    """Handles claims; a claim guarantees that one conversation is handled by one call at a time."""
 
-    def __init__(self, house: House, patience: Patience, switchboard: Switchboard) -> None:
-        self._house = house
-        self._patience = patience
-        self._switchboard = switchboard
+    def __init__(self, services: CycleServices, deadlines: Deadlines, interrupts: Interrupts) -> None:
+        self._services = services
+        self._deadlines = deadlines
+        self._interrupts = interrupts
 
     async def handle(self, claim: Claim) -> Delivery | None:
         """Answer, refuse or apologise, and commit; returns the first post, claimed for sending.
 
-        None: nothing is to be sent by us (no reply is due, the claim was lost, or it was given back to be tried again).
+        None: this daemon has nothing to send (no reply is due, the claim was lost, or it was given back for a retry).
         Raises StoreError when memory.db fails and CancelledError after giving the claim back.
         """
-        trace = new_trace()
+        cycle = Cycle(self._services, claim, new_trace())
         try:
             async with alongside(self._keep_lease(claim)):
-                chosen = await self._house.admission.sort(claim.heard)
+                triaged = await self._services.triage.sort(claim.messages)
         except LostLease as lost:
-            await self._let_go(Cycle(self._house, claim, (), (), {}, trace), lost)
+            await self._let_go(cycle, lost)
             return None
         except StoreError:
             raise
         except asyncio.CancelledError:
-            await self._house.conversations.release(claim, reason="stopped")
+            await self._services.conversations.release(claim, reason="stopped")
             raise
-        except Exception as error:  # noqa: BLE001 - a gate that fails lets nobody in, and takes nobody else down
-            await self._ask_again_later(claim, error)
+        except Exception as error:  # noqa: BLE001 - a failing gate admits no user and ends no other conversation
+            await self._ask_gate_later(claim, error)
             return None
-        if not chosen.perceptions:
-            return await self._end_without_thought(claim, chosen, trace)
-        with self._switchboard.attend(str(claim.conversation)) as attention:
-            cycle = Cycle(self._house, claim, chosen.perceptions, chosen.answered, chosen.ignored, trace, attention)
+        cycle.messages, cycle.dismissed = triaged.messages, triaged.dismissed
+        if not cycle.messages:
+            return await self._end_without_thought(cycle, triaged)
+        with self._interrupts.attend(str(claim.conversation)) as cycle.interrupt:
             return await self._think(cycle)
 
-    async def _ask_again_later(self, claim: Claim, error: Exception) -> None:
-        """The platform can't be asked who somebody is; in the end such a message is too old and told so."""
+    async def _ask_gate_later(self, claim: Claim, error: Exception) -> None:
+        """Give the claim back until the gate can ask the platform again; triage dismisses messages that are too old."""
         pause = error.retry_after if isinstance(error, NotDelivered) else 0.0
-        self._house.emit("gate.failed", conversation=str(claim.conversation), **_of(error))
-        await self._house.conversations.release(claim, retry_in=pause or _GATE_PAUSE, reason=_in_short(error))
+        self._services.emit("gate.failed", conversation=str(claim.conversation), **_as_fields(error))
+        await self._services.conversations.release(claim, retry_in=pause or _GATE_PAUSE, reason=_in_short(error))
 
     async def _think(self, cycle: Cycle) -> Delivery | None:
-        house, claim = self._house, cycle.claim
+        services, claim = self._services, cycle.claim
         try:
-            if any(one.attempts > _CRASHES for one in cycle.answered):
+            if any(one.attempts > _CRASHES for one in cycle.messages):
                 return await self._apologise(cycle, "I stumbled over this message several times")
             async with (
                 alongside(
                     self._end_at_the_deadline(),
                     self._keep_lease(claim),
-                    call_when_heard_elsewhere(cycle.attention, claim.conversation, house),
+                    watch_other_daemons(cycle.interrupt, claim.conversation, services),
                 ),
-                house.channel.thinking(cycle.newest),
+                services.channel.thinking(cycle.newest),
             ):
                 return await run_cycle(cycle)
         except LostLease as lost:
@@ -89,121 +91,99 @@ class ConversationHandler:
         except StoreError:
             raise
         except asyncio.CancelledError:
-            await house.conversations.release(claim, reason="stopped")
+            await services.conversations.release(claim, reason="stopped")
             raise
         except TimeoutError:
-            house.emit("cycle.failed", conversation=str(claim.conversation), trace=cycle.trace_id, reason="deadline")
+            services.emit("cycle.failed", conversation=str(claim.conversation), trace=cycle.trace_id, reason="deadline")
             return await self._apologise(cycle, "I took too long to think about this")
-        except Exception as error:  # noqa: BLE001 - the one broad except: whatever breaks in a cycle, a person gets a word
-            self._tell(cycle, error)
-            return await self._apologise(cycle, *_what_happened(error))
+        except Exception as error:  # noqa: BLE001 - the outermost handler: a failing cycle ends with an apology
+            services.emit(
+                "cycle.failed",
+                conversation=str(claim.conversation),
+                trace=cycle.trace_id,
+                kind=type(error).__name__,
+                **_as_fields(error),
+            )
+            return await self._apologise(cycle, *_apology_for(error))
 
-    def _tell(self, cycle: Cycle, error: Exception) -> None:
-        self._house.emit(
-            "cycle.failed",
-            conversation=str(cycle.claim.conversation),
-            trace=cycle.trace_id,
-            kind=type(error).__name__,
-            **_of(error),
-        )
+    async def _end_without_thought(self, cycle: Cycle, triaged: Triaged) -> Delivery | None:
+        """No message may be answered: commit a refusal where one is due, and an end for an open draft.
 
-    async def _end_without_thought(self, claim: Claim, chosen: Sorted, trace: str) -> Delivery | None:
-        """Nobody may be answered, or everything was withdrawn: a refusal where one is due, an end for an open draft.
-
-        What was allowed by somebody who may not be heard (any more), or too long ago, is told as not done.
+        An approved action whose approver may not be answered, or whose approval is too old, is reported as not done.
         """
-        gone = "_(The message I was answering is gone.)_" if claim.draft is not None else ""
-        undone = "".join([await self._decided(one.perception()) for one in claim.heard]).strip()
-        cycle = Cycle(self._house, claim, (), (), chosen.ignored, trace)
-        return await self._commit_words(cycle, chosen.refusal or undone or gone, ())
+        gone = "_(The message I was answering is gone.)_" if cycle.claim.draft is not None else ""
+        outcomes = [await self._approval_outcome(one.perception) for one in cycle.claim.messages]
+        return await self._commit_words(cycle, triaged.refusal or "".join(outcomes).strip() or gone, ())
 
     async def _apologise(self, cycle: Cycle, what: str, advice: str = _LATER) -> Delivery | None:
-        """Say that it went wrong; what nobody waits for just ends, and a note that fell due is at least shown."""
+        """Reply with an apology and the text of a due event; a silence timer ends without a reply."""
         newest = cycle.newest
         if newest.modality is Modality.TIME and not newest.content.strip():
-            cycle.ignored = {**cycle.ignored, **{one.id: what for one in cycle.answered}}
+            cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal(what) for one in cycle.messages}}
             return await self._commit_words(cycle, "", ())
         due = f"\n\nThis had fallen due:\n\n{newest.content}" if newest.modality is Modality.TIME else ""
-        say = f"I'm sorry: {what}. {advice} (Reference {cycle.trace_id}){due}{await self._decided(newest)}"
-        turns = tuple(heard_turn(one) for one in cycle.perceptions if one.modality is Modality.WORDS)
-        soul = self._house.soul()
-        turns += (Turn(Speaks.SOUL, soul.name, soul.display_name, cycle.newest.ts, say, {"apology": True}),)
-        return await self._commit_words(cycle, say, turns)
+        say = f"I'm sorry: {what}. {advice} (Reference {cycle.trace_id}){due}{await self._approval_outcome(newest)}"
+        soul = self._services.soul()
+        said = Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, say, {"apology": True})
+        return await self._commit_words(cycle, say, (*turns_of(cycle), said))
 
-    async def _decided(self, perception: Perception) -> str:
-        """What became of an act that somebody allowed, who has to know it whatever went wrong."""
-        approvals = self._house.means.approvals
-        if perception.modality is not Modality.DECISION or not perception.params.get("approved") or approvals is None:
+    async def _approval_outcome(self, perception: Perception) -> str:
+        """Outcome of an approved action, appended to the apology so that the approver always learns it."""
+        if perception.modality is not Modality.DECISION or not perception.params.get("approved"):
             return ""
-        known = await approvals.status(str(perception.params.get("approval", "")))
-        return f"\n\n_({standing(known)})_" if known is not None else ""
+        known = await self._services.capabilities.approvals.status(str(perception.params.get("approval", "")))
+        return f"\n\n_({status_sentence(known)})_" if known is not None else ""
 
     async def _commit_words(self, cycle: Cycle, say: str, turns: tuple[Turn, ...]) -> Delivery | None:
-        """Commit words that no model made. Without a message left to answer they end the draft that is open."""
-        claim = cycle.claim
-        newest = claim.heard[-1].perception() if claim.heard else None
-        effect = CycleEffect(
-            claim=claim,
-            trace_id=cycle.trace_id,
-            state=claim.state,
-            spell=replace(claim.spell, spoken_ms=self._house.clock.now_ms()) if turns else claim.spell,
-            turns=turns,
-            parts=self._house.channel.split(say) if say else (),
-            reply_to=self._house.channel.reply_to(newest) if newest else "",
-            recipient=newest.source if newest else "",
-            posted_after=posted_after(claim.heard[0].perception()) if claim.heard else "0",
-            answered=tuple(one for one in cycle.answered if one.id not in cycle.ignored),
-            ignored=cycle.ignored,
-            calls=tuple(cycle.calls),
-            silence_ms=self._house.habits.silence_ms,
-        )
+        """Commit words that no model made; without a message left to answer they end the open draft."""
+        parts = self._services.channel.split(say) if say else ()
         try:
-            return await self._house.commits.commit(effect)
+            return await self._services.commits.commit(effect_of_words(cycle, parts, turns))
         except LostLease as lost:
             await self._let_go(cycle, lost)
             return None
 
     async def _let_go(self, cycle: Cycle, lost: LostLease) -> None:
-        """Somebody else has the claim by now; or its messages have changed, and are to be answered anew."""
-        house, claim = self._house, cycle.claim
-        await house.commits.record_calls(cycle.calls)
+        """The claim is lost, or a message changed; then the claim is given back."""
+        services, claim = self._services, cycle.claim
+        await services.commits.record_calls(cycle.calls)
         if isinstance(lost, Superseded):
-            await house.conversations.release(claim, reason=lost.message)
+            await services.conversations.release(claim, reason=lost.message)
         else:
-            house.emit("cycle.lost", conversation=str(claim.conversation), trace=cycle.trace_id, reason=lost.message)
+            services.emit("cycle.lost", conversation=str(claim.conversation), trace=cycle.trace_id, reason=lost.message)
 
     async def _end_at_the_deadline(self) -> None:
-        """Raises TimeoutError when a cycle has taken its time."""
-        await self._house.clock.sleep(self._patience.deadline)
+        """Raises TimeoutError when the cycle's time is over."""
+        await self._services.clock.sleep(self._deadlines.cycle)
         raise TimeoutError
 
     async def _keep_lease(self, claim: Claim) -> None:
-        """Renew the claim again and again. Raises LostLease when somebody else has taken it."""
+        """Renew the claim until cancelled. Raises LostLease when another daemon has taken it."""
         while True:
-            await self._house.clock.sleep(self._patience.lease / 3)
+            await self._services.clock.sleep(self._deadlines.lease / 3)
             try:
-                await self._house.conversations.renew(claim)
+                await self._services.conversations.renew(claim)
             except StoreBusy as busy:  # the fence holds even if the lease runs out
-                self._house.emit("cycle.lease_not_renewed", reason=busy.message)
+                self._services.emit("cycle.lease_not_renewed", reason=busy.message)
 
 
 def _in_short(error: Exception) -> str:
-    """What memory.db keeps of an error; a stranger's words may quote what it choked on."""
+    """An error for memory.db; of a library's error only the type, since its text may quote a user."""
     return error.message if isinstance(error, DaemonError) else type(error).__name__
 
 
-def _of(error: Exception) -> dict[str, object]:
-    """An error as an event's fields: ours with its reason, a stranger's whole: the log shows what it may of it."""
+def _as_fields(error: Exception) -> dict[str, object]:
+    """An error as fields of an event: our own as its reason, any other whole, which the log shortens."""
     return {"reason": str(error)} if isinstance(error, DaemonError) else {"error": error}
 
 
-def _what_happened(error: Exception) -> tuple[str, str]:
-    """What to tell a person and what they can do; details go to the log under the reference."""
+def _apology_for(error: Exception) -> tuple[str, str]:
+    """The apology's reason and advice; the details are in the log under the reference."""
     match error:
         case ConfigError():
-            return "something in my set-up is wrong", "My keeper finds the reason in my log."
+            return "something in my set-up is wrong", "My admin finds the reason in my log."
         case ModelRefused():
-            return "the model that I think with refused this", "Put it differently, or tell my keeper if it goes on."
+            return "the model that I think with refused this", "Put it differently, or tell my admin if it goes on."
         case DaemonError():
             return "I can't think clearly just now", _LATER
     return "something inside me broke while I was thinking", _LATER

@@ -1,142 +1,139 @@
-"""What a cycle leaves behind, as the one value that its commit makes lasting: turns, states, intentions, jobs."""
+"""Builds the one value that a cycle commits: turns, posts, states, intentions, jobs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from daemon.core.perception import Modality, Perception
-from daemon.core.ports import LLMCall
 from daemon.core.timetable import CLOCKS_DIFFER_S
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.queues.cycle_effect import CycleEffect
-from daemon.memory.queues.edits import HEARD
+from daemon.memory.queues.edits import ASKED_IN
 from daemon.memory.queues.intentions import IDLE, NewIntention
-from daemon.memory.records import Claim, Heard, Speaks, Spell, Turn
+from daemon.memory.records import Speaks, Turn, VisitState
 from daemon.mind.motor import Motor
 from daemon.mind.recall import as_memory
 from daemon.mind.recall.visit import Visit
-from daemon.mind.state_machine import Course
+from daemon.mind.state_machine import ProcessRun
+from daemon.runtime.cycle_services import Timing
+from daemon.runtime.cycle_state import Cycle
 from daemon.soul import Soul
 from daemon.soul_engine import transcript_window
 
 
 @dataclass(frozen=True, slots=True)
-class Habits:
-    """The silence that ends a visit, the one after which the soul grows dormant (both ms), how much may be intended."""
-
-    silence_ms: int
-    dormant_ms: int
-    most_intentions: int
-
-
-@dataclass(frozen=True, slots=True)
-class Aftermath:
-    """What is known at the end of a cycle: who thought, what was done, said and recalled, and when."""
+class Thinking:
+    """One cycle's thinking: the soul, its motor, the run of its processes, the recalled transcript and visit."""
 
     soul: Soul
     motor: Motor
-    course: Course
-    parts: tuple[str, ...]
+    run: ProcessRun
     transcript: Transcript
     visit: Visit
-    habits: Habits
-    now_ms: int
 
 
-def effect_of(
-    aftermath: Aftermath,
-    *,
-    claim: Claim,
-    trace_id: str,
-    perceptions: Sequence[Perception],
-    reply_to: str,
-    answered: tuple[Heard, ...],
-    ignored: Mapping[str, str],
-    calls: tuple[LLMCall, ...],
-) -> CycleEffect:
-    """The whole effect of a cycle on memory.db."""
-    soul, motor, habits, newest = aftermath.soul, aftermath.motor, aftermath.habits, perceptions[-1]
-    turns = tuple(heard_turn(one) for one in perceptions if one.modality is Modality.WORDS)
-    if aftermath.parts:
-        said = Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, motor.reply, motor.reflections)
+def effect_of_cycle(cycle: Cycle, thinking: Thinking, parts: tuple[str, ...]) -> CycleEffect:
+    """The effect of a cycle that thought; `parts` are its reply, cut to the channel's size."""
+    soul, motor, claim, newest = thinking.soul, thinking.motor, cycle.claim, cycle.newest
+    turns = turns_of(cycle)
+    if parts:
+        said = Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, motor.reply, motor.annotations)
         turns = (*turns, said)
-    return CycleEffect(
-        claim=claim,
-        trace_id=trace_id,
-        state=aftermath.course.state,
-        spell=_spell(aftermath, claim.spell, newest),
-        turns=turns,
-        parts=aftermath.parts,
-        reply_to=reply_to,
-        recipient=newest.source,
-        posted_after=posted_after(perceptions[0]),
-        answered=answered,
-        ignored=ignored,
-        path=aftermath.course.path,
-        intentions=(*_asked_for(motor, perceptions), *_idle(aftermath, claim.spell, newest)),
+    now, timing = cycle.services.clock.now_ms(), cycle.services.timing
+    return replace(
+        effect_of_words(cycle, parts, turns),
+        state=thinking.run.state,
+        visit_state=_visit_state(thinking.visit, claim.visit_state, newest, now, replied=bool(parts)),
+        path=thinking.run.path,
+        intentions=(*_asked_for(motor, cycle.perceptions), *_idle(soul, timing, claim.visit_state, newest, now)),
         cancelled=motor.cancelled,
         approval=motor.approval,
-        errand=motor.errand,
-        jobs=_jobs(aftermath, turns),
-        calls=calls,
-        silence_ms=habits.silence_ms,
-        most_intentions=habits.most_intentions,
+        cross_post=motor.cross_post,
+        jobs=_jobs(thinking, turns),
+        most_intentions=timing.most_intentions,
     )
 
 
-def heard_turn(perception: Perception) -> Turn:
-    """Somebody's words as a turn."""
-    return Turn(Speaks.PERSON, perception.source, perception.name, perception.ts, perception.content)
+def effect_of_words(cycle: Cycle, parts: tuple[str, ...], turns: tuple[Turn, ...]) -> CycleEffect:
+    """The effect of a cycle that ends with these words and thought nothing; without words it ends an open draft.
+
+    The conversation's state stays as it is, and the visit goes on where there are turns.
+    """
+    claim, services = cycle.claim, cycle.services
+    oldest = claim.messages[0].perception if claim.messages else None
+    to = (cycle.messages or claim.messages)[-1].perception if claim.messages else None
+    visit_state = replace(claim.visit_state, spoken_ms=services.clock.now_ms()) if turns else claim.visit_state
+    return CycleEffect(
+        claim=claim,
+        trace_id=cycle.trace_id,
+        state=claim.state,
+        visit_state=visit_state,
+        turns=turns,
+        parts=parts,
+        reply_to=services.channel.reply_to(to) if to else "",
+        recipient=to.author if to else "",
+        newer_than_ts=newer_than(oldest) if oldest else "0",
+        answered=tuple(one for one in cycle.messages if one.id not in cycle.dismissed),
+        dismissed=cycle.dismissed,
+        calls=tuple(cycle.calls),
+        visit_timeout_ms=services.timing.visit_timeout_ms,
+    )
 
 
-def posted_after(perception: Perception) -> str:
-    """A ts of the platform's that the answer is surely younger than; what has no message goes by our own clock."""
+def turns_of(cycle: Cycle) -> tuple[Turn, ...]:
+    """The users' messages of a cycle as turns."""
+    words = [one for one in cycle.perceptions if one.modality is Modality.WORDS]
+    return tuple(Turn(Speaks.PERSON, one.author, one.name, one.ts, one.content) for one in words)
+
+
+def newer_than(perception: Perception) -> str:
+    """A platform ts that is surely older than the reply; an event without a message has a ts of our own clock."""
     if perception.modality is Modality.WORDS:
         return perception.ts
     return f"{max(0.0, float(perception.ts) - CLOCKS_DIFFER_S):.6f}"
 
 
-def _spell(aftermath: Aftermath, before: Spell, newest: Perception) -> Spell:
-    """Words begin or continue a spell of talk; what falls due by itself leaves it as it was."""
+def _visit_state(visit: Visit, before: VisitState, newest: Perception, now_ms: int, *, replied: bool) -> VisitState:
+    """A message begins or continues a visit; a scheduled event leaves it as it was."""
     if newest.modality is Modality.TIME:
         return before
-    visit = before.visit + 1 if aftermath.visit.begins else before.visit
-    return Spell(visit, aftermath.visit.exchanges + bool(aftermath.parts), aftermath.now_ms)
+    return VisitState(before.visit + visit.begins, visit.exchanges + replied, now_ms)
 
 
 def _asked_for(motor: Motor, perceptions: Sequence[Perception]) -> tuple[NewIntention, ...]:
-    """What is to be perceived later, each with the words that asked for it: it goes when they are taken back."""
-    heard = [one.ts for one in perceptions if one.modality is Modality.WORDS]
-    return tuple(replace(one, params={**one.params, HEARD: heard}) for one in motor.intentions)
+    """The new intentions, each with the ts of the messages that asked for it: deleting one cancels the intention."""
+    messages = [one.ts for one in perceptions if one.modality is Modality.WORDS]
+    return tuple(replace(one, params={**one.params, ASKED_IN: messages}) for one in motor.intentions)
 
 
-def _idle(aftermath: Aftermath, spell: Spell, newest: Perception) -> tuple[NewIntention, ...]:
-    """What silence leads to from here: dormancy some time after words, the end of the visit after that."""
-    soul, habits, now = aftermath.soul, aftermath.habits, aftermath.now_ms
+def _idle(
+    soul: Soul, timing: Timing, visit_state: VisitState, newest: Perception, now_ms: int
+) -> tuple[NewIntention, ...]:
+    """The timer for the next silence: dormancy after a message, the end of the visit after dormancy."""
     if newest.modality is not Modality.TIME:
-        process, due = "dormant", now + habits.dormant_ms
-        if habits.dormant_ms >= habits.silence_ms or not soul.may_be(process):
-            process, due = "exiting", now + habits.silence_ms
+        process, due = "dormant", now_ms + timing.dormancy_timeout_ms
+        if timing.dormancy_timeout_ms >= timing.visit_timeout_ms or not soul.may_be(process):
+            process, due = "exiting", now_ms + timing.visit_timeout_ms
     elif newest.process == "dormant":
-        process, due = "exiting", max(now, spell.spoken_ms + habits.silence_ms)
+        process, due = "exiting", max(now_ms, visit_state.spoken_ms + timing.visit_timeout_ms)
     else:
         return ()
     if not soul.may_be(process):
         return ()
-    return (NewIntention(slot=IDLE, due_ms=due, process=process, behalf=newest.source),)
+    return (NewIntention(slot=IDLE, due_ms=due, process=process, behalf=newest.author),)
 
 
-def _jobs(aftermath: Aftermath, turns: Sequence[Turn]) -> tuple[str, ...]:
-    """The soul's subprocesses that have something to do, in its order; the reply's own checks spare the others."""
-    checks = aftermath.motor.reflections
+def _jobs(thinking: Thinking, turns: Sequence[Turn]) -> tuple[str, ...]:
+    """The soul's subprocesses that have work, in its order; the reply's own checks spare the others a model call."""
+    checks, soul = thinking.motor.annotations, thinking.soul
     wanted = {
         "models_the_visitor": bool(turns) and checks.get("user_model_check") is not False,
         "keeps_its_own_state": checks.get("soul_state_check") is True,
-        "summarizes_the_conversation": _outgrown((*aftermath.transcript.turns, *turns), aftermath.soul),
+        "summarizes_the_conversation": _outgrown((*thinking.transcript.turns, *turns), soul),
     }
-    return tuple(name for name in aftermath.soul.subprocesses if wanted.get(name, bool(turns)))
+    return tuple(name for name in soul.subprocesses if wanted.get(name, bool(turns)))
 
 
 def _outgrown(turns: Sequence[Turn], soul: Soul) -> bool:
-    """Whether turns no longer fit their budget and the older ones should live on as a summary."""
+    """Whether the turns exceed their budget, so that the older ones need a summary."""
     older, _ = transcript_window([as_memory(turn) for turn in turns], soul.budgets.transcript, soul.budgets.turn)
     return bool(older)

@@ -40,7 +40,7 @@ def stock(path: Path) -> Path:
         )
         for number, state in enumerate(INBOX_STATES):
             connection.execute(
-                "INSERT INTO inbox (id, soul, workspace, channel, ts, conversation, actor, place, audience, body,"
+                "INSERT INTO inbox (id, soul, workspace, channel, ts, conversation, author, place, audience, body,"
                 " source, state, reason, attempts, received_ms, envelope) VALUES"
                 " (?, 'minoan', 'T1', 'D1', ?, ?, 'U1', 'dm', 'dm:D1', ?, 'backfill', ?, '', 2, ?, '{}')",
                 (f"minoan/T1/D1/{number}.5", f"{number}.5", CONVERSATION, WORDS, state, NOW + number),
@@ -48,12 +48,12 @@ def stock(path: Path) -> Path:
         for number, state in enumerate(OUTBOX_STATES):
             connection.execute(
                 "INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient,"
-                " posted_after, audience, state, platform_ts, attempts, created_ms, lease_owner, lease_until)"
+                " newer_than_ts, audience, state, platform_ts, attempts, created_ms, lease_owner, lease_until)"
                 " VALUES (?, ?, 'minoan', 'T1', 0, 1, ?, '1.5', 'U1', '1.5', 'dm:D1', ?, ?, 3, ?, '', 0)",
                 (f"{CONVERSATION}@{number}#0", CONVERSATION, WORDS, state, f"{number}.7" if number % 2 else None, NOW),
             )
         connection.execute(
-            "INSERT INTO turns (conversation, speaker, actor, name, ts, body, thought, audience, trace_id, said_ms)"
+            "INSERT INTO turns (conversation, speaker, author, name, ts, body, thought, audience, trace_id, said_ms)"
             " VALUES (?, 'soul', 'minoan', 'Kothar', '1.5', 'hello', ?, 'dm:D1', 'abc', ?)",
             (CONVERSATION, f'{{"monologue": "{THOUGHT}"}}', NOW),
         )

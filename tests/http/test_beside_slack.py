@@ -1,4 +1,4 @@
-"""One daemon in Slack and behind an HTTP door at once: each conversation stays where it is held."""
+"""One daemon in Slack and on HTTP at once: each conversation stays in its channel."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,10 +8,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from daemon.app.assembly import assemble
-from daemon.app.lifecycle import live
+from daemon.app.assembly import assemble, souls_of
 from daemon.channels.http.channel import HttpChannel
-from daemon.channels.http.daemon_side import Backing
+from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.several import SeveralChannels
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.concurrency import alongside
@@ -19,29 +18,29 @@ from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import Metrics
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
-from daemon.memory.admin.replies import Backlog, Replies
-from tests.fakes import PATIENCE
-from tests.http.house import TOKEN, Stream, bearer
-from tests.journeys.clock import TurnableClock
-from tests.journeys.house import Told, said, settings_for
-from tests.journeys.model import CLOSING, OPENING, Actor, Flow
+from daemon.memory.admin.replies import Backlog, StoredReplies
+from tests.fakes import TIMEOUT, Events, TurnableClock
+from tests.given import CLOSING, OPENING
+from tests.http.daemons import TOKEN, Stream, bearer
+from tests.journeys.house import said, settings_for
+from tests.models import FakeModel, Flow
 
 SUBPROCESSES = ("summarizes_the_conversation",)
 
 
 @asynccontextmanager
-async def _daemon(workspace: WorkspaceServer, home: Path, model: Actor) -> AsyncIterator[HttpChannel]:
+async def _daemon(workspace: WorkspaceServer, home: Path, model: FakeModel) -> AsyncIterator[HttpChannel]:
     """A daemon put together as the composition root does it; gives its door."""
     settings = settings_for(workspace, home, http_port=0, http_token=TOKEN)
-    clock, told, metrics, stop, ready = TurnableClock(), Told(), Metrics(), asyncio.Event(), asyncio.Event()
+    clock, events, metrics, stop, ready = TurnableClock(), Events(), Metrics(), asyncio.Event(), asyncio.Event()
     async with AsyncExitStack() as stack:
-        slack = SlackChannel(settings, clock, told)
+        slack = SlackChannel(settings, clock, events)
         stack.push_async_callback(slack.close)
         team = (await slack.introduce()).team
         http = HttpChannel(
             settings,
             clock,
-            told,
+            events,
             soul=settings.name,
             workspace=team,
             personality={"": "# Minoan"}.get,
@@ -49,28 +48,33 @@ async def _daemon(workspace: WorkspaceServer, home: Path, model: Actor) -> Async
         )
         stack.push_async_callback(http.close)
         channel = SeveralChannels(slack, http)
-        built = await stack.enter_async_context(assemble(settings, channel, clock, told, workspace=team, llm=model))
-        errands = Backlog(built.store.database, clock, soul=settings.name, workspace=team)
+        souls = souls_of(settings, events)
+        built = await stack.enter_async_context(
+            assemble(settings, channel, clock, events, workspace=team, souls=souls, llm_of=lambda _: model)
+        )
+        replies = StoredReplies(built.store.database)
+        backlog = Backlog(built.store.database, clock, soul=settings.name, workspace=team)
 
         async def unready() -> tuple[str, ...]:
-            await errands.waiting()
+            await backlog.waiting()
             return () if channel.healthy() else ("not connected to Slack",)
 
         http.connect(
-            Backing(
-                replies=Replies(built.store.database),
-                enqueue=lambda conversation: errands.enqueue(conversation, SUBPROCESSES),
+            DaemonSide(
+                find_reply=replies.find,
+                last_name=replies.last_name,
+                enqueue=lambda conversation: backlog.enqueue(conversation, SUBPROCESSES),
                 unready=unready,
-                queues=errands.waiting,
+                queues=backlog.waiting,
             )
         )
         service = ServiceManager()
-        async with alongside(live(built, stop, service, Watchdog(service, None), lambda _: ready.set())):
-            async with asyncio.timeout(PATIENCE):
+        async with alongside(built.live(stop, service, Watchdog(service, None), lambda _: ready.set())):
+            async with asyncio.timeout(TIMEOUT):
                 await ready.wait()
             yield http
             stop.set()
-            await told.until("daemon.drained")
+            await events.until("daemon.drained")
 
 
 @pytest.fixture
@@ -85,10 +89,10 @@ async def _ask(client: aiohttp.ClientSession, url: str, message: str, message_id
         return str((await Stream(response).until("done")).data["text"])
 
 
-async def test_both_are_answered_where_they_ask_and_neither_hears_of_the_other(
+async def test_both_users_are_answered_in_their_channel_and_neither_learns_of_the_other(
     workspace: WorkspaceServer, tmp_path: Path
 ) -> None:
-    model = Actor()
+    model = FakeModel()
     async with (
         WorkspaceClient(workspace.url) as people,
         aiohttp.ClientSession() as client,
@@ -101,7 +105,7 @@ async def test_both_are_answered_where_they_ask_and_neither_hears_of_the_other(
         async def answered() -> bool | None:
             return any("Echo: in slack" in said(post) for post in await people.posts_by_bot(dm)) or None
 
-        await people.wait_for(answered, PATIENCE)
+        await people.wait_for(answered, TIMEOUT)
         assert "over http" not in str(model.prompts[-1])
         assert await _ask(client, http.url, "over http again", "b") == "Echo: over http again"
         assert "in slack" not in str(model.prompts[-1])
@@ -111,19 +115,19 @@ async def test_both_are_answered_where_they_ask_and_neither_hears_of_the_other(
 
 async def test_a_reply_over_http_is_whole_and_as_the_soul_said_it(workspace: WorkspaceServer, tmp_path: Path) -> None:
     words = "<!channel> @here " + "word " * 6_000
-    model = Actor()
+    model = FakeModel()
     model.flows.append(flow := Flow())
     flow.end(OPENING, words, CLOSING)
     async with aiohttp.ClientSession() as client, _daemon(workspace, tmp_path, model) as http:
         assert await _ask(client, http.url, "tell me all", "a") == words.strip()
 
 
-async def test_the_house_behind_the_door_tells_how_it_is_and_takes_errands(
+async def test_readiness_background_jobs_and_metrics_come_from_the_running_daemon(
     workspace: WorkspaceServer, tmp_path: Path
 ) -> None:
     async with (
         aiohttp.ClientSession(headers=bearer()) as client,
-        _daemon(workspace, tmp_path, Actor()) as http,
+        _daemon(workspace, tmp_path, FakeModel()) as http,
     ):
         async with client.get(f"{http.url}/readyz") as response:
             assert await response.json() == {"status": "ready"}

@@ -1,113 +1,22 @@
-"""Open Souls' mental processes, turns, hooks and scheduled perceptions, row by row, on the state machine itself."""
+"""Open Souls' mental processes, turns, hooks and scheduled perceptions, row by row."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from dataclasses import FrozenInstanceError, dataclass, field
+from dataclasses import FrozenInstanceError
 
 import pytest
 
 from daemon.core.errors import ProcessFailed
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.core.ports import Task
 from daemon.core.timetable import when
-from daemon.core.working_memory import WorkingMemory
-from daemon.llm.model_id import Vendor, parse_model_id
+from daemon.core.working_memory import WorkingMemory, thought
 from daemon.memory.queues.intentions import NewIntention
 from daemon.memory.records import ProcessState
-from daemon.mind.attention import Attention, Interrupted
-from daemon.mind.mental_process import MOST_HOPS, MentalProcess, Outcome, ProcessContext, Stay, Transition
+from daemon.mind.interrupts import Interrupt, Interrupted
+from daemon.mind.mental_process import MOST_HOPS, Outcome, ProcessContext, Stay, Transition
 from daemon.mind.motor import Motor
-from daemon.mind.recall.visit import Visit
-from daemon.mind.state_machine import Course, run_processes
 from daemon.mind.steps.external_dialog import external_dialog
-from daemon.soul import Mode
-from daemon.soul_engine import integrate
-from tests.unit.every_step import soul
+from tests.fakes import FakeSpeech
+from tests.unit.playing import NOW_MS, SOUL, WORDS, Play, due, keep_count, stay, to
 from tests.unit.thinking import END, head
-
-SOUL = soul().model_copy(
-    update={"modes": (Mode(name="academic", personality="Scholarly."), Mode(name="poetic", personality="Singing."))}
-)
-NOW_MS = 1_750_000_000_000
-WORDS = Perception(
-    id="1",
-    conversation=ConversationKey("minoan", "T1", "D1"),
-    modality=Modality.WORDS,
-    content="hello",
-    source="U0ADA",
-    audience=Audience(AudienceKind.DM, "D1"),
-    place=Place.DM,
-    ts="1.000001",
-    received_ms=NOW_MS,
-    name="Ada",
-)
-Act = Callable[[ProcessContext], Outcome]
-
-
-@dataclass
-class Play:
-    """Processes made of plain functions, and every context in which one of them ran."""
-
-    acts: Mapping[str, Act]
-    ran: list[ProcessContext] = field(default_factory=list)
-    state: ProcessState = field(default_factory=ProcessState)
-
-    async def perceive(self, perception: Perception = WORDS, *, motor: Motor | None = None) -> Course:
-        """Let one perception run through the processes; the state is kept for the next one."""
-        context = ProcessContext(
-            memory=integrate(WorkingMemory("Kothar"), perception),
-            perception=perception,
-            mind=head(["Hello.", END]).mind,
-            motor=motor or Motor(None),
-            soul=SOUL,
-            attention=Attention(),
-            visit=Visit(exchanges=1, met=True),
-        )
-        course = await run_processes(context, self.state, {name: self._process(act) for name, act in self.acts.items()})
-        self.state = course.state
-        return course
-
-    def _process(self, act: Act) -> MentalProcess:
-        async def process(context: ProcessContext) -> Outcome:
-            self.ran.append(context)
-            return act(context)
-
-        return process
-
-    @property
-    def names(self) -> list[str]:
-        """Which processes ran, in order."""
-        return [one.process for one in self.ran]
-
-
-def stay(context: ProcessContext) -> Outcome:
-    return Stay(context.memory)
-
-
-def keep_count(context: ProcessContext) -> Outcome:
-    return Stay(context.memory, {"runs": context.invocation + 1})
-
-
-def to(name: str, *, now: bool = False, **params: object) -> Act:
-    return lambda context: Transition(context.memory, name, "because", params, execute_now=now)
-
-
-def due(process: str, **params: object) -> Perception:
-    """What was scheduled for a process of its own."""
-    return Perception(
-        id="2",
-        conversation=WORDS.conversation,
-        modality=Modality.TIME,
-        content="it is time",
-        source="U0ADA",
-        audience=WORDS.audience,
-        place=Place.DM,
-        ts="2.000001",
-        received_ms=NOW_MS,
-        process=process,
-        params=params,
-    )
-
 
 # -- mental processes -------------------------------------------------------------------------------------------------
 
@@ -138,7 +47,7 @@ async def test_the_memory_goes_over_to_the_next_process() -> None:
     play = Play(
         {
             "engaged": lambda context: Transition(
-                context.memory.with_monologue("hm"), "academic", "because", execute_now=True
+                context.memory.with_memory(thought("hm")), "academic", "because", execute_now=True
             ),
             "academic": stay,
         }
@@ -152,7 +61,7 @@ async def test_ten_hops_are_run_and_an_eleventh_is_an_error() -> None:
     play = Play({})
 
     def hop(context: ProcessContext) -> Outcome:
-        other = "poetic" if context.process == "academic" else "academic"
+        other = "poetic" if context.state.process == "academic" else "academic"
         return Transition(context.memory, other, "on", execute_now=len(play.ran) <= hops)
 
     play.acts = {"engaged": hop, "academic": hop, "poetic": hop}
@@ -178,19 +87,19 @@ async def test_the_previous_process_is_recorded() -> None:
     play = Play({"engaged": to("academic"), "academic": stay})
     await play.perceive()
     await play.perceive()
-    assert [one.previous for one in play.ran] == ["", "engaged"]
+    assert [one.state.previous for one in play.ran] == ["", "engaged"]
 
 
 async def test_process_memory_outlives_a_run_and_is_cleared_by_a_transition() -> None:
     play = Play({"engaged": keep_count, "academic": stay})
     await play.perceive()
     await play.perceive()
-    assert [dict(one.kept) for one in play.ran] == [{}, {"runs": 1}]
+    assert [dict(one.state.process_memory) for one in play.ran] == [{}, {"runs": 1}]
     play.acts = {"engaged": to("academic"), "academic": to("engaged")}
     await play.perceive()
     await play.perceive()
     await play.perceive()
-    assert [(one.process, dict(one.kept)) for one in play.ran[2:]] == [
+    assert [(one.state.process, dict(one.state.process_memory)) for one in play.ran[2:]] == [
         ("engaged", {"runs": 2}),
         ("academic", {}),
         ("engaged", {}),
@@ -205,14 +114,14 @@ async def test_the_invocation_count_rises_and_begins_anew_after_a_transition() -
     await play.perceive()
     await play.perceive()
     await play.perceive()
-    assert [one.invocation for one in play.ran] == [0, 1, 2, 0, 1]
+    assert [one.state.invocations for one in play.ran] == [0, 1, 2, 0, 1]
 
 
 async def test_params_are_stored_until_the_next_transition() -> None:
     play = Play({"engaged": to("academic", topic="tin"), "academic": stay})
     for _ in range(3):
         await play.perceive()
-    assert [dict(one.params) for one in play.ran] == [{}, {"topic": "tin"}, {"topic": "tin"}]
+    assert [dict(one.state.params) for one in play.ran] == [{}, {"topic": "tin"}, {"topic": "tin"}]
     play.acts = {"academic": to("engaged"), "engaged": stay}
     await play.perceive()
     assert dict(play.state.params) == {}
@@ -230,47 +139,23 @@ async def test_the_perception_is_integrated_before_the_process_runs() -> None:
 
 async def test_the_main_process_is_not_interrupted_but_may_look() -> None:
     def look(context: ProcessContext) -> Outcome:
-        assert not context.attention.pending
-        context.attention.call()
-        return Stay(context.memory, {"saw": context.attention.pending})
+        assert not context.interrupt.pending
+        context.interrupt.call()
+        return Stay(context.memory, {"saw": context.interrupt.pending})
 
     play = Play({"engaged": look})
     await play.perceive()
-    assert dict(play.state.kept) == {"saw": True}
-
-
-async def test_the_integrator_may_choose_the_process() -> None:
-    play = Play({"engaged": stay, "academic": stay})
-    await play.perceive(due("academic"))
-    assert play.names == ["academic"]
+    assert dict(play.state.process_memory) == {"saw": True}
 
 
 # -- hooks ------------------------------------------------------------------------------------------------------------
 
 
-class Listener:
-    """A Speech that keeps what it was given."""
-
-    def __init__(self) -> None:
-        self.heard: list[str] = []
-
-    async def say(self, text: str) -> None:
-        """Keep it."""
-        self.heard.append(text)
-
-    async def show(self, task: Task) -> None:
-        """Keep its title."""
-        self.heard.append(task.title)
-
-    async def settle(self) -> None:
-        """Nothing to wait for."""
-
-
 async def test_speak_takes_a_stream() -> None:
-    listener = Listener()
+    speech = FakeSpeech()
     thought = head(["Hello, ", "Ada.", END]).mind.stream(WorkingMemory("Kothar"), external_dialog(SOUL, "Greet."))
-    await Motor(listener).speak(thought)
-    assert "".join(listener.heard) == (await thought.finished())[1] == "Hello, Ada."
+    await Motor(speech).speak(thought)
+    assert "".join(speech.texts) == (await thought.finished())[1] == "Hello, Ada."
 
 
 def intention(slot: str, time: str, process: str = "", **params: object) -> NewIntention:
@@ -292,12 +177,12 @@ def test_the_invoking_perception_cannot_be_changed() -> None:
 
 
 async def test_pending_perceptions_are_seen_while_they_arrive() -> None:
-    attention = Attention()
-    waiting = asyncio.ensure_future(attention.unless_called(asyncio.Event().wait()))
+    interrupt = Interrupt()
+    waiting = asyncio.ensure_future(interrupt.unless_called(asyncio.Event().wait()))
     await asyncio.sleep(0)
-    assert not attention.pending
-    attention.call()
-    assert attention.pending
+    assert not interrupt.pending
+    interrupt.call()
+    assert interrupt.pending
     with pytest.raises(Interrupted):
         await waiting
 
@@ -313,30 +198,15 @@ async def test_a_scheduled_perception_visits_its_process_and_comes_back() -> Non
     assert play.names == ["engaged", "dormant", "engaged"]
 
 
-async def test_a_visit_is_given_its_own_params_and_restores_those_of_the_home() -> None:
-    play = Play({"engaged": stay, "dormant": stay}, state=ProcessState("engaged", params={"topic": "tin"}))
-    await play.perceive(due("dormant", mood="calm"))
-    await play.perceive()
-    assert [dict(one.params) for one in play.ran] == [{"mood": "calm"}, {"topic": "tin"}]
-
-
 async def test_a_transition_of_a_visited_process_wins_over_the_way_back() -> None:
     play = Play({"engaged": stay, "academic": to("poetic", verse=3), "poetic": stay})
     await play.perceive(due("academic"))
     await play.perceive()
     assert play.names == ["academic", "poetic"]
-    assert dict(play.ran[1].params) == {"verse": 3}
+    assert dict(play.ran[1].state.params) == {"verse": 3}
 
 
 # -- faults not inherited ---------------------------------------------------------------------------------------------
-
-
-async def test_a_visit_loses_neither_process_memory_nor_the_count() -> None:
-    play = Play({"engaged": keep_count, "dormant": keep_count})
-    await play.perceive()
-    before = play.state
-    await play.perceive(due("dormant"))
-    assert play.state == before == ProcessState("engaged", "", 1, {}, {"runs": 1})
 
 
 async def test_a_refused_transition_resets_nothing() -> None:
@@ -345,32 +215,8 @@ async def test_a_refused_transition_resets_nothing() -> None:
         play = Play({"engaged": to(target), "greeting": stay}, state=state)
         course = await play.perceive()
         assert course.path[0].act == "refuse"
-        assert (play.state.process, play.state.params, play.state.kept) == ("engaged", state.params, state.kept)
-
-
-async def test_processes_that_return_each_other_without_end_are_stopped() -> None:
-    play = Play({"engaged": to("academic", now=True), "academic": to("engaged", now=True)})
-    with pytest.raises(ProcessFailed):
-        await play.perceive()
-    assert play.state == ProcessState()
-
-
-async def test_the_table_of_entries_is_enforced() -> None:
-    play = Play({"dormant": to("curious"), "curious": stay}, state=ProcessState("dormant"))
-    course = await play.perceive()
-    assert play.state.process == "dormant"
-    assert "nothing leads there" in course.path[0].reason
-
-
-async def test_the_path_names_the_process() -> None:
-    play = Play({"engaged": to("academic", now=True), "academic": stay})
-    course = await play.perceive()
-    assert [(one.act, one.origin, one.target) for one in course.path] == [
-        ("move", "engaged", "academic"),
-        ("stay", "academic", "academic"),
-    ]
-
-
-def test_every_prefix_of_a_model_is_routed() -> None:
-    assert parse_model_id("qwen/qwen3-30b-a3b-instruct-2507").vendor is Vendor.OPENROUTER
-    assert parse_model_id("groq/kimi-k2").vendor is Vendor.GROQ
+        assert (play.state.process, play.state.params, play.state.process_memory) == (
+            "engaged",
+            state.params,
+            state.process_memory,
+        )

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.channels.slack.incoming.event_reader import BARE_MENTION, Reader, channel_type, place_of, reader_for
-from daemon.core.perception import Place
-from daemon.core.ports import Decision, Feedback, Revision, Source, Utterance, Withdrawal
+from daemon.core.perception import ConversationKey, Place
+from daemon.core.ports import Decision, Deletion, Edit, Feedback, NewMessage, Source
 from tests.slack.parts import OURS
 
 TS = "1750000000.000100"
@@ -28,10 +28,10 @@ def event(**more: object) -> dict[str, object]:
     return {"event_id": "Ev1", "team_id": "T1", "event": {**said, **more}}
 
 
-def read(**more: object) -> Utterance:
+def read(**more: object) -> NewMessage:
     """The utterance of such an event."""
     found = reader().event(event(**more))
-    assert isinstance(found, Utterance)
+    assert isinstance(found, NewMessage)
     return found
 
 
@@ -46,7 +46,7 @@ def read(**more: object) -> Utterance:
 )
 def test_the_room_decides_who_may_ever_hear_it(kind: str, channel: str, place: Place, audience: str) -> None:
     said = read(channel=channel, channel_type=kind, text="<@U0SOUL> hello")
-    assert (said.place, str(said.audience), said.addressed) == (place, audience, True)
+    assert (said.perception.place, str(said.perception.audience), said.addressed) == (place, audience, True)
 
 
 def test_a_mention_without_a_channel_type_counts_as_private_until_the_room_is_known() -> None:
@@ -54,14 +54,17 @@ def test_a_mention_without_a_channel_type_counts_as_private_until_the_room_is_kn
     mention = event(type="app_mention", channel_type=None, text="<@U0SOUL> hello")
     first, _ = ours.event(mention), ours.event(event())
     second = ours.event(mention)
-    assert isinstance(first, Utterance)
-    assert isinstance(second, Utterance)
-    assert (str(first.audience), str(second.audience)) == ("channel:C1", "workspace:T1")
+    assert isinstance(first, NewMessage)
+    assert isinstance(second, NewMessage)
+    assert (str(first.perception.audience), str(second.perception.audience)) == ("channel:C1", "workspace:T1")
 
 
 def test_both_events_of_a_mention_are_one_utterance_in_one_conversation() -> None:
     twin = read(type="app_mention", text="<@U0SOUL> hello")
-    assert (twin.conversation, twin.ts) == (read(text="<@U0SOUL> hello").conversation, TS)
+    assert (twin.perception.conversation, twin.perception.ts) == (
+        read(text="<@U0SOUL> hello").perception.conversation,
+        TS,
+    )
 
 
 @pytest.mark.parametrize(
@@ -76,7 +79,7 @@ def test_both_events_of_a_mention_are_one_utterance_in_one_conversation() -> Non
 )
 def test_every_message_belongs_to_one_conversation(fields: dict[str, object], thread: str, root: str) -> None:
     said = read(**fields)
-    assert (said.conversation.thread, said.thread_root) == (thread, root)
+    assert (said.perception.conversation.thread, said.thread_root) == (thread, root)
 
 
 def test_a_reply_in_a_thread_is_not_surely_for_us_and_other_talk_is_not_ours() -> None:
@@ -123,12 +126,12 @@ def test_words_to_others_are_known_by_their_mentions(text: str, others: bool) ->
     ],
 )
 def test_markup_is_read_as_its_writer_meant_it(raw: str, text: str) -> None:
-    assert read(channel="D1", channel_type="im", text=raw).text == text
+    assert read(channel="D1", channel_type="im", text=raw).perception.content == text
 
 
 def test_a_giant_message_is_cut_and_shared_files_are_named() -> None:
     said = read(channel="D1", channel_type="im", text="x" * 1_000_000, files=[{"name": "a.png"}, {"title": "b"}, 7])
-    words, *files = said.text.splitlines()
+    words, *files = said.perception.content.splitlines()
     assert (len(words), words[-3:]) == (40_000, "[…]"[-3:])
     assert files == ["[shared a file: a.png]", "[shared a file: b]", "[shared a file: unnamed]"]
     assert len(said.envelope) < 2_000
@@ -137,7 +140,7 @@ def test_a_giant_message_is_cut_and_shared_files_are_named() -> None:
 def test_the_envelope_holds_who_and_where_but_not_what_was_said() -> None:
     payload = event(text="<@U0SOUL> a secret", user_team="T9") | {"is_ext_shared_channel": True}
     said = reader().event(payload)
-    assert isinstance(said, Utterance)
+    assert isinstance(said, NewMessage)
     kept = json.loads(said.envelope)
     assert (kept["user_team"], kept["is_ext_shared_channel"]) == ("T9", True)
     assert "secret" not in said.envelope
@@ -165,22 +168,22 @@ def test_our_own_words_other_bots_and_notices_are_not_utterances(fields: dict[st
 
 
 @pytest.mark.parametrize(
-    ("fields", "actor"),
+    ("fields", "author"),
     [
         ({"user": "U7", "bot_id": "B7"}, "U7"),
         ({"subtype": "bot_message", "bot_id": "B7", "user": None}, "B7"),
     ],
 )
-def test_a_bot_that_the_admin_allows_is_heard(fields: dict[str, object], actor: str) -> None:
+def test_a_bot_that_the_admin_allows_is_heard(fields: dict[str, object], author: str) -> None:
     allowed = reader(bots=frozenset({"B7"}))
     said = allowed.event(event(text="<@U0SOUL> ping", **fields))
-    assert isinstance(said, Utterance)
-    assert said.actor == actor
+    assert isinstance(said, NewMessage)
+    assert said.perception.author == author
 
 
 @pytest.mark.parametrize("subtype", ["file_share", "thread_broadcast"])
 def test_files_and_broadcast_replies_are_said(subtype: str) -> None:
-    assert read(channel="D1", channel_type="im", subtype=subtype).text == "hi"
+    assert read(channel="D1", channel_type="im", subtype=subtype).perception.content == "hi"
 
 
 def changed(now: dict[str, object], before: dict[str, object] | None) -> Any:  # noqa: ANN401  # any arrival
@@ -192,10 +195,10 @@ def changed(now: dict[str, object], before: dict[str, object] | None) -> Any:  #
 
 def test_an_edit_counts_only_when_the_words_changed() -> None:
     edit = changed({"text": "<@U0SOUL> new"}, {"text": "<@U0SOUL> old"})
-    assert isinstance(edit, Revision)
+    assert isinstance(edit, Edit)
     assert (edit.ts, edit.text) == (TS, "new")
     assert changed({"text": "a", "attachments": []}, {"text": "a"}) is None
-    assert isinstance(changed({"text": "a", "edited": {"ts": "1"}}, None), Revision)
+    assert isinstance(changed({"text": "a", "edited": {"ts": "1"}}, None), Edit)
     assert changed({"text": "a"}, None) is None
     assert changed({"text": "a", "user": "U0SOUL"}, {"text": "b"}) is None
     assert changed({"text": "a", "ts": "x"}, {"text": "b"}) is None
@@ -203,9 +206,9 @@ def test_an_edit_counts_only_when_the_words_changed() -> None:
 
 def test_a_deletion_is_a_withdrawal_also_when_replies_leave_a_tombstone() -> None:
     gone = reader().event(event(subtype="message_deleted", deleted_ts=TS, ts="1750000009.000000"))
-    assert isinstance(gone, Withdrawal)
+    assert isinstance(gone, Deletion)
     assert gone.ts == TS
-    assert isinstance(changed({"subtype": "tombstone", "user": "USLACKBOT"}, {"text": "x"}), Withdrawal)
+    assert isinstance(changed({"subtype": "tombstone", "user": "USLACKBOT"}, {"text": "x"}), Deletion)
     ours = event(subtype="message_deleted", deleted_ts=TS, previous_message={"user": "U0SOUL"})
     assert reader().event(ours) is None
     assert reader().event(event(subtype="message_deleted", deleted_ts=7)) is None
@@ -213,7 +216,7 @@ def test_a_deletion_is_a_withdrawal_also_when_replies_leave_a_tombstone() -> Non
 
 def test_the_source_and_a_missing_event_id_are_taken_care_of() -> None:
     late = reader().event(event(channel="D1", channel_type="im") | {"event_id": None}, Source.BACKFILL)
-    assert isinstance(late, Utterance)
+    assert isinstance(late, NewMessage)
     assert (late.source, late.event_id) == (Source.BACKFILL, f"message:D1:{TS}")
 
 
@@ -374,10 +377,12 @@ def test_no_event_makes_reading_fail_and_whatever_is_read_can_be_stored(payload:
     for found in (reader().event(payload), reader().action(payload)):
         if found is not None:
             assert found.event_id
-            assert "/" not in found.ts
-        if isinstance(found, Utterance | Revision):
-            found.text.encode()
-            assert found.text
-        if isinstance(found, Utterance):
+            assert "/" not in (found.perception.ts if isinstance(found, NewMessage) else found.ts)
+        if isinstance(found, NewMessage | Edit):
+            words = found.perception.content if isinstance(found, NewMessage) else found.text
+            words.encode()
+            assert words
+        if isinstance(found, NewMessage):
             found.envelope.encode()
-            assert type(found.conversation).parse(str(found.conversation)) == found.conversation
+            conversation = found.perception.conversation
+            assert ConversationKey.parse(str(conversation)) == conversation

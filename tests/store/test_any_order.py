@@ -28,7 +28,8 @@ from daemon.memory.queues.inbox import Inbox
 from daemon.memory.records import Claim, Delivery
 from tests import template
 from tests.fakes import FakeClock
-from tests.store.parts import LEASE, SOUL, TEAM, Hands, deleted, edited, effect, said
+from tests.given import LEASE, SOUL, TEAM, deleted, edited, effect, new_message
+from tests.store.parts import Stores
 
 T = TypeVar("T")
 
@@ -51,7 +52,7 @@ class Ledger(RuleBasedStateMachine):
         self.runner = asyncio.Runner()
         self.clock, self.stack = FakeClock(auto=True), AsyncExitStack()
         self.database = self.do(self.stack.enter_async_context(open_database(path, self.clock)))
-        self.workers = [Hands.of(self.database, self.clock, f"worker-{number}") for number in range(2)]
+        self.workers = [Stores.of(self.database, self.clock, f"worker-{number}") for number in range(2)]
         self.words: dict[str, str] = {}  # what an accepted message says now
         self.gone: set[str] = set()  # deleted before they were answered, or before they were heard
         self.answered: Counter[str] = Counter()
@@ -73,7 +74,7 @@ class Ledger(RuleBasedStateMachine):
         self.events += 1
         key, event = ConversationKey(SOUL, TEAM, channel), f"E{channel}{ts}" if again else f"twin-{self.events}"
         row, words = f"{SOUL}/{TEAM}/{channel}/{ts}", f"<{channel} {ts} {self.events}>"
-        acceptance = self.do(self.inbox.accept(said(ts, words, event=event, conversation=key)))
+        acceptance = self.do(self.inbox.accept(new_message(ts, words, event=event, conversation=key)))
         if row in self.words or row in self.gone:
             assert acceptance is not Acceptance.ACCEPTED
         else:
@@ -105,23 +106,23 @@ class Ledger(RuleBasedStateMachine):
         if claim is None:
             return multiple()
         key = str(claim.conversation)
-        assert claim.gen > self.fences.get(key, 0)
-        self.fences[key] = claim.gen
-        assert [one.ts for one in claim.heard] == sorted(one.ts for one in claim.heard)
+        assert claim.fence > self.fences.get(key, 0)
+        self.fences[key] = claim.fence
+        assert [one.perception.ts for one in claim.messages] == sorted(one.perception.ts for one in claim.messages)
         waiting = {row for row in self.words if row.startswith(key) and row not in self.gone and not self.answered[row]}
-        assert {one.id for one in claim.heard} == waiting
-        assert all(one.body == self.words[one.id] for one in claim.heard)
-        assert claim.heard or claim.draft
+        assert {one.id for one in claim.messages} == waiting
+        assert all(one.perception.content == self.words[one.id] for one in claim.messages)
+        assert claim.messages or claim.draft
         return claim
 
-    def _hands_of(self, claim: Claim) -> Hands:
+    def _hands_of(self, claim: Claim) -> Stores:
         return self.workers[int(claim.owner[-1])]
 
     @rule(claim=claims)
     def a_worker_drafts(self, claim: Claim) -> None:
         try:
             self.do(
-                self._hands_of(claim).conversations.begin_draft(claim, reply_to="", recipient="U", posted_after="0")
+                self._hands_of(claim).conversations.begin_draft(claim, reply_to="", recipient="U", newer_than_ts="0")
             )
         except LostLease:
             assert self._is_lost(claim)
@@ -141,19 +142,19 @@ class Ledger(RuleBasedStateMachine):
             )
         except LostLease:
             return multiple()
-        end = (str(claim.conversation), claim.gen)
+        end = (str(claim.conversation), claim.fence)
         assert end not in self.ends
-        assert claim.gen == self.fences[end[0]]
+        assert claim.fence == self.fences[end[0]]
         self.ends.add(end)
-        for one in claim.heard:
+        for one in claim.messages:
             assert one.id not in self.gone
-            assert one.body == self.words[one.id]
+            assert one.perception.content == self.words[one.id]
             self.answered[one.id] += 1
         return multiple() if delivery is None else delivery
 
     def _is_lost(self, claim: Claim) -> bool:
         key = str(claim.conversation)
-        return claim.gen < self.fences[key] or (key, claim.gen) in self.ends or claim in self.released
+        return claim.fence < self.fences[key] or (key, claim.fence) in self.ends or claim in self.released
 
     @rule(claim=claims, pause=st.sampled_from([0.0, 30.0]))
     def a_worker_gives_back(self, claim: Claim, pause: float) -> None:
@@ -212,11 +213,11 @@ class Ledger(RuleBasedStateMachine):
             self.folder.cleanup()
 
     def _run_to_the_end(self) -> None:
-        hands = self.workers[1]
+        stores = self.workers[1]
         self.do(self.clock.advance(LEASE * 10))
-        while (claim := self.do(hands.conversations.claim_next())) is not None:
-            self.do(hands.commits.commit(effect(claim, "in the end")))
-            for one in claim.heard:
+        while (claim := self.do(stores.conversations.claim_next())) is not None:
+            self.do(stores.commits.commit(effect(claim, "in the end")))
+            for one in claim.messages:
                 self.answered[one.id] += 1
             self.do(self.clock.advance(LEASE * 10))
         rows = self.do(self.database.read(lambda t: t.rows("SELECT * FROM inbox")))

@@ -15,13 +15,11 @@ from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports import Acceptance, Clock, Decision
 from daemon.memory.database import Database, open_database
 from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, decide, store_approvals
-from daemon.memory.records import Worker
 from tests import template
 from tests.fakes import FakeClock
-from tests.store.parts import DM, LEASE, SOUL, TEAM, Hands, look, poke
-from tests.store.test_intentions import room
+from tests.given import DM, SOUL, TEAM
+from tests.store.parts import WORKER, Stores, look, poke, room
 
-WORKER = Worker("worker-1", SOUL, TEAM, int(LEASE * 1000))
 ASKED, OPEN_FOR_MS = ("U1", "U2"), 900_000
 PRESS = Decision("P1", SOUL, TEAM, "D1", "5.0", "U1", "a1", approves=True)
 KEY = f"{DM}@3#0"
@@ -46,7 +44,7 @@ async def _post(
         lambda transaction: transaction.run(
             """
             INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient,
-                                posted_after, audience, state, platform_ts, created_ms, approval)
+                                newer_than_ts, audience, state, platform_ts, created_ms, approval)
             VALUES (:key, :conversation, :soul, :workspace, 0, 1, 'May I?', '1.0', 'U1', '1.0', 'dm:D1', :state,
                     :ts, :now, :approval)
             """,
@@ -92,18 +90,18 @@ async def test_a_press_in_time_by_somebody_asked_decides(
 ) -> None:
     await ask(database, clock)
     await clock.advance(60)
-    decision = replace(PRESS, actor="U2", approves=approves)
+    decision = replace(PRESS, author="U2", approves=approves)
     assert await press(database, clock, decision) == (Acceptance.ACCEPTED, state)
     found = await _status(approvals)
     assert (found.state, found.decided_by, found.decided_ms) == (state, "U2", clock.now_ms())
-    assert look(path, "SELECT id, actor, place, audience, body, source, state, modality, process FROM inbox") == [
+    assert look(path, "SELECT id, author, place, audience, body, source, state, modality, process FROM inbox") == [
         ("ada/T1/D1/decision:a1", "U2", "dm", "dm:D1", f"files/write: {words}", "live", "new", "decision", None)
     ]
     params = json.loads(str(look(path, "SELECT params FROM inbox")[0][0]))
     assert params == {"approval": "a1", "approved": approves, "by": "U2", "expired": False}
     assert look(
         path,
-        "SELECT id, body, revises, approval, state, conversation, reply_to, recipient, posted_after, audience,"
+        "SELECT id, body, revises, approval, state, conversation, reply_to, recipient, newer_than_ts, audience,"
         " platform_ts FROM outbox WHERE revises IS NOT NULL",
     ) == [
         (f"{KEY}!decided", f"May I?\n\n_{words}_", "5.0", None, "pending", str(DM), "1.0", "U1", "1.0", "dm:D1", None)
@@ -112,7 +110,7 @@ async def test_a_press_in_time_by_somebody_asked_decides(
 
 
 WRONG = {
-    "by somebody else": replace(PRESS, actor="U9"),
+    "by somebody else": replace(PRESS, author="U9"),
     "in another channel": replace(PRESS, channel="D2"),
     "in another workspace": replace(PRESS, workspace="T2"),
     "of another soul": replace(PRESS, soul="bo"),
@@ -150,7 +148,7 @@ async def test_a_second_press_is_accepted_neither_at_once_nor_after_a_restart(
     assert (await press(database, clock))[0] is Acceptance.ACCEPTED
     accepted = 0
     async with open_database(path, clock) as later:
-        for again in (PRESS, replace(PRESS, approves=False), replace(PRESS, actor="U2")):
+        for again in (PRESS, replace(PRESS, approves=False), replace(PRESS, author="U2")):
             accepted += (await press(later if restarted else database, clock, again))[0] is Acceptance.ACCEPTED
     print(f"twice{', after a restart' if restarted else ''}: accepted={accepted}")
     assert accepted == 0
@@ -160,7 +158,7 @@ async def test_a_second_press_is_accepted_neither_at_once_nor_after_a_restart(
 
 
 async def test_two_who_press_at_once_decide_once(
-    database: Database, clock: FakeClock, others: Hands, path: Path
+    database: Database, clock: FakeClock, others: Stores, path: Path
 ) -> None:
     await ask(database, clock)
     answers: list[Acceptance] = []
@@ -170,8 +168,8 @@ async def test_two_who_press_at_once_decide_once(
 
     async with asyncio.TaskGroup() as group:
         for where in (database, others.database):
-            for actor in ASKED:
-                group.create_task(one(where, replace(PRESS, actor=actor, approves=actor == "U1")))
+            for author in ASKED:
+                group.create_task(one(where, replace(PRESS, author=author, approves=author == "U1")))
     assert answers.count(Acceptance.ACCEPTED) == 1
     assert look(path, "SELECT count(*) FROM inbox") == [(1,)]
 
@@ -187,7 +185,7 @@ async def test_a_press_that_comes_too_late_ends_the_question_instead(
     assert (acceptance, reason) == (Acceptance.IGNORED, "too late")
     assert (await _status(approvals)).state == "expired"
     assert await approvals.expire() == 0  # it is ended already
-    assert look(path, "SELECT actor FROM inbox") == [("U1",)]
+    assert look(path, "SELECT author FROM inbox") == [("U1",)]
     params = json.loads(str(look(path, "SELECT params FROM inbox")[0][0]))
     assert params == {"approval": "a1", "approved": False, "by": "", "expired": True}
     assert look(path, "SELECT body FROM outbox WHERE revises = '5.0'") == [("May I?\n\n_Expired, nothing was done._",)]
@@ -195,7 +193,7 @@ async def test_a_press_that_comes_too_late_ends_the_question_instead(
 
 
 async def test_questions_expire_once_when_their_time_is_over(
-    database: Database, clock: FakeClock, approvals: Approvals, others: Hands, path: Path
+    database: Database, clock: FakeClock, approvals: Approvals, others: Stores, path: Path
 ) -> None:
     await ask(database, clock)
     assert await approvals.next_due_ms() == clock.now_ms() + OPEN_FOR_MS
@@ -245,7 +243,7 @@ async def test_a_question_that_never_got_out_still_ends_what_waits_for_it(
 
 
 async def test_a_permission_is_used_once_by_whoever_comes_first(
-    database: Database, clock: FakeClock, approvals: Approvals, others: Hands
+    database: Database, clock: FakeClock, approvals: Approvals, others: Stores
 ) -> None:
     await ask(database, clock)
     assert await approvals.begin_use("a1") is None
@@ -303,7 +301,7 @@ presses = st.builds(
     workspace=st.sampled_from([TEAM, TEAM, TEAM, "T2"]),
     channel=st.sampled_from(["D1", "D1", "D1", "D2"]),
     ts=st.sampled_from(["5.0", "5.0", "5.0", "4.0"]),
-    actor=st.sampled_from(["U1", "U2", "U9"]),
+    author=st.sampled_from(["U1", "U2", "U9"]),
     approval=st.sampled_from(["a1", "a1", "a1", "a2"]),
     approves=st.booleans(),
 )
@@ -327,7 +325,7 @@ def test_whatever_is_pressed_and_when_it_is_accepted_once_and_rightly_and_used_o
                 approvals = Approvals(database, clock, replace(WORKER, id=f"worker-{new_database()}"))
                 in_time = clock.now_ms() < began + OPEN_FOR_MS
                 if isinstance(act, Decision):
-                    right = replace(act, actor="U1", approves=True, event_id="P1") == PRESS and act.actor in ASKED
+                    right = replace(act, author="U1", approves=True, event_id="P1") == PRESS and act.author in ASKED
                     acceptance, _ = await press(database, clock, act)
                     assert (acceptance is Acceptance.ACCEPTED) == (right and in_time and not decided)
                     if right and not decided:

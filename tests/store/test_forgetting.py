@@ -6,25 +6,25 @@ import pytest
 
 from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.database import Database
-from daemon.memory.knowledge.forgetting import unlearn
+from daemon.memory.knowledge.forgetting import forget_derived
 from daemon.memory.knowledge.soul_states import SoulStates
-from daemon.memory.knowledge.user_models import Change, Material, UserModels
+from daemon.memory.knowledge.user_models import Material, NotesDiff, UserModels
 from tests.fakes import FakeClock
-from tests.store.parts import DM, SOUL, TEAM, Hands, look, poke, said, thread
-from tests.store.test_user_models import met
+from tests.given import DM, SOUL, TEAM, new_message, thread
+from tests.store.parts import Stores, look, met, poke
 
 HERE, THERE = Audience(AudienceKind.DM, "D1"), Audience(AudienceKind.CHANNEL, "C1")
 KEY = (SOUL, TEAM, "U1", HERE)
 
 
 @pytest.fixture
-async def models(hands: Hands, clock: FakeClock) -> UserModels:
-    await hands.inbox.accept(said())
-    await met(hands.database)
-    return UserModels(hands.database, clock)
+async def models(stores: Stores, clock: FakeClock) -> UserModels:
+    await stores.inbox.accept(new_message())
+    await met(stores.database)
+    return UserModels(stores.database, clock)
 
 
-async def revise(models: UserModels, *notes: str, expected: int, turns: tuple[int, int], change: Change) -> None:
+async def revise(models: UserModels, *notes: str, expected: int, turns: tuple[int, int], change: NotesDiff) -> None:
     assert await models.revise(
         *KEY,
         expected_version=expected,
@@ -38,7 +38,7 @@ async def revise(models: UserModels, *notes: str, expected: int, turns: tuple[in
 
 
 async def take_back(database: Database, seq: int, person: str = "U1", conversation: str = str(DM)) -> None:
-    await database.write(lambda transaction: unlearn(transaction, conversation, person, seq, 5))
+    await database.write(lambda transaction: forget_derived(transaction, conversation, person, seq, 5))
 
 
 async def notes_of(models: UserModels) -> tuple[tuple[str, ...], str, int]:
@@ -48,11 +48,11 @@ async def notes_of(models: UserModels) -> tuple[tuple[str, ...], str, int]:
 
 
 async def test_lines_made_of_words_taken_back_are_gone_everywhere(models: UserModels, path: Path) -> None:
-    await revise(models, "likes tea", expected=0, turns=(1, 2), change=Change(added=("likes tea",)))
-    await revise(models, "likes tea", "owes money", expected=1, turns=(3, 6), change=Change(added=("owes money",)))
-    corrected = Change(corrected=(("owes money", "owes much money"),))
+    await revise(models, "likes tea", expected=0, turns=(1, 2), change=NotesDiff(added=("likes tea",)))
+    await revise(models, "likes tea", "owes money", expected=1, turns=(3, 6), change=NotesDiff(added=("owes money",)))
+    corrected = NotesDiff(corrected=(("owes money", "owes much money"),))
     await revise(models, "likes tea", "owes much money", expected=2, turns=(7, 8), change=corrected)
-    more = Change(added=("has a cat",))
+    more = NotesDiff(added=("has a cat",))
     await revise(models, "likes tea", "owes much money", "has a cat", expected=3, turns=(9, 9), change=more)
     await take_back(models._database, 4)
     assert await notes_of(models) == (("likes tea", "has a cat"), "", 2)
@@ -66,10 +66,10 @@ async def test_lines_made_of_words_taken_back_are_gone_everywhere(models: UserMo
 
 @pytest.mark.parametrize(("seq", "person", "conversation"), [(9, "U1", DM), (1, "U2", DM), (1, "U1", thread("1.0"))])
 async def test_other_words_take_nothing_along(
-    models: UserModels, hands: Hands, seq: int, person: str, conversation: object
+    models: UserModels, stores: Stores, seq: int, person: str, conversation: object
 ) -> None:
-    await hands.inbox.accept(said("2.0", conversation=thread("1.0")))
-    await revise(models, "likes tea", expected=0, turns=(1, 2), change=Change(added=("likes tea",)))
+    await stores.inbox.accept(new_message("2.0", conversation=thread("1.0")))
+    await revise(models, "likes tea", expected=0, turns=(1, 2), change=NotesDiff(added=("likes tea",)))
     await take_back(models._database, seq, person, str(conversation))
     assert await notes_of(models) == (("likes tea",), "a secret worry", 2)
 
@@ -81,7 +81,7 @@ async def test_what_is_in_the_making_is_refused(models: UserModels) -> None:
         expected_version=0,
         notes=("words taken back",),
         whispers="",
-        change=Change(),
+        change=NotesDiff(),
         material=Material(str(DM), 1, 2),
         most_lost=1.0,
         trace_id="t",
@@ -92,7 +92,7 @@ async def test_what_is_in_the_making_is_refused(models: UserModels) -> None:
 
 async def test_the_same_can_be_learned_and_taken_back_again(models: UserModels) -> None:
     for expected in (0, 2):
-        await revise(models, "likes tea", expected=expected, turns=(1, 2), change=Change(added=("likes tea",)))
+        await revise(models, "likes tea", expected=expected, turns=(1, 2), change=NotesDiff(added=("likes tea",)))
         await take_back(models._database, 1)
         assert await notes_of(models) == ((), "", 0)
     assert len(await models.history("U1", 9)) == 4

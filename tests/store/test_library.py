@@ -17,11 +17,11 @@ from daemon.core.ports import Passage
 from daemon.memory.database import Database, open_database
 from daemon.memory.knowledge.library import LibraryIndex, search_terms
 from daemon.tools.library import files as walking
-from daemon.tools.library.files import SIZE_CAP, Found, name_folders, read_text, walk
+from daemon.tools.library.files import SIZE_CAP, LibraryFile, name_folders, read_text, walk
 from daemon.tools.library.folders import EVERY, FolderLibrary
 from daemon.tools.library.passages import MOST_CHARACTERS, MOST_LINES, MOST_PASSAGES, cut
-from tests.fakes import PATIENCE, FakeClock
-from tests.store.parts import Events, look, poke
+from tests.fakes import TIMEOUT, Events, FakeClock
+from tests.store.parts import look, poke
 
 KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n-----END OPENSSH PRIVATE KEY-----\n"
 Stock = Callable[[dict[str, str]], Path]
@@ -198,7 +198,7 @@ async def test_it_is_indexed_at_the_start_and_every_few_minutes(
     await clock.sleepers()
     keeping.cancel()
     assert events.names == ["library.indexed", "library.indexed"]
-    assert events.told[1][1] == {"files": 2, "changed": 1, "removed": 0, "passages": 1}
+    assert events.emitted[1][1] == {"files": 2, "changed": 1, "removed": 0, "passages": 1}
 
 
 class FailsOnce(LibraryIndex):
@@ -244,7 +244,7 @@ async def test_a_missing_folder_is_told_once_and_keeps_nobody_from_the_others(
     library = FolderLibrary((tmp_path / "gone", docs), index, clock, events)
     await library.index()
     await library.index()
-    assert events.told == [("library.folder_missing", {"folder": "gone"})]
+    assert events.emitted == [("library.folder_missing", {"folder": "gone"})]
     assert await library.search("here", 1)
 
 
@@ -297,7 +297,7 @@ async def test_nothing_outside_the_folder_is_reached_and_nothing_special_is_open
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(docs / "socket"))
         write(docs, inside="a newt")
-        await asyncio.wait_for(library.index(), PATIENCE)
+        await asyncio.wait_for(library.index(), TIMEOUT)
     assert indexed(path) == {"docs/inside.md"}
 
 
@@ -321,7 +321,9 @@ def test_what_turns_into_a_link_after_it_was_found_is_not_followed(tmp_path: Pat
 def test_what_turns_into_a_pipe_or_grows_after_it_was_found_is_not_read(docs: Path) -> None:
     os.mkfifo(docs / "pipe.md")
     (docs / "grown.md").write_text("a" * (SIZE_CAP + 1), encoding="utf-8")
-    assert [read_text(Found("x", "1:1", docs, (name,))) for name in ("pipe.md", "grown.md", "gone.md")] == [None] * 3
+    assert [read_text(LibraryFile("x", "1:1", docs, (name,))) for name in ("pipe.md", "grown.md", "gone.md")] == [
+        None
+    ] * 3
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -348,7 +350,7 @@ def test_no_handle_stays_open(docs: Path) -> None:
     before = len(list(Path("/dev/fd").iterdir()))
     found = walk({"docs": docs, "gone": docs / "gone"}).files
     assert [read_text(one) for one in found] == ["text"]
-    assert read_text(Found("x", "1:1", docs, ("no", "such", "file"))) is None
+    assert read_text(LibraryFile("x", "1:1", docs, ("no", "such", "file"))) is None
     assert len(list(Path("/dev/fd").iterdir())) == before
 
 

@@ -48,7 +48,7 @@ def remember(
     )
     poke(
         path,
-        "INSERT INTO turns (conversation, speaker, actor, name, ts, body, thought, audience, trace_id, said_ms)"
+        "INSERT INTO turns (conversation, speaker, author, name, ts, body, thought, audience, trace_id, said_ms)"
         " VALUES (?, 'person', 'U1', ?, '1', ?, ?, ?, 't', ?)",
         *(str(where), name, body, json.dumps({"monologue": "hippogriff, said nobody"}), str(audience), at),
     )

@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 
 
 def _obstacle() -> str:
-    """Why no real manager can be run here, or nothing."""
+    """Why no real service manager can run here; empty where one can."""
     if os.geteuid() != 0:
         return "needs root"
     missing = [tool for tool in ("unshare", "setpriv", "systemctl") if shutil.which(tool) is None]
@@ -30,12 +30,12 @@ def _obstacle() -> str:
 
 @pytest.fixture
 def installed(checkout: Checkout) -> Checkout:
-    """Installed for an ordinary user, with one token and a shorter patience."""
+    """An installation for an ordinary user, with one token and short timeouts."""
     if obstacle := _obstacle():
         pytest.skip(f"a real service manager {obstacle}")
-    (checkout.code / "daemon" / "core").mkdir(parents=True)
-    for name in ("__init__.py", "core/__init__.py", "core/errors.py", "core/systemd.py"):
-        shutil.copy(REPOSITORY / "daemon" / name, checkout.code / "daemon" / name)
+    (checkout.code / "daemon").mkdir()
+    shutil.copy(REPOSITORY / "daemon" / "__init__.py", checkout.code / "daemon")
+    shutil.copytree(REPOSITORY / "daemon" / "core", checkout.code / "daemon" / "core")
     program = checkout.code / ".venv/bin/soul"
     program.write_text(f"#!{PYTHON}\n" + (HERE / "tiny_daemon.py").read_text())
     python = checkout.code / ".venv/bin/python"

@@ -1,4 +1,4 @@
-"""Stands in for `soul run` under a real service manager: the daemon's own notification, without the rest of it."""
+"""Stands in for `soul run` under a real service manager: the daemon's notifications without the rest."""
 
 import asyncio
 import json
@@ -9,17 +9,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from daemon.core.clock import SystemClock
 from daemon.core.systemd import ExitCode, ServiceManager, Watchdog
 
 DATA = Path(os.environ["SOUL_HOME"])
-
-
-class Clock:
-    """Real waiting."""
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        await asyncio.sleep(seconds)
 
 
 def tell(**facts: object) -> None:
@@ -38,7 +31,7 @@ def writable(folder: str) -> bool:
 
 
 def surroundings() -> dict[str, object]:
-    """What the process sees of the machine."""
+    """The part of the machine that the process can reach."""
     credentials = Path(os.environ["CREDENTIALS_DIRECTORY"])
     runtime = Path(os.environ["XDG_RUNTIME_DIR"])
     return {
@@ -51,7 +44,7 @@ def surroundings() -> dict[str, object]:
 
 
 async def main() -> ExitCode:
-    """Ready, beating while well, until SIGTERM."""
+    """Report ready, feed the watchdog unless the file `sick` exists, and end on SIGTERM."""
     if (DATA / "misconfigured").exists():
         return ExitCode.CONFIGURATION
     manager = ServiceManager(os.environ["NOTIFY_SOCKET"])
@@ -60,7 +53,7 @@ async def main() -> ExitCode:
     tell(**surroundings())
     manager.ready("connected")
     feeding = asyncio.ensure_future(
-        Watchdog(manager, int(os.environ["WATCHDOG_USEC"])).feed(lambda: not (DATA / "sick").exists(), Clock())
+        Watchdog(manager, int(os.environ["WATCHDOG_USEC"])).feed(lambda: not (DATA / "sick").exists(), SystemClock())
     )
     await stop.wait()
     manager.stopping("draining")

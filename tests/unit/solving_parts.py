@@ -1,4 +1,4 @@
-"""Parts for trying actions out one by one: a context with a scripted model, a library, a toolbox and a real store."""
+"""Parts for testing actions one by one: a context with a scripted model, a library, a toolbox and a real store."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,40 +6,45 @@ from dataclasses import dataclass, field, replace
 from daemon.core.errors import ToolFailed
 from daemon.core.limits import Limits
 from daemon.core.perception import Audience, AudienceKind, Modality, Perception, Place
-from daemon.core.ports import Passage, Speech, Task, Tool
+from daemon.core.ports import Passage, Task, Tool
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism.machine import Action, ActionUse, Recurse
-from daemon.llm.scripted import ScriptedLLM
 from daemon.memory.database import Database
 from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, store_approvals
-from daemon.mind.attention import Attention
-from daemon.mind.mental_process import Means, ProcessContext, Stay, Transition
+from daemon.memory.records import ProcessState
+from daemon.mind.interrupts import Interrupt
+from daemon.mind.mental_process import ProcessContext, Stay, Transition
 from daemon.mind.motor import Motor
+from daemon.mind.recall.visit import Visit
 from daemon.soul import Soul
-from tests.fakes import FakeClock
-from tests.store.parts import DM
+from tests.fakes import FakeClock, FakeSpeech
+from tests.given import DM
+from tests.models import ScriptedLLM
 from tests.unit.ism_parts import Bench
+from tests.unit.process_parts import capabilities, current_cycle
 
 LIMITS = Limits(loops=5, tokens=10_000, usd=1.0, seconds=60.0)
 READER = Tool("shelf/look_up", "Explain a word.", {"type": "object"}, writes=False)
 WRITER = Tool("shelf/write_down", "Write a line.", {"type": "object"}, writes=True)
 WORDS = Perception("p1", DM, Modality.WORDS, "why?", "UADA", Audience(AudienceKind.DM, "D1"), Place.DM, "1.0", 1, "Ada")
 
+FOUND = (Passage("a.md:1", "clay"), Passage("b.md:2", "fire"))
+
 
 @dataclass
 class Shelf:
-    """A toolbox that counts; `failing` is what every use ends in."""
+    """A toolbox that counts its uses; each raises `failing`, if given."""
 
     offered: tuple[Tool, ...] = (READER, WRITER)
     failing: ToolFailed | None = None
     used: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
 
     async def tools(self) -> tuple[Tool, ...]:
-        """What it offers."""
+        """The offered tools."""
         return self.offered
 
     async def use(self, name: str, arguments: Mapping[str, object]) -> Passage:
-        """Count a use. Raises what it was told to."""
+        """Count a use. Raises `failing`."""
         self.used.append((name, arguments))
         if self.failing is not None:
             raise self.failing
@@ -48,53 +53,39 @@ class Shelf:
 
 @dataclass
 class Books:
-    """A library that has the same passages for every query, or only for one that holds `under`."""
+    """A library that finds the same passages for every query, or only for those that contain `under`."""
 
     passages: tuple[Passage, ...] = ()
     under: str = ""
 
     async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
-        """The first of them."""
+        """The first passages."""
         return self.passages[:limit] if self.under in query else ()
 
 
-class Shown(Speech):
-    """A speech that keeps the tasks it is shown."""
-
-    def __init__(self) -> None:
-        self.tasks: list[Task] = []
-
-    async def say(self, text: str) -> None:
-        """Nobody listens."""
-
-    async def show(self, task: Task) -> None:
-        """Keep it."""
-        self.tasks.append(task)
-
-    async def settle(self) -> None:
-        """Nothing is under way."""
-
-
 @dataclass
-class Scene:
-    """One action's surroundings: `llm` answers what it is told to, `context` is what the action works with."""
+class ActionBench:
+    """The surroundings of one action: `llm` gives the scripted answers, `context` is the action's context."""
 
     llm: ScriptedLLM
     context: ProcessContext
 
-    def with_means(self, **means: object) -> "Scene":
-        """The same with other means."""
-        changed = replace(self.context.means, **means)  # type: ignore[arg-type]  # fields of Means, by name
-        return Scene(self.llm, replace(self.context, means=changed))
+    def having(self, **changed: object) -> "ActionBench":
+        """The same bench with other fields of Capabilities or CurrentCycle."""
+        context = self.context
+        for name, value in changed.items():
+            part = "cycle" if hasattr(context.cycle, name) else "capabilities"
+            context = replace(context, **{part: replace(getattr(context, part), **{name: value})})
+        return ActionBench(self.llm, context)
 
     async def act(self, action: Action, words: str = "") -> Recurse | Stay | Transition:
-        """Carry an action out."""
+        """Carry out an action."""
         memory = self.context.memory
         return await action.handler(ActionUse(memory, WorkingMemory("Tess"), words, 1))
 
 
-def scene(*answers: str, perception: Perception = WORDS, clock: FakeClock | None = None, **soul: object) -> Scene:
-    """A scene with a soul called Tess, of these further fields, and a model that gives these answers."""
+def scene(*answers: str, perception: Perception = WORDS, clock: FakeClock | None = None, **soul: object) -> ActionBench:
+    """A bench with a soul called Tess, with these further fields, and a model that gives these answers."""
     llm = ScriptedLLM(*answers)
     bench = Bench(llm, clock=clock or FakeClock(auto=True))
     made = Soul(name="tess", display_name="Tess", personality="You are Tess.", **soul)  # type: ignore[arg-type]  # fields of Soul
@@ -102,19 +93,21 @@ def scene(*answers: str, perception: Perception = WORDS, clock: FakeClock | None
         memory=WorkingMemory("Tess").with_memory(Memory(Role.USER, perception.content, name=perception.name)),
         perception=perception,
         mind=bench.mind,
-        motor=Motor(Shown()),
+        motor=Motor(FakeSpeech()),
         soul=made,
-        attention=Attention(),
-        process="problem_solving",
-        means=Means(limits=LIMITS),
+        interrupt=Interrupt(),
+        visit=Visit(),
+        capabilities=capabilities(),
+        cycle=current_cycle(LIMITS),
+        state=ProcessState("problem_solving"),
     )
-    return Scene(llm, context)
+    return ActionBench(llm, context)
 
 
 async def allowed(
     database: Database, approvals: Approvals, clock: FakeClock, new: NewApproval, state: str = "approved"
 ) -> Approval:
-    """A question that has come to a state, in memory.db."""
+    """A question for permission in this state, in memory.db."""
     audience = Audience(AudienceKind.DM, "D1")
     await database.write(
         lambda it: store_approvals(it, conversation=DM, turn=1, audience=audience, approvals=(new,), now=clock.now_ms())
@@ -133,13 +126,13 @@ async def allowed(
 
 
 def observation(result: Recurse | Stay | Transition) -> str:
-    """What the next choice is told."""
+    """The observation that the next choice reads."""
     assert isinstance(result, Recurse)
     return result.observation
 
 
-def tasks(one: Scene) -> Sequence[Task]:
-    """What people were shown."""
+def tasks(one: ActionBench) -> Sequence[Task]:
+    """The tasks that users see."""
     speech = one.context.motor._speech
-    assert isinstance(speech, Shown)
+    assert isinstance(speech, FakeSpeech)
     return speech.tasks

@@ -1,4 +1,4 @@
-"""The Mind: one record for every call, one repair, and thoughts that end well however they are consumed."""
+"""The Mind: one record for every call, one repair, and thoughts that finish however they are read."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,8 +7,9 @@ import pytest
 
 from daemon.core.errors import MalformedReply, ModelRefused, ModelUnavailable
 from daemon.core.ports import Completion, LLMCall, ModelRole, Prompt
-from daemon.core.working_memory import Memory, Pending, Role, WorkingMemory
-from daemon.mind.cognition import FAULTY_CAP, READ_CAP, Mind, Step
+from daemon.core.step import Step
+from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.mind.cognition import FAULTY_CAP, READ_CAP, Mind
 from daemon.soul import Budgets
 from daemon.soul_engine import FAULTY_REPLY, build_prompt
 from tests.fakes import FakeClock
@@ -46,7 +47,7 @@ ECHO = Step(
 )
 
 
-async def test_a_step_gives_its_value_and_what_is_kept_in_mind() -> None:
+async def test_a_step_gives_its_value_and_the_memory_after_it() -> None:
     h = head(["he", "llo", END])
     memory, value = await h.mind.run(MEMORY, ECHO)
     assert value == "HELLO"
@@ -56,7 +57,7 @@ async def test_a_step_gives_its_value_and_what_is_kept_in_mind() -> None:
     assert h.llm.closed == 1
 
 
-async def test_a_call_is_recorded_with_all_that_is_known() -> None:
+async def test_a_call_is_recorded_with_all_its_figures() -> None:
     h = head(["he", "llo", END])
     started = h.llm.clock.now_ms()
     await h.mind.run(MEMORY, ECHO)
@@ -78,7 +79,7 @@ async def test_a_call_is_recorded_with_all_that_is_known() -> None:
     ]
 
 
-async def test_what_is_shown_is_what_the_filter_lets_through() -> None:
+async def test_the_shown_text_is_what_the_filter_lets_through() -> None:
     h = head(["he", "llo", END])
     thought = h.mind.stream(MEMORY, ECHO)
     assert await listen(thought) == ["H", "ELL", "O"]
@@ -95,7 +96,7 @@ async def test_a_step_without_a_filter_shows_nothing() -> None:
     assert await thought.finished() == (MEMORY, "x")
 
 
-async def test_nothing_is_asked_before_somebody_wants_to_know() -> None:
+async def test_the_model_is_not_called_before_the_thought_is_read() -> None:
     h = head(["x", END])
     thought = h.mind.stream(MEMORY, ECHO)
     await thought.aclose()
@@ -103,7 +104,7 @@ async def test_nothing_is_asked_before_somebody_wants_to_know() -> None:
     assert h.calls == []
 
 
-async def test_finishing_first_leaves_the_text_for_a_later_listener() -> None:
+async def test_finishing_first_leaves_the_text_for_a_later_iteration() -> None:
     thought = head(["he", "llo", END]).mind.stream(MEMORY, ECHO)
     assert (await thought.finished())[1] == "HELLO"
     assert await listen(thought) == ["H", "ELL", "O"]
@@ -111,7 +112,7 @@ async def test_finishing_first_leaves_the_text_for_a_later_listener() -> None:
     assert (await thought.finished())[1] == "HELLO"
 
 
-async def test_an_abandoned_listener_does_not_keep_the_thought_from_finishing() -> None:
+async def test_an_abandoned_iteration_does_not_keep_the_thought_from_finishing() -> None:
     thought = head(["he", "llo", END]).mind.stream(MEMORY, ECHO)
     async for piece in thought:
         assert piece == "H"
@@ -119,20 +120,20 @@ async def test_an_abandoned_listener_does_not_keep_the_thought_from_finishing() 
     assert (await thought.finished())[1] == "HELLO"
 
 
-async def test_listening_and_finishing_at_once_lose_nothing() -> None:
+async def test_iterating_and_finishing_at_once_lose_nothing() -> None:
     gate = asyncio.Event()
     thought = head(["he", gate, "llo", END]).mind.stream(MEMORY, ECHO)
     async with asyncio.TaskGroup() as group:
-        heard = group.create_task(listen(thought))
+        pieces = group.create_task(listen(thought))
         value = group.create_task(thought.finished())
         again = group.create_task(thought.finished())
         await turns(5)
         gate.set()
-    assert "".join(heard.result()) == "HELLO"
+    assert "".join(pieces.result()) == "HELLO"
     assert value.result() == again.result()
 
 
-async def test_a_malformed_answer_is_repaired_once_and_its_author_told_why() -> None:
+async def test_a_malformed_answer_is_repaired_once_and_the_prompt_says_why() -> None:
     h = head(["bad", END], ["fine", END])
     memory, value = await h.mind.run(MEMORY, ECHO)
     assert value == "FINE"
@@ -153,7 +154,7 @@ async def test_a_long_or_empty_faulty_answer_is_shown_again_in_bounds() -> None:
     assert "(it was empty)" in h.llm.prompts[1].system[-1].text
 
 
-async def test_a_second_malformed_answer_is_an_error_for_listener_and_finisher() -> None:
+async def test_a_second_malformed_answer_is_raised_by_iteration_and_finished() -> None:
     h = head(["bad", END], ["bad again", END])
     thought = h.mind.stream(MEMORY, ECHO)
     with pytest.raises(MalformedReply):
@@ -164,7 +165,7 @@ async def test_a_second_malformed_answer_is_an_error_for_listener_and_finisher()
     assert [call.outcome for call in h.calls] == ["malformed", "malformed"]
 
 
-async def test_text_shown_before_a_repair_is_void_and_the_value_wins() -> None:
+async def test_text_shown_before_a_repair_is_void_and_the_value_replaces_it() -> None:
     thought = head(["so bad", END], ["fine", END]).mind.stream(MEMORY, ECHO)
     assert "".join(await listen(thought)) == thought.shown == "SO BAD"
     assert (await thought.finished())[1] == "FINE"
@@ -181,7 +182,7 @@ async def test_a_repair_is_shown_when_nothing_was_shown_before() -> None:
     ("failure", "outcome"),
     [(ModelUnavailable("down"), "unavailable"), (ModelRefused("no"), "refused")],
 )
-async def test_a_failed_call_is_recorded_and_raised_to_all(failure: Exception, outcome: str) -> None:
+async def test_a_failed_call_is_recorded_and_raised_to_all_readers(failure: Exception, outcome: str) -> None:
     h = head(["he", failure])
     thought = h.mind.stream(MEMORY, ECHO)
     with pytest.raises(type(failure)):
@@ -277,7 +278,7 @@ class Tagless:
         return "fake/bare"
 
 
-async def test_a_stream_that_cannot_be_closed_is_read_all_the_same() -> None:
+async def test_a_stream_without_aclose_is_read() -> None:
     mind = Mind(
         Tagless(),
         lambda memory, step: build_prompt(memory, step, budgets=Budgets(), nonce="n"),
@@ -289,7 +290,7 @@ async def test_a_stream_that_cannot_be_closed_is_read_all_the_same() -> None:
     assert (await mind.run(MEMORY, ECHO))[1] == "FINE"
 
 
-async def test_an_answer_that_broke_off_before_anything_was_shown_is_asked_for_once_more() -> None:
+async def test_an_answer_that_broke_off_before_any_text_was_shown_is_requested_once_more() -> None:
     h = head(["h", ModelUnavailable("reset")], ["fi", "ne", END])
     thought = h.mind.stream(MEMORY, ECHO)
     assert "".join(await listen(thought)) == "FINE"
@@ -300,115 +301,47 @@ async def test_an_answer_that_broke_off_before_anything_was_shown_is_asked_for_o
         await twice.mind.run(MEMORY, ECHO)
 
 
-async def test_a_model_that_never_began_is_not_asked_again_here() -> None:
+async def test_a_call_that_failed_before_its_first_piece_is_not_repeated() -> None:
     h = head([ModelUnavailable("down")], ["fine", END])
     with pytest.raises(ModelUnavailable, match="down"):
         await h.mind.run(MEMORY, ECHO)
     assert len(h.calls) == 1
 
 
-# -- chaining ---------------------------------------------------------------------------------------------------------
+# -- one step after another -------------------------------------------------------------------------------------------
 
 
 def texts(memory: WorkingMemory) -> list[str]:
     return [one.content for one in memory.region("default")]
 
 
-def with_note(memory: WorkingMemory) -> WorkingMemory:
-    return memory.with_memory(Memory(Role.SYSTEM, "note"))
-
-
-async def test_steps_chain_on_a_thought_that_has_not_begun() -> None:
+async def test_a_step_runs_on_the_memory_that_the_step_before_gave() -> None:
     h = head(["one", END], ["two", END], ["three", END])
-    first = h.mind.stream(MEMORY, ECHO)
-    second = h.mind.stream(first, ECHO)
-    memory, value = await h.mind.run(second, ECHO)
+    memory = MEMORY
+    for _ in range(3):
+        memory, value = await h.mind.run(memory, ECHO)
     assert value == "THREE"
     assert texts(memory) == ["hello", "ONE", "TWO", "THREE"]
-    assert texts(await first) == ["hello", "ONE"]
     assert [prompt.messages[1].text for prompt in h.llm.prompts[1:]] == ["ONE", "ONE\n\nTWO"]
     assert len(h.calls) == 3
 
 
-async def test_two_steps_chained_on_one_streaming_thought_both_hold_its_text_once() -> None:
-    gate = asyncio.Event()
-    h = head(["o", gate, "ne", END], ["two", END], ["three", END])
-    first = h.mind.stream(MEMORY, ECHO)
-    waiting = asyncio.ensure_future(anext(first))
-    async with asyncio.TaskGroup() as group:
-        second = group.create_task(h.mind.run(first, ECHO))
-        third = group.create_task(h.mind.run(first, ECHO))
-        await turns(5)
-        assert len(h.llm.prompts) == 1, "nothing is thought on half a thought"
-        gate.set()
-    for task, value in ((second, second.result()[1]), (third, third.result()[1])):
-        assert texts(task.result()[0]) == ["hello", "ONE", value]
-    assert {second.result()[1], third.result()[1]} == {"TWO", "THREE"}
-    assert await waiting + "".join(await listen(first)) == "ONE"
+async def test_a_repaired_thought_is_remembered_by_its_value_and_not_by_what_was_shown() -> None:
+    thought = head(["so bad", END], ["fine", END]).mind.stream(MEMORY, ECHO)
+    memory, _ = await thought.finished()
+    assert texts(memory) == ["hello", "FINE"]
+    assert thought.void
 
 
-async def test_a_memory_derived_from_an_unfinished_thought_holds_its_text_once_however_often_it_is_awaited() -> None:
-    h = head(["one", END], ["two", END])
-    first = h.mind.stream(MEMORY, ECHO)
-    noted = first.then(with_note)
-    twice = noted.then(with_note)
-    assert isinstance(twice, Pending)
-    assert h.llm.prompts == []
-    assert texts(await twice) == ["hello", "ONE", "note", "note"]
-    assert texts(await noted) == texts(await noted) == ["hello", "ONE", "note"]
-    memory, _ = await h.mind.run(noted, ECHO)
-    assert texts(memory) == ["hello", "ONE", "note", "TWO"]
-    assert len(h.calls) == 2
-
-
-async def test_a_repaired_thought_is_chained_with_its_value_and_not_with_what_was_shown() -> None:
-    h = head(["so bad", END], ["fine", END], ["two", END])
-    first = h.mind.stream(MEMORY, ECHO)
-    memory, _ = await h.mind.run(first.then(with_note), ECHO)
-    assert texts(memory) == ["hello", "FINE", "note", "TWO"]
-    assert first.void
-
-
-async def test_the_failure_of_a_thought_comes_out_of_all_that_hangs_on_it_and_asks_nothing_more() -> None:
-    h = head(["he", ModelRefused("no")], ["never", END])
-    first = h.mind.stream(MEMORY, ECHO)
-    second = h.mind.stream(first, ECHO)
-    for _ in range(2):
-        with pytest.raises(ModelRefused):
-            await second.finished()
-    with pytest.raises(ModelRefused):
-        await listen(second)
-    with pytest.raises(ModelRefused):
-        await first.then(with_note)
-    assert len(h.calls) == len(h.llm.prompts) == h.llm.closed == 1
-
-
-async def test_cancelling_a_chained_step_closes_the_stream_it_waits_for() -> None:
-    h = head(["he", asyncio.Event()], ["never", END])
-    first = h.mind.stream(MEMORY, ECHO)
-    chained = asyncio.ensure_future(h.mind.run(first, ECHO))
+async def test_a_thought_whose_reader_was_cancelled_never_finishes() -> None:
+    h = head(["he", asyncio.Event()])
+    thought = h.mind.stream(MEMORY, ECHO)
+    reading = asyncio.ensure_future(thought.finished())
     await turns(8)
-    assert len(h.llm.prompts) == 1
-    chained.cancel()
+    reading.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await chained
+        await reading
     assert [call.outcome for call in h.calls] == ["cancelled"]
     assert h.llm.closed == 1
     with pytest.raises(ModelUnavailable, match="cut off"):
-        await first
-
-
-async def test_closing_a_chained_thought_leaves_the_one_before_it_whole() -> None:
-    h = head(["one", END])
-    first = h.mind.stream(MEMORY, ECHO)
-    second = h.mind.stream(first, ECHO)
-    await second.aclose()
-    assert texts(await first) == ["hello", "ONE"]
-
-
-async def test_any_memory_to_come_can_be_thought_on() -> None:
-    async def recalled() -> WorkingMemory:
-        return MEMORY
-
-    memory, _ = await head(["one", END]).mind.run(recalled(), ECHO)
-    assert texts(memory) == ["hello", "ONE"]
+        await thought.finished()

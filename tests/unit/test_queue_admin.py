@@ -50,9 +50,9 @@ async def test_a_message_is_found_by_its_id_and_by_its_ts(path: Path) -> None:
 async def test_a_ts_that_means_several_messages_is_refused(path: Path) -> None:
     with opened(path) as connection:
         connection.execute(
-            "INSERT INTO inbox SELECT 'minoan/T2/D1/6.5', soul, 'T2', channel, ts, conversation, actor, name, place,"
+            "INSERT INTO inbox SELECT 'minoan/T2/D1/6.5', soul, 'T2', channel, ts, conversation, author, name, place,"
             " audience, body, revision, source, state, reason, attempts, not_before, received_ms, settled_ms,"
-            " answered_by, envelope, modality, process, params FROM inbox WHERE ts = '6.5'"
+            " answered_by, envelope, modality, process, params, aside, message_id FROM inbox WHERE ts = '6.5'"
         )
     async with admin_of(path) as admin:
         with pytest.raises(StoreError, match="several messages"):
@@ -77,7 +77,7 @@ async def test_a_retried_message_is_claimed_by_the_daemon_as_fresh(path: Path, s
         claim = await Conversations(database, clock, WORKER).claim_next()
     assert before.state == state
     assert claim is not None
-    assert [(heard.id, heard.received_ms, heard.attempts) for heard in claim.heard] == [
+    assert [(heard.id, heard.perception.received_ms, heard.attempts) for heard in claim.messages] == [
         (message_in(state), clock.now_ms(), 1)
     ]
 

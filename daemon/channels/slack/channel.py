@@ -20,7 +20,7 @@ from daemon.channels.slack.incoming.event_reader import Reader, reader_for
 from daemon.channels.slack.incoming.listener import Listener, bolt_app
 from daemon.channels.slack.incoming.supervisor import Supervisor
 from daemon.channels.slack.outgoing.appearance import Face, Faces
-from daemon.channels.slack.outgoing.delivery import Delivery
+from daemon.channels.slack.outgoing.delivery import SlackDelivery
 from daemon.channels.slack.outgoing.drafts import Drafts
 from daemon.channels.slack.outgoing.markup import inert
 from daemon.channels.slack.outgoing.speech import SlackSpeech, Where
@@ -29,7 +29,19 @@ from daemon.channels.slack.outgoing.status_line import StatusLine
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
 from daemon.core.perception import Modality, Perception, Place
-from daemon.core.ports import Admission, Clock, DraftLog, Emit, Found, Intake, Overheard, Post, Room, Speech, Task
+from daemon.core.ports import (
+    Clock,
+    DraftLog,
+    Emit,
+    FoundPost,
+    GateDecision,
+    Intake,
+    Overheard,
+    Post,
+    Room,
+    Speech,
+    Task,
+)
 
 _STORING: Final = 3.0  # seconds that arrivals under way get at the end
 _PEOPLE: Final = ("U", "W")  # what the ids of people begin with; a bot without a user has only a B
@@ -65,7 +77,7 @@ class SlackChannel:
         self._supervisor: Supervisor | None = None
         self._drafts = Drafts(clock)
         self._gate = SlackGate(Directory(self._client, clock), settings, clock, self._identity)
-        self._delivery = Delivery(self._client, self._drafts, self._faces, self._is_own, emit)
+        self._delivery = SlackDelivery(self._client, self._drafts, self._faces, self._is_own, emit)
         self._status = StatusLine(self._client, clock, emit)
         self._overhearing = Overhearing(self._client, self._gate, emit)
         self._rooms = Rooms(self._client, self._gate, settings, lambda: self._reader)
@@ -104,7 +116,7 @@ class SlackChannel:
         """See `Channel.healthy`."""
         return self._supervisor is not None and self._supervisor.healthy()
 
-    async def admit(self, perception: Perception) -> Admission:
+    async def admit(self, perception: Perception) -> GateDecision:
         """See `Gate.admit`."""
         return await self._gate.admit(perception)
 
@@ -117,13 +129,13 @@ class SlackChannel:
         """See `Channel.speak`; outside threads, and for whom Slack streams to nobody, it shows nothing."""
         conversation, thread = perception.conversation, self.reply_to(perception)
         named = perception.place is not Place.DM
-        if not thread or (named and not perception.source.startswith(_PEOPLE)):
+        if not thread or (named and not perception.author.startswith(_PEOPLE)):
             return _Unseen()
         where = Where(
             conversation.channel,
             thread,
             recipient_team=conversation.workspace if named else "",
-            recipient=perception.source if named else "",
+            recipient=perception.author if named else "",
             face=self._faces.of(conversation.soul),
             status=partial(self._status.say, conversation.channel, thread),
         )
@@ -146,7 +158,7 @@ class SlackChannel:
         """See `Channel.deliver`."""
         return await self._delivery.deliver(post)
 
-    async def find(self, post: Post) -> Found | None:
+    async def find(self, post: Post) -> FoundPost | None:
         """See `Channel.find`."""
         return await self._delivery.find(post)
 

@@ -1,4 +1,4 @@
-"""Remind: bring something up in this conversation at a later time."""
+"""Remind: bring something up in this conversation later."""
 
 import hashlib
 
@@ -9,7 +9,7 @@ from daemon.mind.mental_process import ProcessContext
 
 
 def remind(context: ProcessContext) -> Action:
-    """Its input says when and what."""
+    """The input says when and what."""
 
     async def handle(use: ActionUse) -> Recurse:
         due, _, what = use.input.partition(": ")
@@ -21,14 +21,14 @@ def remind(context: ProcessContext) -> Action:
             due_ms = when(due.strip(), context.mind.clock.now_ms())
         except ValueError as error:
             return use.recurse(observation=f"That time can't be read: {error}")
-        if not await context.means.may_intend(len(context.motor.intentions)):
+        if not await context.capabilities.may_intend(len(context.motor.intentions)):
             return use.recurse(observation="There is no room for more reminders; tell them so.")
         context.motor.schedule(
             NewIntention(
-                slot=_slot(context.perception.source, what),
+                slot=_slot(context.perception.author, what),
                 due_ms=due_ms,
                 content=what.strip(),
-                behalf=context.perception.source,
+                behalf=context.perception.author,
             )
         )
         return use.recurse(observation="It will be brought up then.")
@@ -41,6 +41,6 @@ def remind(context: ProcessContext) -> Action:
 
 
 def _slot(behalf: str, what: str) -> str:
-    """One for each thing of a person's, so that making the note again moves it instead of doubling it."""
+    """One slot per user and text, so that setting the same reminder again moves it instead of doubling it."""
     words = " ".join((behalf, *what.casefold().split()))
     return f"reminder-{hashlib.sha256(words.encode()).hexdigest()[:12]}"

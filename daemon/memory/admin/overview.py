@@ -69,7 +69,7 @@ class Overview:
 
 
 @dataclass(frozen=True, slots=True)
-class Library:
+class SqliteBuild:
     """The SQLite that this program runs on; `wal_safe` when it is free of the WAL-reset fault."""
 
     version: str
@@ -86,9 +86,9 @@ class Inspection:
     cure: str = ""
 
 
-def library() -> Library:
+def library() -> SqliteBuild:
     """Which SQLite is linked."""
-    return Library(sqlite3.sqlite_version, sqlite.wal_is_safe())
+    return SqliteBuild(sqlite3.sqlite_version, sqlite.wal_is_safe())
 
 
 def inspect(path: Path, *, whole: bool) -> Inspection:

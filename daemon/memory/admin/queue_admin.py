@@ -28,7 +28,7 @@ class Arrived:
     id: str
     state: str
     reason: str
-    actor: str
+    author: str
     name: str
     place: str
     audience: str
@@ -71,7 +71,7 @@ class Retried(StrEnum):
 
 
 class Admin:
-    """Lists, shows and changes rows for the person `actor`, a name of the operating system."""
+    """Lists, shows and changes rows for the admin `actor`, a name of the operating system."""
 
     def __init__(self, database: Database, clock: Clock, actor: str) -> None:
         self._database = database
@@ -111,7 +111,7 @@ class Admin:
             # Counts as live and fresh from now on: an old one would only be set aside as stale again.
             await transaction.run(
                 """
-                UPDATE inbox SET state = 'new', reason = '', attempts = 0, not_before = 0, settled_ms = NULL,
+                UPDATE inbox SET state = 'new', aside = 0, reason = '', attempts = 0, not_before = 0, settled_ms = NULL,
                        answered_by = NULL, source = 'live', received_ms = :now WHERE id = :id
                 """,
                 now=now,
@@ -174,7 +174,7 @@ class Admin:
             await transaction.run(
                 """
                 UPDATE outbox SET state = :state, reason = '', attempts = 0, not_before = 0, settled_ms = NULL,
-                       created_ms = :now, lease_owner = '', lease_until = 0, gen = gen + 1 WHERE seq = :seq
+                       created_ms = :now, lease_owner = '', lease_until = 0, fence = fence + 1 WHERE seq = :seq
                 """,
                 state="sending" if look else "pending",
                 now=now,
@@ -196,7 +196,8 @@ class Admin:
                 raise StoreError(f"{found.id} is {found.state}; it can't be dropped", hint=hint)
             await transaction.run(
                 """
-                UPDATE outbox SET state = 'dropped', reason = :reason, settled_ms = :now, gen = gen + 1 WHERE seq = :seq
+                UPDATE outbox SET state = 'dropped', reason = :reason, settled_ms = :now, fence = fence + 1
+                WHERE seq = :seq
                 """,
                 reason=f"dropped by {self._actor}",
                 now=now,

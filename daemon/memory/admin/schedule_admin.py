@@ -19,7 +19,7 @@ _CANDIDATES = 8
 
 
 class Agenda:
-    """Lists and changes rows for the person `actor`, a name of the operating system."""
+    """Lists and changes rows for the admin `actor`, a name of the operating system."""
 
     def __init__(self, database: Database, clock: Clock, actor: str) -> None:
         self._database = database
@@ -169,14 +169,14 @@ async def find_conversation(transaction: Transaction, name: str) -> Conversation
 async def _last_person(transaction: Transaction, conversation: ConversationKey) -> str:
     row = await transaction.one(
         """
-        SELECT actor FROM inbox WHERE conversation = :id AND modality = 'words' AND state <> 'withdrawn'
+        SELECT author FROM inbox WHERE conversation = :id AND modality = 'words' AND state <> 'withdrawn'
         ORDER BY received_ms DESC, CAST(ts AS REAL) DESC LIMIT 1
         """,
         id=str(conversation),
     )
     if row is None:
         raise StoreError(f"nobody ever spoke in {conversation}", hint="say for whom with --on-behalf USER")
-    return str(row["actor"])
+    return str(row["author"])
 
 
 def _what_now(state: str) -> str:

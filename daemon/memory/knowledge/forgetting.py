@@ -9,7 +9,7 @@ from daemon.memory.knowledge.user_models import MODEL_KEY, keep_version
 from daemon.memory.records import as_json
 
 
-async def unlearn(transaction: Transaction, conversation: str, person: str, seq: int, now: int) -> None:
+async def forget_derived(transaction: Transaction, conversation: str, person: str, seq: int, now: int) -> None:
     """Let go of what may have been made of turn `seq`, whose words `person` deleted or changed just now.
 
     Lines of notes go, from the history too, and the guesses made beside them; so do the soul's topic and task there,
@@ -28,7 +28,9 @@ async def unlearn(transaction: Transaction, conversation: str, person: str, seq:
     )
     for row in rows:
         await _unlearn_lines(transaction, row, conversation, seq, now)
-    await transaction.run("UPDATE conversations SET kept = '{}' WHERE id = :id AND kept <> '{}'", id=conversation)
+    await transaction.run(
+        "UPDATE conversations SET process_memory = '{}' WHERE id = :id AND process_memory <> '{}'", id=conversation
+    )
     await transaction.run(
         """
         INSERT INTO soul_state (soul, workspace, audience, version, emotional_state, felt_ms, updated_ms)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Clock
 from daemon.memory.database import Database, Transaction
-from daemon.memory.records import ASIDE, Heard, Turn
+from daemon.memory.records import InboxMessage, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Transcript:
     summary: str
     summarized_to: int
     turns: tuple[Turn, ...]
-    aside: tuple[Heard, ...] = ()
+    aside: tuple[InboxMessage, ...] = ()
 
 
 class Turns:
@@ -45,19 +45,18 @@ class Turns:
             )
             aside = await transaction.rows(
                 """
-                SELECT * FROM inbox WHERE conversation = :id AND state = 'ignored' AND reason = :reason
+                SELECT * FROM inbox WHERE conversation = :id AND aside = 1
                   AND CAST(ts AS REAL) > coalesce((SELECT CAST(ts AS REAL) FROM turns WHERE conversation = :id
                                                    ORDER BY seq DESC LIMIT 1), 0)
                 ORDER BY ts DESC LIMIT 20
                 """,
                 id=str(conversation),
-                reason=ASIDE,
             )
             return Transcript(
                 summary=known["summary"] if known else "",
                 summarized_to=summarized_to,
                 turns=tuple(Turn.from_row(row) for row in reversed(rows)),
-                aside=tuple(Heard.from_row(row) for row in reversed(aside)),
+                aside=tuple(InboxMessage.from_row(row) for row in reversed(aside)),
             )
 
         return await self._database.read(unit)

@@ -83,7 +83,7 @@ class Material:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class NotesDiff:
     """What a revision did to the lines of the notes; `corrected` pairs a line with what took its place."""
 
     added: tuple[str, ...] = ()
@@ -137,7 +137,7 @@ class UserModels:
         expected_version: int,
         notes: Sequence[str],
         whispers: str,
-        change: Change,
+        change: NotesDiff,
         material: Material,
         most_lost: float,
         trace_id: str,
@@ -241,7 +241,7 @@ class UserModels:
         )
 
 
-async def meet(
+async def record_encounter(
     transaction: Transaction,
     *,
     soul: str,

@@ -120,12 +120,12 @@ async def decide(transaction: Transaction, decision: Decision, now: int) -> tupl
     reason = await _why_not(transaction, asked, decision, now)
     state = "approved" if decision.approves else "refused"
     act = f"approval.{'ignored' if reason else state}"
-    await record(transaction, actor=decision.actor, act=act, subject=decision.approval[:200], detail=reason, now=now)
+    await record(transaction, actor=decision.author, act=act, subject=decision.approval[:200], detail=reason, now=now)
     if asked is not None and reason == _TOO_LATE:
         await close_question(transaction, asked, "expired", by="", now=now)
     if asked is None or reason:
         return Acceptance.IGNORED, reason
-    await close_question(transaction, asked, state, by=decision.actor, now=now)
+    await close_question(transaction, asked, state, by=decision.author, now=now)
     return Acceptance.ACCEPTED, state
 
 
@@ -135,7 +135,7 @@ async def _why_not(transaction: Transaction, asked: Approval | None, decision: D
         return "no such question there"
     if asked.state != "waiting":
         return f"decided before: {asked.state}"
-    if decision.actor not in asked.asked:
+    if decision.author not in asked.asked:
         return "somebody else was asked"
     shown = await transaction.one(
         "SELECT 1 FROM outbox WHERE conversation = :conversation AND approval = :id AND platform_ts = :ts",
@@ -167,7 +167,7 @@ async def close_question(transaction: Transaction, asked: Approval, state: str, 
         name=f"decision:{asked.id}",
         conversation=ConversationKey.parse(asked.conversation),
         modality=Modality.DECISION,
-        actor=by if by in asked.asked else asked.asked[0],
+        author=by if by in asked.asked else asked.asked[0],
         place=place["place"],
         audience=asked.audience,
         body=f"{asked.tool}: {_WORDS[state]}",
@@ -192,10 +192,10 @@ async def _take_buttons_away(transaction: Transaction, asked: Approval, note: st
     )
     await transaction.run(
         """
-        INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient, posted_after,
+        INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient, newer_than_ts,
                             audience, state, created_ms, revises)
         SELECT id || '!decided', conversation, soul, workspace, part, 1, body || :note, reply_to, recipient,
-               posted_after, audience, 'pending', :now, platform_ts
+               newer_than_ts, audience, 'pending', :now, platform_ts
         FROM outbox WHERE conversation = :conversation AND approval = :id AND platform_ts IS NOT NULL
         ON CONFLICT (id) DO NOTHING
         """,

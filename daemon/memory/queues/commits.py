@@ -6,7 +6,7 @@ from daemon.core.errors import LostLease
 from daemon.core.ports import Clock, LLMCall
 from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.state_history import store_path
-from daemon.memory.knowledge.user_models import meet
+from daemon.memory.knowledge.user_models import record_encounter
 from daemon.memory.queues.approvals import store_approvals
 from daemon.memory.queues.conversations import require_claim
 from daemon.memory.queues.cross_posts import send_errand
@@ -14,8 +14,6 @@ from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.intentions import cancel_intentions, store_intentions
 from daemon.memory.queues.llm_calls import store_calls
 from daemon.memory.records import Delivery, Speaks, Worker, as_json
-
-STALE = "too old to answer"
 
 
 class Superseded(LostLease):
@@ -74,9 +72,9 @@ class Commits:
             await transaction.run(
                 """
                 INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient,
-                                    posted_after, audience, approval, state, created_ms)
+                                    newer_than_ts, audience, approval, state, created_ms)
                 VALUES (:id, :conversation, :soul, :workspace, :part, :last, :body, :reply_to, :recipient,
-                        :posted_after, :audience, :approval, 'pending', :now)
+                        :newer_than_ts, :audience, :approval, 'pending', :now)
                 ON CONFLICT (id) DO UPDATE SET state = 'pending', body = excluded.body, last = excluded.last,
                   approval = excluded.approval
                   WHERE outbox.state = 'drafting'
@@ -90,16 +88,16 @@ class Commits:
                 body=body,
                 reply_to=effect.reply_to,
                 recipient=effect.recipient,
-                posted_after=effect.posted_after,
+                newer_than_ts=effect.newer_than_ts,
                 audience=str(claim.audience),
                 approval=effect.approval.id if effect.approval and part == len(effect.parts) - 1 else None,
                 now=now,
             )
 
     async def _meet_people(self, transaction: Transaction, effect: CycleEffect, now: int) -> None:
-        names = {turn.actor: turn.name for turn in effect.turns if turn.speaker is Speaks.PERSON}
+        names = {turn.author: turn.name for turn in effect.turns if turn.speaker is Speaks.PERSON}
         for person, name in names.items():
-            await meet(
+            await record_encounter(
                 transaction,
                 soul=self._worker.soul,
                 workspace=self._worker.workspace,
@@ -107,7 +105,7 @@ class Commits:
                 name=name,
                 audience=effect.claim.audience,
                 now=now,
-                visit_silence_ms=effect.silence_ms,
+                visit_silence_ms=effect.visit_timeout_ms,
             )
 
     async def _claim_first_post(self, transaction: Transaction, effect: CycleEffect, now: int) -> Delivery | None:
@@ -115,7 +113,8 @@ class Commits:
             return None
         row = await transaction.one(
             """
-            UPDATE outbox SET state = 'sending', attempts = 1, gen = gen + 1, lease_owner = :owner, lease_until = :until
+            UPDATE outbox SET state = 'sending', attempts = 1, fence = fence + 1,
+                   lease_owner = :owner, lease_until = :until
             WHERE id = :id AND NOT EXISTS (
               SELECT 1 FROM outbox e WHERE e.conversation = outbox.conversation AND e.seq < outbox.seq
                                        AND e.state IN ('pending', 'sending')) RETURNING *
@@ -151,7 +150,7 @@ async def _require_unchanged(transaction: Transaction, effect: CycleEffect) -> N
         """,
         id=str(effect.claim.conversation),
     )
-    if {(row["id"], row["revision"]) for row in rows} != {(one.id, one.revision) for one in effect.claim.heard}:
+    if {(row["id"], row["revision"]) for row in rows} != {(one.id, one.revision) for one in effect.claim.messages}:
         raise Superseded("a message changed while it was being answered", hint="nothing to do: it is answered anew")
 
 
@@ -165,11 +164,11 @@ async def _settle_inbox(transaction: Transaction, effect: CycleEffect, now: int)
             now=now,
             id=one.id,
         )
-    for row_id, reason in effect.ignored.items():
+    for row_id, dismissal in effect.dismissed.items():
         await transaction.run(
             "UPDATE inbox SET state = :state, reason = :reason, settled_ms = :now WHERE id = :id",
-            state="stale" if reason == STALE else "ignored",
-            reason=reason,
+            state="stale" if dismissal.stale else "ignored",
+            reason=dismissal.reason,
             now=now,
             id=row_id,
         )
@@ -187,20 +186,20 @@ async def _store_states(transaction: Transaction, effect: CycleEffect, now: int)
     claim = effect.claim
     await store_path(transaction, claim.conversation, effect.trace_id, effect.path, now)
     await cancel_intentions(transaction, claim.conversation, effect.cancelled, now)
-    if effect.intentions and claim.heard:
-        newest = claim.heard[-1]
+    if effect.intentions and claim.messages:
+        newest = claim.messages[-1]
         await store_intentions(
             transaction,
             conversation=claim.conversation,
-            place=newest.place,
+            place=newest.perception.place,
             audience=claim.audience,
             intentions=effect.intentions,
             now=now,
             most=effect.most_intentions,
         )
-    if effect.errand:
+    if effect.cross_post:
         name = effect.turns[-1].name if effect.turns else claim.conversation.soul
-        await send_errand(transaction, effect.errand, name=name, trace_id=effect.trace_id, now=now)
+        await send_errand(transaction, effect.cross_post, name=name, trace_id=effect.trace_id, now=now)
     if effect.approval:
         await store_approvals(
             transaction,
@@ -213,22 +212,23 @@ async def _store_states(transaction: Transaction, effect: CycleEffect, now: int)
 
 
 async def _end_claim(transaction: Transaction, effect: CycleEffect, now: int) -> None:
-    state, spell = effect.state, effect.spell
+    state, visit_state = effect.state, effect.visit_state
     await transaction.run(
         """
         UPDATE conversations SET version = version + 1, process = :process, previous = :previous,
-               invocations = :invocations, params = :params, kept = :kept, visit = :visit, exchanges = :exchanges,
-               spoken_ms = :spoken_ms, last_ms = :now, lease_owner = '', lease_until = 0,
-               taking_part = CASE WHEN :spoke THEN 1 ELSE taking_part END WHERE id = :id
+               invocations = :invocations, params = :params, process_memory = :process_memory,
+               visit = :visit, exchanges = :exchanges, spoken_ms = :spoken_ms, last_ms = :now,
+               lease_owner = '', lease_until = 0, taking_part = CASE WHEN :spoke THEN 1 ELSE taking_part END
+        WHERE id = :id
         """,
         process=state.process,
         previous=state.previous,
         invocations=state.invocations,
         params=as_json(state.params),
-        kept=as_json(state.kept),
-        visit=spell.visit,
-        exchanges=spell.exchanges,
-        spoken_ms=spell.spoken_ms,
+        process_memory=as_json(state.process_memory),
+        visit=visit_state.visit,
+        exchanges=visit_state.exchanges,
+        spoken_ms=visit_state.spoken_ms,
         now=now,
         spoke=any(turn.speaker is Speaks.SOUL for turn in effect.turns),  # a refusal takes no part in anything
         id=str(effect.claim.conversation),
@@ -239,12 +239,12 @@ async def _store_turns(transaction: Transaction, effect: CycleEffect, now: int) 
     for turn in effect.turns:
         await transaction.run(
             """
-            INSERT INTO turns (conversation, speaker, actor, name, ts, body, thought, audience, trace_id, said_ms)
-            VALUES (:conversation, :speaker, :actor, :name, :ts, :body, :thought, :audience, :trace_id, :now)
+            INSERT INTO turns (conversation, speaker, author, name, ts, body, thought, audience, trace_id, said_ms)
+            VALUES (:conversation, :speaker, :author, :name, :ts, :body, :thought, :audience, :trace_id, :now)
             """,
             conversation=str(effect.claim.conversation),
             speaker=turn.speaker,
-            actor=turn.actor,
+            author=turn.author,
             name=turn.name,
             ts=turn.ts,
             body=turn.body,

@@ -2,13 +2,14 @@
 
 import json
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import replace
 
 from daemon.core.errors import LostLease
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports import Clock
 from daemon.memory.database import Database, Transaction
-from daemon.memory.records import DRAFT_LOST, Claim, Draft, Heard, ProcessState, Spell, Worker
+from daemon.memory.records import Claim, Draft, InboxMessage, ProcessState, VisitState, Worker
 
 
 class Conversations:
@@ -48,7 +49,7 @@ class Conversations:
     async def _take(self, transaction: Transaction, conversation: str, now: int) -> Claim:
         row = await transaction.one(
             """
-            UPDATE conversations SET lease_owner = :owner, lease_until = :until, gen = gen + 1
+            UPDATE conversations SET lease_owner = :owner, lease_until = :until, fence = fence + 1
             WHERE id = :id RETURNING *
             """,
             owner=self._worker.id,
@@ -56,7 +57,7 @@ class Conversations:
             id=conversation,
         )
         assert row is not None  # selected in this very transaction
-        heard = await transaction.rows(
+        claimed = await transaction.rows(
             """
             UPDATE inbox SET state = 'claimed', attempts = attempts + 1
             WHERE conversation = :id AND state IN ('new', 'claimed') RETURNING *
@@ -69,22 +70,22 @@ class Conversations:
         return Claim(
             conversation=ConversationKey.parse(conversation),
             owner=self._worker.id,
-            gen=row["gen"],
+            fence=row["fence"],
             version=row["version"],
             audience=Audience.parse(row["audience"]),
-            heard=tuple(sorted((Heard.from_row(found) for found in heard), key=lambda one: one.said_at)),
+            messages=_in_order(InboxMessage.from_row(row) for row in claimed),
             draft=Draft(draft["id"], draft["platform_ts"]) if draft else None,
             state=ProcessState(
                 process=row["process"],
                 previous=row["previous"],
                 invocations=row["invocations"],
                 params=json.loads(row["params"]),
-                kept=json.loads(row["kept"]),
+                process_memory=json.loads(row["process_memory"]),
             ),
-            spell=Spell(visit=row["visit"], exchanges=row["exchanges"], spoken_ms=row["spoken_ms"]),
+            visit_state=VisitState(visit=row["visit"], exchanges=row["exchanges"], spoken_ms=row["spoken_ms"]),
         )
 
-    async def take_in(self, claim: Claim) -> Claim:
+    async def absorb_new_messages(self, claim: Claim) -> Claim:
         """The claim with whatever else was said in its conversation meanwhile. Raises LostLease.
 
         What is no words (a decision, a thing fallen due) is not for a reply under way: it waits for a cycle of its own.
@@ -101,8 +102,8 @@ class Conversations:
                 id=str(claim.conversation),
             )
 
-        heard = (*claim.heard, *(Heard.from_row(row) for row in await self._database.write(unit)))
-        return replace(claim, heard=tuple(sorted(heard, key=lambda one: one.said_at)))
+        more = await self._database.write(unit)
+        return replace(claim, messages=_in_order((*claim.messages, *map(InboxMessage.from_row, more))))
 
     async def anything_new(self, conversation: ConversationKey) -> bool:
         """Whether words wait there that nobody has claimed yet, whichever daemon heard them."""
@@ -164,10 +165,10 @@ class Conversations:
             row = await transaction.one(
                 """
                 UPDATE conversations SET lease_until = 0, lease_owner = ''
-                WHERE id = :id AND gen = :gen AND lease_owner = :owner RETURNING id
+                WHERE id = :id AND fence = :fence AND lease_owner = :owner RETURNING id
                 """,
                 id=str(claim.conversation),
-                gen=claim.gen,
+                fence=claim.fence,
                 owner=claim.owner,
             )
             if row is not None:
@@ -183,7 +184,7 @@ class Conversations:
 
         await self._database.write(unit)
 
-    async def begin_draft(self, claim: Claim, *, reply_to: str, recipient: str, posted_after: str) -> None:
+    async def begin_draft(self, claim: Claim, *, reply_to: str, recipient: str, newer_than_ts: str) -> None:
         """Note that a visible draft of the reply is about to be opened. Raises LostLease."""
         now = self._clock.now_ms()
 
@@ -192,9 +193,9 @@ class Conversations:
             await transaction.run(
                 """
                 INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient,
-                                    posted_after, audience, state, reason, created_ms)
+                                    newer_than_ts, audience, state, draft_lost, created_ms)
                 VALUES (:id, :conversation, :soul, :workspace, 0, 1, '', :reply_to, :recipient,
-                        :posted_after, :audience, 'drafting', :reason, :now)
+                        :newer_than_ts, :audience, 'drafting', 1, :now)
                 ON CONFLICT (id) DO NOTHING
                 """,
                 id=claim.key(0),
@@ -203,9 +204,8 @@ class Conversations:
                 workspace=self._worker.workspace,
                 reply_to=reply_to,
                 recipient=recipient,
-                posted_after=posted_after,
+                newer_than_ts=newer_than_ts,
                 audience=str(claim.audience),
-                reason=DRAFT_LOST,
                 now=now,
             )
 
@@ -217,7 +217,7 @@ class Conversations:
         async def unit(transaction: Transaction) -> None:
             await require_claim(transaction, claim)
             await transaction.run(
-                "UPDATE outbox SET platform_ts = :ts, reason = '' WHERE id = :id AND state = 'drafting'",
+                "UPDATE outbox SET platform_ts = :ts, draft_lost = 0 WHERE id = :id AND state = 'drafting'",
                 ts=ts,
                 id=claim.key(0),
             )
@@ -234,10 +234,16 @@ class Conversations:
         await self._database.write(unit)
 
 
+def _in_order(messages: Iterable[InboxMessage]) -> tuple[InboxMessage, ...]:
+    return tuple(sorted(messages, key=lambda one: one.perception.said_at))
+
+
 async def require_claim(transaction: Transaction, claim: Claim) -> None:
     """Raises LostLease when the claim was committed, given back, or taken over by somebody else since."""
-    row = await transaction.one("SELECT gen, lease_owner FROM conversations WHERE id = :id", id=str(claim.conversation))
-    if row is None or (row["gen"], row["lease_owner"]) != (claim.gen, claim.owner):
+    row = await transaction.one(
+        "SELECT fence, lease_owner FROM conversations WHERE id = :id", id=str(claim.conversation)
+    )
+    if row is None or (row["fence"], row["lease_owner"]) != (claim.fence, claim.owner):
         raise LostLease(
             f"{claim.conversation} is not ours any more", hint="nothing to do: it is finished, or goes on elsewhere"
         )

@@ -8,7 +8,7 @@ from daemon.memory.database import Transaction
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class CrossPost:
     """What is posted in another conversation; `approval` is the permission it goes by, and is used up by it."""
 
     approval: str
@@ -25,18 +25,18 @@ _STATEMENTS = (
     ON CONFLICT (id) DO NOTHING
     """,
     """
-    INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient, posted_after,
+    INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient, newer_than_ts,
                         audience, state, created_ms)
-    VALUES (:id, :conversation, :soul, :workspace, 0, 1, :body, '', '', :posted_after, :audience, 'pending', :now)
+    VALUES (:id, :conversation, :soul, :workspace, 0, 1, :body, '', '', :newer_than_ts, :audience, 'pending', :now)
     """,
     """
-    INSERT INTO turns (conversation, speaker, actor, name, ts, body, audience, trace_id, said_ms)
+    INSERT INTO turns (conversation, speaker, author, name, ts, body, audience, trace_id, said_ms)
     VALUES (:conversation, 'soul', :soul, :name, :ts, :body, :audience, :trace_id, :now)
     """,
 )
 
 
-async def send_errand(transaction: Transaction, errand: Errand, *, name: str, trace_id: str, now: int) -> bool:
+async def send_errand(transaction: Transaction, cross_post: CrossPost, *, name: str, trace_id: str, now: int) -> bool:
     """Put an errand on its way, once for its permission; False when that doesn't hold (any more).
 
     The soul, called `name`, remembers there what it said there.
@@ -46,25 +46,25 @@ async def send_errand(transaction: Transaction, errand: Errand, *, name: str, tr
         UPDATE approvals SET state = 'used'
         WHERE id = :id AND state = 'approved' AND decided_ms + expires_ms - created_ms >= :now RETURNING id
         """,
-        id=errand.approval,
+        id=cross_post.approval,
         now=now,
     )
     if allowed is None:
         return False
-    key = errand.conversation
+    key = cross_post.conversation
     values = {
         "conversation": str(key),
         "soul": key.soul,
         "workspace": key.workspace,
         "channel": key.channel,
         "thread": key.thread,
-        "place": errand.place,
-        "audience": str(errand.audience),
-        "body": errand.body,
-        "id": f"{key}!errand:{errand.approval}",
+        "place": cross_post.place,
+        "audience": str(cross_post.audience),
+        "body": cross_post.body,
+        "id": f"{key}!errand:{cross_post.approval}",
         "name": name,
         "trace_id": trace_id,
-        "posted_after": f"{now / 1000 - CLOCKS_DIFFER_S:.6f}",
+        "newer_than_ts": f"{now / 1000 - CLOCKS_DIFFER_S:.6f}",
         "ts": f"{now / 1000:.6f}",
         "now": now,
     }

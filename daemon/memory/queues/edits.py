@@ -7,16 +7,16 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-from daemon.core.ports import Acceptance, Revision, Withdrawal
+from daemon.core.ports import Acceptance, Deletion, Edit
 from daemon.memory.database import Transaction
-from daemon.memory.knowledge.forgetting import unlearn
+from daemon.memory.knowledge.forgetting import forget_derived
 from daemon.memory.knowledge.turns import forget_summary
 
-HEARD = "heard"
-"""In the params of an intention: the ts of the words that asked for it, with which it goes."""
+ASKED_IN = "heard"
+"""In the params of an intention: the ts of the messages that asked for it; deleting one cancels it."""
 
 
-async def revise(transaction: Transaction, edit: Revision, now: int) -> tuple[str, ...]:
+async def revise(transaction: Transaction, edit: Edit, now: int) -> tuple[str, ...]:
     """Let a message say something else; gives the states its rows are in, none where nothing is known or new.
 
     Platforms also tell of an edit when only a link's preview was added: the same words are no news.
@@ -36,7 +36,7 @@ async def revise(transaction: Transaction, edit: Revision, now: int) -> tuple[st
         turns = await transaction.rows(
             """
             UPDATE turns SET body = :text WHERE conversation = :conversation AND ts = :ts AND speaker = 'person'
-            RETURNING seq, actor
+            RETURNING seq, author
             """,
             text=edit.text,
             conversation=row["conversation"],
@@ -46,13 +46,13 @@ async def revise(transaction: Transaction, edit: Revision, now: int) -> tuple[st
     return tuple(row["state"] for row in rows)
 
 
-async def withdraw(transaction: Transaction, gone: Withdrawal, now: int) -> tuple[Acceptance, str]:
+async def withdraw(transaction: Transaction, gone: Deletion, now: int) -> tuple[Acceptance, str]:
     """Forget a message and what was made of it."""
     rows = await transaction.rows(
         """
         UPDATE inbox SET body = '', envelope = '{}', revision = revision + 1, settled_ms = :now,
                state = CASE WHEN state IN ('new', 'claimed', 'ignored') THEN 'withdrawn' ELSE state END,
-               reason = 'deleted by its author'
+               aside = 0, reason = 'deleted by its author'
         WHERE workspace = :workspace AND channel = :channel AND ts = :ts AND modality = 'words' RETURNING conversation
         """,
         now=now,
@@ -64,7 +64,7 @@ async def withdraw(transaction: Transaction, gone: Withdrawal, now: int) -> tupl
         turns = await transaction.rows(
             """
             DELETE FROM turns WHERE conversation = :conversation AND ts = :ts AND speaker = 'person'
-            RETURNING seq, actor
+            RETURNING seq, author
             """,
             conversation=row["conversation"],
             ts=gone.ts,
@@ -79,7 +79,7 @@ async def _let_go(transaction: Transaction, conversation: str, turns: Sequence[s
     if turns:
         await forget_summary(transaction, conversation, min(turn["seq"] for turn in turns))
     for turn in turns:
-        await unlearn(transaction, conversation, turn["actor"], turn["seq"], now)
+        await forget_derived(transaction, conversation, turn["author"], turn["seq"], now)
 
 
 async def _drop_intentions(transaction: Transaction, conversation: str, ts: str, now: int) -> None:
@@ -102,5 +102,5 @@ async def _drop_intentions(transaction: Transaction, conversation: str, ts: str,
 
 
 def _heard(params: Mapping[str, object]) -> Sequence[object]:
-    heard = params.get(HEARD)
+    heard = params.get(ASKED_IN)
     return heard if isinstance(heard, list) else ()

@@ -7,13 +7,13 @@ kept as well, so that a repeated edit or button is told from a new one (design, 
 from collections.abc import Callable
 from dataclasses import replace
 
-from daemon.core.perception import ConversationKey
-from daemon.core.ports import Acceptance, Arrival, Clock, Decision, Emit, Feedback, Revision, Utterance, Withdrawal
+from daemon.core.perception import ConversationKey, Perception
+from daemon.core.ports import Acceptance, Arrival, Clock, Decision, Deletion, Edit, Emit, Feedback, NewMessage
 from daemon.memory.database import Database, Transaction
 from daemon.memory.queues.approvals import decide
 from daemon.memory.queues.edits import revise, withdraw
-from daemon.memory.records import ASIDE
 
+_ASIDE = "people talk to each other"
 _TALK_LASTS = 600.0  # seconds after which words under people's talk are for the soul again
 _DELIVERIES_KEPT_MS = 48 * 3600 * 1000  # Slack repeats within minutes, catch-up reads a day
 
@@ -38,7 +38,7 @@ class Inbox:
 
         acceptance, reason = await self._database.write(unit, within=2.0)
         if acceptance is Acceptance.ACCEPTED:
-            self._on_accepted(str(arrival.conversation) if isinstance(arrival, Utterance) else "")
+            self._on_accepted(str(arrival.perception.conversation) if isinstance(arrival, NewMessage) else "")
         self._emit(f"inbox.{acceptance}", kind=type(arrival).__name__, reason=reason, event=arrival.event_id)
         return acceptance
 
@@ -114,11 +114,11 @@ class Inbox:
 
 async def _take(transaction: Transaction, arrival: Arrival, now: int) -> tuple[Acceptance, str]:
     match arrival:
-        case Utterance():
-            return await _hear(transaction, arrival, now)
-        case Revision():
+        case NewMessage():
+            return await _store(transaction, arrival, now)
+        case Edit():
             return await _revise(transaction, arrival, now)
-        case Withdrawal():
+        case Deletion():
             tombstone = replace(arrival, event_id=_tombstone(arrival.channel, arrival.ts))
             if not await _first_delivery(transaction, tombstone, now):
                 return Acceptance.DUPLICATE, "withdrawn before"
@@ -130,7 +130,7 @@ async def _take(transaction: Transaction, arrival: Arrival, now: int) -> tuple[A
 
 
 async def _first_delivery(transaction: Transaction, arrival: Arrival, now: int) -> bool:
-    where = arrival.conversation if isinstance(arrival, Utterance) else arrival
+    where = arrival.perception.conversation if isinstance(arrival, NewMessage) else arrival
     row = await transaction.one(
         """
         INSERT INTO deliveries (soul, workspace, event_id, seen_ms) VALUES (:soul, :workspace, :event_id, :now)
@@ -144,16 +144,14 @@ async def _first_delivery(transaction: Transaction, arrival: Arrival, now: int) 
     return row is not None
 
 
-async def _hear(transaction: Transaction, said: Utterance, now: int) -> tuple[Acceptance, str]:
-    key = said.conversation
-    state, reason = "new", ""
+async def _store(transaction: Transaction, message: NewMessage, now: int) -> tuple[Acceptance, str]:
+    said, key, aside = message.perception, message.perception.conversation, False
     if await _withdrawn_before(transaction, said):
         return Acceptance.IGNORED, "deleted before it was heard"
-    if not said.addressed:
+    if not message.addressed:
         if not await _takes_part(transaction, str(key)):
             return Acceptance.IGNORED, "not addressed"
-        if said.to_others or await _among_themselves(transaction, said):
-            state, reason = "ignored", ASIDE
+        aside = message.to_others or await _among_themselves(transaction, said)
     await transaction.run(
         """
         INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)
@@ -171,33 +169,35 @@ async def _hear(transaction: Transaction, said: Utterance, now: int) -> tuple[Ac
     )
     row = await transaction.one(
         """
-        INSERT INTO inbox (id, soul, workspace, channel, ts, conversation, actor, place, audience, body, source, state,
-                           reason, received_ms, envelope)
-        VALUES (:id, :soul, :workspace, :channel, :ts, :conversation, :actor, :place, :audience, :body, :source, :state,
-                :reason, :now, :envelope)
-        ON CONFLICT (id) DO UPDATE SET state = 'new', reason = ''
-          WHERE inbox.state = 'ignored' AND inbox.reason = :aside AND excluded.state = 'new' RETURNING id
+        INSERT INTO inbox (id, soul, workspace, channel, ts, conversation, author, name, place, audience, body, source,
+                           state, aside, reason, received_ms, message_id, envelope)
+        VALUES (:id, :soul, :workspace, :channel, :ts, :conversation, :author, :name, :place, :audience, :body, :source,
+                :state, :aside, :reason, :now, :message_id, :envelope)
+        ON CONFLICT (id) DO UPDATE SET state = 'new', aside = 0, reason = ''
+          WHERE inbox.state = 'ignored' AND inbox.aside = 1 AND excluded.state = 'new' RETURNING id
         """,
-        aside=ASIDE,
-        id=_row_id(key.soul, key.workspace, key.channel, said.ts),
+        id=said.id,
         soul=key.soul,
         workspace=key.workspace,
         channel=key.channel,
         ts=said.ts,
         conversation=str(key),
-        actor=said.actor,
+        author=said.author,
+        name=said.name,
         place=said.place,
         audience=str(said.audience),
-        body=said.text,
-        source=said.source,
-        state=state,
-        reason=reason,
+        body=said.content,
+        source=message.source,
+        state="ignored" if aside else "new",
+        aside=aside,
+        reason=_ASIDE if aside else "",
         now=now,
-        envelope=said.envelope,
+        message_id=message.message_id,
+        envelope=message.envelope,
     )
     if row is None:
         return Acceptance.DUPLICATE, "message known"
-    return (Acceptance.ACCEPTED, "") if state == "new" else (Acceptance.IGNORED, reason)
+    return (Acceptance.IGNORED, _ASIDE) if aside else (Acceptance.ACCEPTED, "")
 
 
 async def _takes_part(transaction: Transaction, conversation: str) -> bool:
@@ -213,12 +213,12 @@ async def _takes_part(transaction: Transaction, conversation: str) -> bool:
     return row is not None and bool(row["takes_part"])
 
 
-async def _among_themselves(transaction: Transaction, said: Utterance) -> bool:
+async def _among_themselves(transaction: Transaction, said: Perception) -> bool:
     """Whether this goes on with what people said to each other: the newest words there are another person's aside."""
     row = await transaction.one(
         """
-        SELECT a.actor, CAST(:ts AS REAL) - CAST(a.ts AS REAL) AS later FROM inbox a
-        WHERE a.conversation = :conversation AND a.state = 'ignored' AND a.reason = :aside
+        SELECT a.author, CAST(:ts AS REAL) - CAST(a.ts AS REAL) AS later FROM inbox a
+        WHERE a.conversation = :conversation AND a.aside = 1
           AND CAST(a.ts AS REAL) > coalesce(
             (SELECT max(CAST(t.ts AS REAL)) FROM turns t WHERE t.conversation = :conversation), 0)
           AND NOT EXISTS (SELECT 1 FROM inbox w WHERE w.conversation = :conversation
@@ -227,12 +227,11 @@ async def _among_themselves(transaction: Transaction, said: Utterance) -> bool:
         """,
         ts=said.ts,
         conversation=str(said.conversation),
-        aside=ASIDE,
     )
-    return row is not None and row["actor"] != said.actor and 0 <= row["later"] <= _TALK_LASTS
+    return row is not None and row["author"] != said.author and 0 <= row["later"] <= _TALK_LASTS
 
 
-async def _withdrawn_before(transaction: Transaction, said: Utterance) -> bool:
+async def _withdrawn_before(transaction: Transaction, said: Perception) -> bool:
     """Whether its deletion overtook it, as it may when the platform repeats what was not acknowledged."""
     key = said.conversation
     row = await transaction.one(
@@ -244,18 +243,14 @@ async def _withdrawn_before(transaction: Transaction, said: Utterance) -> bool:
     return row is not None
 
 
-def _row_id(soul: str, workspace: str, channel: str, ts: str) -> str:
-    return f"{soul}/{workspace}/{channel}/{ts}"
-
-
 def _tombstone(channel: str, ts: str) -> str:
     return f"withdrawn/{channel}/{ts}"
 
 
-async def _revise(transaction: Transaction, edit: Revision, now: int) -> tuple[Acceptance, str]:
+async def _revise(transaction: Transaction, edit: Edit, now: int) -> tuple[Acceptance, str]:
     states = await revise(transaction, edit, now)
     if edit.asks is not None and all(state == "ignored" for state in states):
-        return await _hear(transaction, edit.asks, now)
+        return await _store(transaction, edit.asks, now)
     if not states:
         return Acceptance.IGNORED, "message not known, or its words are the same"
     return Acceptance.ACCEPTED, f"edited while {', '.join(states)}"
@@ -264,13 +259,13 @@ async def _revise(transaction: Transaction, edit: Revision, now: int) -> tuple[A
 async def _take_feedback(transaction: Transaction, given: Feedback, now: int) -> tuple[Acceptance, str]:
     row = await transaction.one(
         """
-        INSERT INTO feedback (outbox, actor, value, given_ms)
-        SELECT o.id, :actor, :value, :now FROM outbox o JOIN conversations c ON c.id = o.conversation
+        INSERT INTO feedback (outbox, author, value, given_ms)
+        SELECT o.id, :author, :value, :now FROM outbox o JOIN conversations c ON c.id = o.conversation
         WHERE o.soul = :soul AND o.workspace = :workspace AND c.channel = :channel AND o.platform_ts = :ts
-        ON CONFLICT (outbox, actor) DO UPDATE SET value = excluded.value, given_ms = excluded.given_ms
+        ON CONFLICT (outbox, author) DO UPDATE SET value = excluded.value, given_ms = excluded.given_ms
         RETURNING outbox
         """,
-        actor=given.actor,
+        author=given.author,
         value=given.value,
         now=now,
         soul=given.soul,

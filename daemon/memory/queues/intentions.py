@@ -278,7 +278,7 @@ async def _fire(transaction: Transaction, one: Intention, now: int) -> None:
         name=f"due:{one.id}:{fired}",
         conversation=ConversationKey.parse(one.conversation),
         modality=Modality.TIME,
-        actor=one.behalf,
+        author=one.behalf,
         place=one.place,
         audience=one.audience,
         body=one.content,

@@ -14,7 +14,7 @@ async def store_occurrence(
     name: str,
     conversation: ConversationKey,
     modality: Modality,
-    actor: str,
+    author: str,
     place: str,
     audience: str,
     body: str,
@@ -25,14 +25,14 @@ async def store_occurrence(
 ) -> None:
     """Put something into the inbox, once for each `name` within its channel.
 
-    `at_ms` is when it happened, `actor` the person about whom the gate is asked; an empty `process` means whatever the
+    `at_ms` is when it happened, `author` the person about whom the gate is asked; an empty `process` means whatever the
     conversation is in.
     """
     await transaction.run(
         """
-        INSERT INTO inbox (id, soul, workspace, channel, ts, conversation, actor, place, audience, body, source, state,
+        INSERT INTO inbox (id, soul, workspace, channel, ts, conversation, author, place, audience, body, source, state,
                            received_ms, envelope, modality, process, params)
-        VALUES (:id, :soul, :workspace, :channel, :ts, :conversation, :actor, :place, :audience, :body, 'live', 'new',
+        VALUES (:id, :soul, :workspace, :channel, :ts, :conversation, :author, :place, :audience, :body, 'live', 'new',
                 :now, '{}', :modality, :process, :params)
         ON CONFLICT (id) DO NOTHING
         """,
@@ -42,7 +42,7 @@ async def store_occurrence(
         channel=conversation.channel,
         ts=platform_time(at_ms),
         conversation=str(conversation),
-        actor=actor,
+        author=author,
         place=place,
         audience=audience,
         body=body,

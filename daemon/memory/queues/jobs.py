@@ -27,7 +27,7 @@ class Job:
     conversation: ConversationKey
     audience: Audience
     turn: int
-    gen: int
+    fence: int
     attempts: int
 
 
@@ -47,7 +47,7 @@ class Jobs:
             await transaction.run(
                 """
                 UPDATE jobs SET state = 'dead', reason = 'its daemon died or hung each time', settled_ms = :now,
-                                lease_owner = '', gen = gen + 1
+                                lease_owner = '', fence = fence + 1
                 WHERE soul = :soul AND workspace = :workspace AND state IN ('ready', 'running') AND state = 'running'
                   AND lease_until <= :now AND attempts >= :tries
                 """,
@@ -58,7 +58,7 @@ class Jobs:
             )
             row = await transaction.one(
                 f"""
-                UPDATE jobs SET state = 'running', attempts = attempts + 1, gen = gen + 1, lease_owner = :owner,
+                UPDATE jobs SET state = 'running', attempts = attempts + 1, fence = fence + 1, lease_owner = :owner,
                                 lease_until = :until
                 WHERE seq = (SELECT seq FROM jobs j WHERE soul = :soul AND workspace = :workspace AND not_before <= :now
                                AND state IN ('ready', 'running') AND (state = 'ready' OR lease_until <= :now)
@@ -81,7 +81,7 @@ class Jobs:
                 conversation=ConversationKey.parse(row["conversation"]),
                 audience=Audience.parse(where["audience"]),
                 turn=row["turn"],
-                gen=row["gen"],
+                fence=row["fence"],
                 attempts=row["attempts"],
             )
 
@@ -133,7 +133,7 @@ class Jobs:
                                 attempts = attempts - :uncounted, reason = :reason, not_before = :not_before,
                                 lease_until = 0, lease_owner = '',
                                 settled_ms = CASE WHEN :state = 'ready' THEN NULL ELSE :now END
-                WHERE seq = :seq AND gen = :gen AND state = 'running'
+                WHERE seq = :seq AND fence = :fence AND state = 'running'
                 """,
                 state=state,
                 turn=job.turn,
@@ -142,7 +142,7 @@ class Jobs:
                 not_before=not_before,
                 now=now,
                 seq=job.seq,
-                gen=job.gen,
+                fence=job.fence,
             )
 
         await self._database.write(unit)

@@ -7,7 +7,7 @@ key before anything is sent again, and what can't be told is `unknown`, never gu
 from daemon.core.errors import LostLease
 from daemon.core.ports import Clock
 from daemon.memory.database import Database, Transaction
-from daemon.memory.records import DRAFT_LOST, Delivery, Worker
+from daemon.memory.records import Delivery, Worker
 
 _NOT_FIRST = """
   EXISTS (SELECT 1 FROM outbox e WHERE e.conversation = o.conversation AND e.seq < o.seq
@@ -46,7 +46,7 @@ class Outbox:
                 return None
             claimed = await transaction.one(
                 """
-                UPDATE outbox SET state = 'sending', attempts = attempts + 1, gen = gen + 1, lease_owner = :owner,
+                UPDATE outbox SET state = 'sending', attempts = attempts + 1, fence = fence + 1, lease_owner = :owner,
                                   lease_until = :until WHERE seq = :seq RETURNING *
                 """,
                 owner=self._worker.id,
@@ -91,15 +91,14 @@ class Outbox:
             row = await transaction.one(
                 """
                 UPDATE outbox SET state = :state, not_before = :due, lease_until = 0, lease_owner = '',
-                       reason = CASE WHEN reason = :kept THEN reason ELSE :reason END
-                WHERE id = :id AND gen = :gen AND state = 'sending' RETURNING id
+                       reason = :reason
+                WHERE id = :id AND fence = :fence AND state = 'sending' RETURNING id
                 """,
                 state="sending" if doubtful else "pending",
                 due=due,
-                kept=DRAFT_LOST,
                 reason=reason,
                 id=delivery.post.key,
-                gen=delivery.gen,
+                fence=delivery.fence,
             )
             _require(row, delivery)
 
@@ -110,10 +109,10 @@ class Outbox:
 
         async def unit(transaction: Transaction) -> None:
             row = await transaction.one(
-                "UPDATE outbox SET platform_ts = :ts, reason = '' WHERE id = :id AND gen = :gen RETURNING id",
+                "UPDATE outbox SET platform_ts = :ts, draft_lost = 0 WHERE id = :id AND fence = :fence RETURNING id",
                 ts=ts,
                 id=delivery.post.key,
-                gen=delivery.gen,
+                fence=delivery.fence,
             )
             _require(row, delivery)
 
@@ -126,15 +125,15 @@ class Outbox:
             row = await transaction.one(
                 """
                 UPDATE outbox SET state = :state, reason = :reason, platform_ts = coalesce(:ts, platform_ts),
-                       settled_ms = :now, lease_until = 0, lease_owner = ''
-                WHERE id = :id AND gen = :gen AND state = 'sending' RETURNING id
+                       draft_lost = 0, settled_ms = :now, lease_until = 0, lease_owner = ''
+                WHERE id = :id AND fence = :fence AND state = 'sending' RETURNING id
                 """,
                 state=state,
                 reason=reason,
                 ts=ts,
                 now=now,
                 id=delivery.post.key,
-                gen=delivery.gen,
+                fence=delivery.fence,
             )
             _require(row, delivery)
 

@@ -10,7 +10,7 @@ from daemon.channels.slack.api.identity import Identity
 from daemon.core.config import Settings
 from daemon.core.errors import NotDelivered
 from daemon.core.perception import Perception, Place
-from daemon.core.ports import Admission, Clock
+from daemon.core.ports import Clock, GateDecision
 
 _TO_GUESTS: Final = "I'm sorry, I only talk with full members of this workspace, so I can't help you here."
 _TO_UNLISTED: Final = "I'm sorry, I may only talk with the people my admin has listed, and you aren't among them yet."
@@ -32,21 +32,21 @@ class SlackGate:
         self._identity = identity
         self._bot_turns = _BotTurns(clock)
 
-    async def admit(self, perception: Perception) -> Admission:
+    async def admit(self, perception: Perception) -> GateDecision:
         """Decide on one perception. Raises NotDelivered when Slack can't be asked just now."""
-        admission, person = await self._judge(perception.source, perception.conversation.channel, perception.place)
-        is_bot = perception.source.startswith("B") if person is None else person.bot
+        admission, person = await self._judge(perception.author, perception.conversation.channel, perception.place)
+        is_bot = perception.author.startswith("B") if person is None else person.bot
         if admission.admitted and is_bot:
             conversation = str(perception.conversation)
             if not self._bot_turns.take(conversation, perception.id):
-                return Admission(admitted=False, name=admission.name, reason="bot_loop")
+                return GateDecision(admitted=False, name=admission.name, reason="bot_loop")
         return admission
 
-    async def may_be_heard(self, source: str, channel: str, place: Place) -> Admission:
+    async def may_be_heard(self, source: str, channel: str, place: Place) -> GateDecision:
         """The same decision about what somebody said earlier, for thread context. Raises NotDelivered."""
         return (await self._judge(source, channel, place))[0]
 
-    async def _judge(self, source: str, channel: str, place: Place) -> tuple[Admission, Person | None]:
+    async def _judge(self, source: str, channel: str, place: Place) -> tuple[GateDecision, Person | None]:
         identity = self._identity()
         if identity is None:
             raise NotDelivered("who we are in Slack is not known yet", retry_after=1.0)
@@ -59,7 +59,7 @@ class SlackGate:
             admission = await self._of_room(admission, channel)
         return admission, person
 
-    def _of_person(self, person: Person, identity: Identity) -> Admission:
+    def _of_person(self, person: Person, identity: Identity) -> GateDecision:
         settings = self._settings
         if person.deactivated:
             return _no("deactivated", person.name)
@@ -67,20 +67,20 @@ class SlackGate:
             return _no("stranger", person.name)
         if person.bot:
             allowed = {person.id, person.bot_id} & set(settings.allow_bots)
-            return Admission(admitted=True, name=person.name) if allowed else _no("bot", person.name)
+            return GateDecision(admitted=True, name=person.name) if allowed else _no("bot", person.name)
         if person.guest and not settings.allow_guests:
             return _no("guest", person.name, _TO_GUESTS)
         if settings.members and person.id not in settings.members:
             return _no("not_listed", person.name, _TO_UNLISTED)
         foreign = person.stranger or identity.team not in person.teams
-        return Admission(admitted=True, name=person.name, outsider=person.guest or foreign)
+        return GateDecision(admitted=True, name=person.name, outsider=person.guest or foreign)
 
-    def _of_id(self, source: str) -> Admission:
+    def _of_id(self, source: str) -> GateDecision:
         if not source.startswith("B"):
             return _no("unknown")
-        return Admission(admitted=True, name=source) if source in self._settings.allow_bots else _no("bot")
+        return GateDecision(admitted=True, name=source) if source in self._settings.allow_bots else _no("bot")
 
-    async def _of_room(self, admission: Admission, channel: str) -> Admission:
+    async def _of_room(self, admission: GateDecision, channel: str) -> GateDecision:
         """Where people of other organisations read along, everybody counts as an outsider; so it does in doubt."""
         shared = await self._directory.shared(channel)
         if self._settings.allow_shared_channels:
@@ -90,8 +90,8 @@ class SlackGate:
         return _no("shared_channel", admission.name, _IN_SHARED) if shared else admission
 
 
-def _no(reason: str, name: str = "", say: str = "") -> Admission:
-    return Admission(admitted=False, name=name, reason=reason, say=say)
+def _no(reason: str, name: str = "", say: str = "") -> GateDecision:
+    return GateDecision(admitted=False, name=name, reason=reason, say=say)
 
 
 class _BotTurns:

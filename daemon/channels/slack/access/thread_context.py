@@ -46,11 +46,11 @@ class Overhearing:
         return (*heard[:1], *deque(heard[1:], maxlen=limit - 1))
 
     async def _line(self, perception: Perception, reader: Reader, message: Mapping[str, Any]) -> Overheard | None:
-        actor = str(message.get("user") or message.get("bot_id") or "")
+        author = str(message.get("user") or message.get("bot_id") or "")
         text = readable(str(message.get("text") or ""), reader.identity.user)[:_LONGEST]
-        if not actor or not text:
+        if not author or not text:
             return None
         if reader.is_own(message):
-            return Overheard(str(message["ts"]), actor, "", text, own=True)
-        admission = await self._gate.may_be_heard(actor, perception.conversation.channel, perception.place)
-        return Overheard(str(message["ts"]), actor, admission.name or actor, text) if admission.admitted else None
+            return Overheard(str(message["ts"]), author, "", text, own=True)
+        admission = await self._gate.may_be_heard(author, perception.conversation.channel, perception.place)
+        return Overheard(str(message["ts"]), author, admission.name or author, text) if admission.admitted else None

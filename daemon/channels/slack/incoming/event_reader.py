@@ -8,8 +8,8 @@ from typing import Final
 
 from daemon.channels.slack.api.identity import Identity
 from daemon.channels.slack.incoming.text import clean, for_others, people_in, readable
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
-from daemon.core.ports import Decision, Feedback, Revision, Source, Utterance, Withdrawal
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
+from daemon.core.ports import Decision, Deletion, Edit, Feedback, NewMessage, Source
 
 FEEDBACK_ACTION: Final = "soul_feedback"
 APPROVAL_ACTIONS: Final[Mapping[str, str]] = {"approve": "soul_approval_yes", "refuse": "soul_approval_no"}
@@ -61,7 +61,7 @@ class Reader:
         direct = self.rooms.get(channel) is Place.DM or channel.startswith("D")
         return self.soul if direct or self.soul_of is None else self.soul_of(channel)
 
-    def event(self, payload: object, source: Source = Source.LIVE) -> Utterance | Revision | Withdrawal | None:
+    def event(self, payload: object, source: Source = Source.LIVE) -> NewMessage | Edit | Deletion | None:
         """Read an Events API payload: something said, edited or deleted, or None for all that isn't for us."""
         body = _mapping(payload)
         event = _mapping(body.get("event"))
@@ -73,12 +73,10 @@ class Reader:
             self.shared.add(_text(event, "channel"))
         match _text(event, "subtype"):
             case "message_changed":
-                return self._revision(body, event)
+                return self._edit(body, event)
             case "message_deleted":
-                return self._withdrawal(
-                    body, event, _text(event, "deleted_ts"), _mapping(event.get("previous_message"))
-                )
-        return self._utterance(body, event, source)
+                return self._deletion(body, event, _text(event, "deleted_ts"), _mapping(event.get("previous_message")))
+        return self._message(body, event, source)
 
     def action(self, payload: object) -> Feedback | Decision | None:
         """Read a block_actions payload: a press of one of our buttons by somebody of our workspace, else None."""
@@ -86,16 +84,16 @@ class Reader:
         pressed = [_mapping(action) for action in _list(body.get("actions"))]
         action = next((action for action in pressed if _text(action, "action_id") in _OUR_ACTIONS), {})
         user, container = _mapping(body.get("user")), _mapping(body.get("container"))
-        actor, value = _text(user, "id"), _text(action, "value")
+        author, value = _text(user, "id"), _text(action, "value")
         channel = _text(_mapping(body.get("channel")), "id") or _text(container, "channel_id")
         ts = _text(container, "message_ts") or _text(_mapping(body.get("message")), "ts")
         home = _text(user, "team_id") or _text(_mapping(body.get("team")), "id")
-        if not (_ID.fullmatch(actor) and _ID.fullmatch(channel) and _TS.fullmatch(ts)):
+        if not (_ID.fullmatch(author) and _ID.fullmatch(channel) and _TS.fullmatch(ts)):
             return None
-        if home not in {"", self.identity.team} or (self.members and actor not in self.members):
+        if home not in {"", self.identity.team} or (self.members and author not in self.members):
             return None
-        event_id = ":".join(("action", channel, ts, actor, clean(_text(action, "action_ts"))[:_KEPT_LENGTH] or value))
-        where = (event_id, self.soul_in(channel), self.identity.team, channel, ts, actor)
+        event_id = ":".join(("action", channel, ts, author, clean(_text(action, "action_ts"))[:_KEPT_LENGTH] or value))
+        where = (event_id, self.soul_in(channel), self.identity.team, channel, ts, author)
         if _text(action, "action_id") == FEEDBACK_ACTION:
             return Feedback(*where, value) if value in {"good", "bad"} else None
         act, _, approval = value.partition(":")
@@ -117,18 +115,18 @@ class Reader:
         """Whether a message of Slack's is our own."""
         return self.identity.user == _text(message, "user") or self.identity.bot == _text(message, "bot_id")
 
-    def _actor(self, event: Mapping[str, object]) -> str:
+    def _author(self, event: Mapping[str, object]) -> str:
         """Who speaks; empty for ourselves, for bots that nobody allowed, and for what names nobody."""
         user, bot = _text(event, "user"), _text(event, "bot_id")
         if self.is_own(event) or ((bot or _text(event, "subtype") == "bot_message") and not self.bots & {user, bot}):
             return ""
-        actor = user or bot
-        return actor if _ID.fullmatch(actor) else ""
+        author = user or bot
+        return author if _ID.fullmatch(author) else ""
 
-    def _utterance(self, body: Mapping[str, object], event: Mapping[str, object], source: Source) -> Utterance | None:
-        actor, ts, channel = self._actor(event), _text(event, "ts"), _text(event, "channel")
+    def _message(self, body: Mapping[str, object], event: Mapping[str, object], source: Source) -> NewMessage | None:
+        author, ts, channel = self._author(event), _text(event, "ts"), _text(event, "channel")
         said = _SAID | {"bot_message"} if self.bots else _SAID
-        if not actor or not _TS.fullmatch(ts) or _text(event, "subtype") not in said or event.get("hidden"):
+        if not author or not _TS.fullmatch(ts) or _text(event, "subtype") not in said or event.get("hidden"):
             return None
         thread = _text(event, "thread_ts")
         root = thread if _TS.fullmatch(thread) and thread != ts else ""
@@ -138,14 +136,17 @@ class Reader:
         if not addressed and not root:
             return None  # talk in a channel that is neither for us nor in a thread is not ours to keep
         thread_of = root if place is Place.DM else root or ts
-        return Utterance(
+        conversation = ConversationKey(self.soul_in(channel), self.identity.team, channel, thread_of)
+        return NewMessage(
             event_id=_event_id(body, event),
-            conversation=ConversationKey(self.soul_in(channel), self.identity.team, channel, thread_of),
-            ts=ts,
-            actor=actor,
-            text=self._words(event),
-            place=place,
-            audience=self.audience_in(place, channel),
+            perception=Perception.of_message(
+                conversation=conversation,
+                ts=ts,
+                author=author,
+                content=self._words(event),
+                place=place,
+                audience=self.audience_in(place, channel),
+            ),
             addressed=addressed,
             to_others=for_others(raw, self.identity.user),
             thread_root=root,
@@ -153,12 +154,12 @@ class Reader:
             envelope=_envelope(body, event),
         )
 
-    def _revision(self, body: Mapping[str, object], event: Mapping[str, object]) -> Revision | Withdrawal | None:
+    def _edit(self, body: Mapping[str, object], event: Mapping[str, object]) -> Edit | Deletion | None:
         now, before = _mapping(event.get("message")), _mapping(event.get("previous_message"))
         ts = _text(now, "ts")
         if _text(now, "subtype") == "tombstone":
-            return self._withdrawal(body, event, ts, before)
-        if not _TS.fullmatch(ts) or not self._actor(now) or _text(now, "subtype") not in _SAID | {"bot_message"}:
+            return self._deletion(body, event, ts, before)
+        if not _TS.fullmatch(ts) or not self._author(now) or _text(now, "subtype") not in _SAID | {"bot_message"}:
             return None
         unchanged = _text(now, "text") == _text(before, "text") if before else not now.get("edited")
         if unchanged:
@@ -166,7 +167,7 @@ class Reader:
         channel = _text(event, "channel")
         asks = self._asks_by_edit(body, event, now, before)
         soul = self.soul_in(channel)
-        return Revision(_event_id(body, event), soul, self.identity.team, channel, ts, self._words(now), asks)
+        return Edit(_event_id(body, event), soul, self.identity.team, channel, ts, self._words(now), asks)
 
     def _asks_by_edit(
         self,
@@ -174,21 +175,21 @@ class Reader:
         event: Mapping[str, object],
         now: Mapping[str, object],
         before: Mapping[str, object],
-    ) -> Utterance | None:
+    ) -> NewMessage | None:
         """The edited message as something said to us, where only the edit mentions us."""
         us = self.identity.user
         if us not in people_in(_text(now, "text")) or us in people_in(_text(before, "text")):
             return None
         said = {**now, "channel": _text(event, "channel"), "channel_type": _text(event, "channel_type")}
-        return self._utterance(body, said, Source.LIVE)
+        return self._message(body, said, Source.LIVE)
 
-    def _withdrawal(
+    def _deletion(
         self, body: Mapping[str, object], event: Mapping[str, object], ts: str, before: Mapping[str, object]
-    ) -> Withdrawal | None:
+    ) -> Deletion | None:
         if not _TS.fullmatch(ts) or self.is_own(before):
             return None
         channel = _text(event, "channel")
-        return Withdrawal(_event_id(body, event), self.soul_in(channel), self.identity.team, channel, ts)
+        return Deletion(_event_id(body, event), self.soul_in(channel), self.identity.team, channel, ts)
 
     def _place(self, event: Mapping[str, object]) -> Place:
         channel = _text(event, "channel")

@@ -114,7 +114,7 @@ async def _tell_it_is_void(client: SlackClient, void: Decision, emit: Emit) -> N
     """Tell whoever pressed, and nobody else, that it counts for nothing; briefly, for Slack waits for us."""
     try:
         async with asyncio.timeout(_TELLING):
-            await client.call("chat.postEphemeral", channel=void.channel, user=void.actor, text=_VOID)
+            await client.call("chat.postEphemeral", channel=void.channel, user=void.author, text=_VOID)
     except (ChannelError, TimeoutError) as error:
         emit("slack.void_untold", channel=void.channel, reason=str(error) or "it took too long")
 

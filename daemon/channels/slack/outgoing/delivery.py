@@ -10,7 +10,7 @@ from daemon.channels.slack.outgoing.blocks import buttons, key_of, metadata, pla
 from daemon.channels.slack.outgoing.drafts import Drafts
 from daemon.channels.slack.outgoing.markup import inert
 from daemon.core.errors import ChannelRefused, DeliveryUncertain, NotDelivered
-from daemon.core.ports import Emit, Found, Post
+from daemon.core.ports import Emit, FoundPost, Post
 
 # Slack won't show these blocks; the same text without them is welcome.
 _BLOCKS_REFUSED: Final = frozenset({"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long"})
@@ -20,7 +20,7 @@ _THREAD_GONE: Final = frozenset({"thread_not_found"})
 _PAGES: Final = 10
 
 
-class Delivery:
+class SlackDelivery:
     """Posts, finishes drafts and looks posts up; `is_own` tells our messages, and is None while our ids are unknown."""
 
     def __init__(
@@ -51,7 +51,7 @@ class Delivery:
             self._emit("slack.draft_gone", channel=post.conversation.channel, ts=post.draft, reason=error.code)
             return await self._post(post)
 
-    async def find(self, post: Post) -> Found | None:
+    async def find(self, post: Post) -> FoundPost | None:
         """See `Channel.find`; a draft is a message of ours without a key: the known or, if `drafting`, the newest.
 
         A revision is never found: it may be made again whenever there is doubt.
@@ -69,13 +69,13 @@ class Delivery:
         ours = [message for message in found if is_own(message) and isinstance(message.get("ts"), str)]
         for message in ours:
             if key_of(message) == post.key:
-                return Found(message["ts"], finished=True)
+                return FoundPost(message["ts"], finished=True)
         if not whole:
             raise DeliveryUncertain(f"there is too much history in {channel} to be sure")
         unkeyed = [message["ts"] for message in ours if key_of(message) is None and _younger(message, post)]
         if post.draft in unkeyed:
-            return Found(str(post.draft), finished=False)
-        return Found(unkeyed[-1], finished=False) if post.drafting and unkeyed else None
+            return FoundPost(str(post.draft), finished=False)
+        return FoundPost(unkeyed[-1], finished=False) if post.draft_lost and unkeyed else None
 
     async def _history(self, post: Post, thread: str) -> tuple[list[Json], bool]:
         """What was said in the post's thread or timeline since it can have been sent, and whether that is all."""
@@ -85,7 +85,7 @@ class Delivery:
                 post.conversation.channel,
                 thread,
                 most=_PAGES,
-                oldest=post.not_before or None,
+                oldest=post.newer_than_ts or None,
                 include_all_metadata=True,
             )
         except (NotDelivered, ChannelRefused) as error:
@@ -188,4 +188,4 @@ class Delivery:
 
 
 def _younger(message: dict[str, Any], post: Post) -> bool:
-    return moment(message.get("ts")) > moment(post.not_before)
+    return moment(message.get("ts")) > moment(post.newer_than_ts)

@@ -1,0 +1,98 @@
+"""The services that all cycles of one soul share, built once by the composition root."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from daemon.core.fencing import fresh_nonce
+from daemon.core.limits import Limits
+from daemon.core.perception import Audience, ConversationKey
+from daemon.core.ports import LLM, Channel, Clock, Completion, Emit, LLMCall, Passage
+from daemon.memory.knowledge.soul_states import SoulStates
+from daemon.memory.knowledge.turns import Turns
+from daemon.memory.knowledge.user_models import UserModels
+from daemon.memory.queues.commits import Commits
+from daemon.memory.queues.conversations import Conversations
+from daemon.mind.cognition import Mind
+from daemon.mind.mental_process import Capabilities, MentalProcess
+from daemon.runtime.triage import Triage
+from daemon.soul import Soul
+from daemon.soul_engine import build_prompt
+
+MONOLOGUE = "internal_monologue"
+"""The step whose whole answer is a private thought."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Visit timeout, dormancy timeout (both ms of silence), and the cap on scheduled intentions."""
+
+    visit_timeout_ms: int
+    dormancy_timeout_ms: int
+    most_intentions: int
+
+
+@dataclass(frozen=True, slots=True)
+class CycleServices:
+    """One soul's model, channel, clock, log, mental processes and stores.
+
+    `limits` gives the limits of a soul's autonomous loop, None where it
+    may not run. `recollect` takes a conversation, its audience, a query, the most passages and `outsiders`, and
+    searches what may be remembered there.
+    """
+
+    llm: LLM
+    channel: Channel
+    clock: Clock
+    emit: Emit
+    soul: Callable[[], Soul]
+    processes: Mapping[str, MentalProcess]
+    cost: Callable[[Completion], float | None]
+    conversations: Conversations
+    commits: Commits
+    turns: Turns
+    user_models: UserModels
+    soul_states: SoulStates
+    triage: Triage
+    timing: Timing
+    capabilities: Capabilities
+    limits: Callable[[Soul], Limits | None]
+    recollect: Callable[[ConversationKey, Audience, str, int, bool], Awaitable[tuple[Passage, ...]]]
+
+    def mind(self, soul: Soul, record: Callable[[LLMCall], None], trace_id: str) -> Mind:
+        """A mind for one cycle or job: prompts keep the soul's budgets, each call is logged and recorded."""
+
+        def record_and_log(call: LLMCall) -> None:
+            record(call)
+            log_call(call, self.emit)
+
+        return Mind(
+            llm=self.llm,
+            render=lambda memory, step: build_prompt(memory, step, budgets=soul.budgets, nonce=fresh_nonce()),
+            clock=self.clock,
+            record=record_and_log,
+            cost=self.cost,
+            trace_id=trace_id,
+        )
+
+
+def log_call(call: LLMCall, emit: Emit) -> None:
+    """Log a finished model call; the log level decides how much of its text is shown (seed 000)."""
+    if call.step == MONOLOGUE:
+        emit("monologue.thought", trace=call.trace_id, monologue=call.response)
+    emit(
+        "step.completed",
+        step=call.step,
+        role=call.role,
+        outcome=call.outcome,
+        provider=call.model.partition("/")[0],
+        model=call.model,
+        tokens_in=call.tokens_in,
+        tokens_cached=call.tokens_cached,
+        tokens_out=call.tokens_out,
+        cost_usd=call.cost_usd,
+        duration_ms=call.latency_ms,
+        trace=call.trace_id,
+        repair=call.repair,
+        prompt=call.prompt,
+        response=call.response,
+    )

@@ -1,0 +1,74 @@
+"""One claimed conversation on its way through a cycle: the messages to answer and the model calls made for them."""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from daemon.core.errors import NotDelivered
+from daemon.core.perception import Perception
+from daemon.core.ports import LLMCall
+from daemon.core.working_memory import WorkingMemory
+from daemon.memory.records import Claim, Dismissal, InboxMessage
+from daemon.mind.interrupts import Interrupt
+from daemon.runtime.cycle_services import CycleServices
+from daemon.soul_engine import integrate
+
+
+@dataclass(slots=True)
+class Cycle:
+    """A claim with the messages that the gate let in, oldest first, and those dismissed without a reply, by row id.
+
+    A running process may absorb new messages: then the claim and its messages grow. `calls` collects the model calls,
+    so that their cost is stored however the cycle ends.
+    """
+
+    services: CycleServices
+    claim: Claim
+    trace_id: str
+    messages: tuple[InboxMessage, ...] = ()
+    dismissed: Mapping[str, Dismissal] = field(default_factory=dict)
+    interrupt: Interrupt = field(default_factory=Interrupt)
+    calls: list[LLMCall] = field(default_factory=list)
+
+    @property
+    def perceptions(self) -> tuple[Perception, ...]:
+        """What the messages say, oldest first."""
+        return tuple(one.perception for one in self.messages)
+
+    @property
+    def newest(self) -> Perception:
+        """The perception that the reply is addressed to."""
+        return self.messages[-1].perception
+
+    @property
+    def outsiders(self) -> bool:
+        """Whether a user who may not know what the whole workspace may know reads the reply."""
+        return any(one.outsider for one in self.perceptions)
+
+    def usage(self) -> tuple[int, float]:
+        """Tokens and US dollars spent so far; a call of unknown price counts as free."""
+        return sum(one.tokens_in + one.tokens_out for one in self.calls), sum(one.cost_usd or 0 for one in self.calls)
+
+    async def absorb_new_messages(self, memory: WorkingMemory) -> WorkingMemory:
+        """Add the messages that arrived meanwhile and pass the gate.
+
+        Returns the memory with the new perceptions. Raises LostLease.
+        """
+        self.interrupt.clear()
+        known = {one.id for one in self.claim.messages}
+        self.claim = await self.services.conversations.absorb_new_messages(self.claim)
+        try:
+            fresh = await self.services.triage.sort([one for one in self.claim.messages if one.id not in known])
+        except NotDelivered as error:  # the gate can't decide now; these messages get a cycle of their own
+            self.services.emit("gate.failed", conversation=str(self.claim.conversation), reason=error.message)
+            return memory
+        self.messages += fresh.messages
+        self.dismissed = {**self.dismissed, **fresh.dismissed}
+        for one in fresh.messages:
+            memory = integrate(memory, one.perception)
+        return memory
+
+
+def new_trace() -> str:
+    """A short id that ties a cycle's rows, log lines and apologies together."""
+    return secrets.token_hex(6)

@@ -1,0 +1,95 @@
+"""Recall and integrate: reads what the soul may know and builds the context of its mental processes."""
+
+from dataclasses import replace
+
+from daemon.core.errors import NotDelivered
+from daemon.core.perception import AudienceKind
+from daemon.core.ports import Overheard, Passage
+from daemon.memory.knowledge.soul_states import SoulState
+from daemon.memory.knowledge.turns import Transcript
+from daemon.memory.knowledge.user_models import UserModel
+from daemon.mind.mental_process import CurrentCycle, ProcessContext
+from daemon.mind.motor import Motor
+from daemon.mind.recall import OVERHEARD_READ, RecalledFacts, recall
+from daemon.mind.recall.visit import visit_of
+from daemon.runtime.cycle_state import Cycle
+from daemon.soul import Soul
+from daemon.soul_engine import integrate
+
+_KNOWN_PEOPLE = 3  # of the users who wrote since the last reply, how many the soul has in mind while it answers
+
+
+async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, motor: Motor) -> ProcessContext:
+    """Working memory with everything recalled and every perception integrated. Raises StoreError."""
+    services, claim = cycle.services, cycle.claim
+    around = (*await _thread_before(cycle, transcript), *await _aside(cycle, transcript))
+    known = RecalledFacts(await _people(cycle), await _own_state(cycle, soul))
+    now = services.clock.now_ms()
+    memory = recall(soul, cycle.newest, transcript, around, known=known, now_ms=now)
+    for perception in cycle.perceptions:
+        memory = integrate(memory, perception)
+
+    async def recollect(query: str, limit: int) -> tuple[Passage, ...]:
+        return await services.recollect(claim.conversation, claim.audience, query, limit, cycle.outsiders)
+
+    return ProcessContext(
+        memory=memory,
+        perception=cycle.newest,
+        mind=services.mind(soul, cycle.calls.append, cycle.trace_id),
+        motor=motor,
+        soul=soul,
+        interrupt=cycle.interrupt,
+        visit=visit_of(
+            claim.visit_state, known.of(cycle.newest.author), transcript, now, services.timing.visit_timeout_ms
+        ),
+        capabilities=services.capabilities,
+        cycle=CurrentCycle(
+            limits=services.limits(soul),
+            usage=cycle.usage,
+            absorb_new_messages=cycle.absorb_new_messages,
+            recollect=recollect,
+            emit=services.emit,
+        ),
+    )
+
+
+async def _people(cycle: Cycle) -> dict[str, tuple[UserModel, ...]]:
+    """What may be known here of the users who wrote last, by user, the newest first."""
+    people = dict.fromkeys(one.author for one in reversed(cycle.perceptions))
+    claim, models = cycle.claim, cycle.services.user_models
+    soul, workspace = claim.conversation.soul, claim.conversation.workspace
+    return {
+        person: await models.known(soul, workspace, person, claim.audience, outsiders=cycle.outsiders)
+        for person in list(people)[:_KNOWN_PEOPLE]
+    }
+
+
+async def _own_state(cycle: Cycle, soul: Soul) -> SoulState | None:
+    """The soul's mood, topic and task here; what concerns the whole workspace is not for outsiders."""
+    claim = cycle.claim
+    if cycle.outsiders and claim.audience.kind is AudienceKind.WORKSPACE:
+        return None
+    return await cycle.services.soul_states.known(soul.name, claim.conversation.workspace, claim.audience)
+
+
+async def _thread_before(cycle: Cycle, transcript: Transcript) -> tuple[Overheard, ...]:
+    """The thread before the soul was asked in, as the platform shows it today; the transcript holds the rest.
+
+    Each reply reads it again, so that a message deleted meanwhile is forgotten.
+    """
+    first = transcript.turns[0].ts if transcript.turns else cycle.perceptions[0].ts
+    return await cycle.services.channel.overheard(replace(cycle.perceptions[0], ts=first), OVERHEARD_READ)
+
+
+async def _aside(cycle: Cycle, transcript: Transcript) -> tuple[Overheard, ...]:
+    """What admitted users said to each other since the soul last answered (P42)."""
+    aside = []
+    for one in (message.perception for message in transcript.aside):
+        try:
+            decision = await cycle.services.channel.admit(one)
+        except NotDelivered as error:
+            cycle.services.emit("cycle.aside_unknown", id=one.id, reason=error.message)
+            continue
+        if decision.admitted:
+            aside.append(Overheard(one.ts, one.author, decision.name, one.content))
+    return tuple(aside)

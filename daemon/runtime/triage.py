@@ -1,0 +1,78 @@
+"""Sorts claimed messages: answered now, dismissed with a reason, or left for the next claim."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from daemon.core.perception import Modality
+from daemon.core.ports import Clock, Emit, Gate, Source
+from daemon.memory.records import Dismissal, InboxMessage
+
+IDLE = ("dormant", "exiting")
+"""Processes that only a silence timer enters; a new message cancels them."""
+
+_LATE_S = 120.0  # a message that waited longer, in Slack or here, is answered as late
+
+
+@dataclass(frozen=True, slots=True)
+class Triaged:
+    """Claimed messages after the gate: those to answer, with complete perceptions, and those dismissed, by row id.
+
+    A message in neither waits for the next claim. `refusal` is the sentence for a user whom the gate turned away.
+    """
+
+    messages: tuple[InboxMessage, ...] = ()
+    dismissed: dict[str, Dismissal] = field(default_factory=dict)
+    refusal: str = ""
+
+
+class Triage:
+    """Asks the gate about each message; a message older than `stale_after` seconds is dismissed as stale."""
+
+    def __init__(self, gate: Gate, clock: Clock, emit: Emit, *, stale_after: float) -> None:
+        self._gate = gate
+        self._clock = clock
+        self._emit = emit
+        self._stale_after = stale_after
+
+    async def sort(self, messages: Sequence[InboxMessage]) -> Triaged:
+        """Sort claimed messages. Raises NotDelivered when the platform can't be asked about a user just now."""
+        admitted, dismissed, refusal = [], _no_longer_idle(messages), ""
+        for message in _of_one_kind([one for one in messages if one.id not in dismissed]):
+            now = self._clock.now_ms()
+            if (age := _age(message, now)) > self._stale_after:
+                dismissed[message.id] = Dismissal("too old to answer", stale=True)
+                self._emit("inbox.stale", id=message.id, age_s=round(age))
+                continue
+            late = age > _LATE_S
+            perception = replace(message.perception, late=late)
+            decision = await self._gate.admit(perception)
+            if decision.admitted:
+                named = replace(perception, name=decision.name, outsider=decision.outsider)
+                admitted.append(replace(message, perception=replace(named, received_ms=now) if late else named))
+            else:
+                dismissed[message.id] = Dismissal(decision.reason)
+                refusal = refusal or (decision.say if perception.modality is Modality.WORDS else "")
+                self._emit("gate.refused", id=message.id, reason=decision.reason)
+        return Triaged(tuple(admitted), dismissed, refusal)
+
+
+def _age(message: InboxMessage, now: int) -> float:
+    """Seconds since a backfilled message was written, or since a live one arrived."""
+    perception = message.perception
+    written = float(perception.ts) if message.source is Source.BACKFILL else perception.received_ms / 1000
+    return now / 1000 - written
+
+
+def _no_longer_idle(messages: Sequence[InboxMessage]) -> dict[str, Dismissal]:
+    perceptions = [one.perception for one in messages]
+    if all(one.modality is Modality.TIME for one in perceptions):
+        return {}
+    idle = [one for one in perceptions if one.modality is Modality.TIME and one.process in IDLE]
+    return {one.id: Dismissal("no longer idle") for one in idle}
+
+
+def _of_one_kind(messages: Sequence[InboxMessage]) -> Sequence[InboxMessage]:
+    """The messages that one reply can answer: all words, else one decision, else one scheduled event."""
+    words = [one for one in messages if one.perception.modality is Modality.WORDS]
+    decisions = [one for one in messages if one.perception.modality is Modality.DECISION]
+    return words or decisions[:1] or messages[:1]

@@ -1,0 +1,116 @@
+"""A model on loopback that answers each cognitive step from a script, over OpenAI's Chat Completions protocol."""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from aiohttp import web
+
+MODEL: Final = "openai/loopback"
+_SAID: Final = re.compile(r"<said-(?P<code>\w+)[^>]*>\s*(?P<text>.*?)\s*</said-(?P=code)>", re.DOTALL)
+_PIECE: Final = re.compile(r"\s*\S+\s*")
+_SIGNS: Final = (  # a text in the prompt of each step that has no JSON schema
+    ("use_tool", 'Answer with JSON: {"tool"'),
+    ("poetic_composition", "Compose a poem for what was said last."),
+    ("internal_monologue", "'s private thought, in one to four sentences."),
+    ("external_dialog", "no thoughts, no stage directions, no name in front"),
+    ("visitor_whispers", "the quiet voice within"),
+    ("summarize", "Write one new summary"),
+    ("instruction", "Do just this and answer with the result alone"),
+    ("respond", "<stimulus_verb>"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """One call: its cognitive step, the users' messages in the prompt, oldest first, and the whole prompt."""
+
+    step: str
+    messages: tuple[str, ...]
+    prompt: str
+
+    @property
+    def last(self) -> str:
+        """The newest message of a user."""
+        return self.messages[-1] if self.messages else ""
+
+
+@dataclass(slots=True)
+class LoopbackModel:
+    """`answer` gives the whole reply to a call; calls of a step in `held` wait for its event."""
+
+    answer: Callable[[ModelCall], str]
+    url: str = ""
+    held: dict[str, asyncio.Event] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The settings with which a daemon uses this model."""
+        return {"OPENAI_BASE_URL": f"{self.url}/v1", "OPENAI_API_KEY": "sk-loopback", "SOUL_PERSONA_MODEL": MODEL}
+
+    def hold(self, step: str) -> asyncio.Event:
+        """Make calls of a step wait until the event is set."""
+        self.held[step] = asyncio.Event()
+        return self.held[step]
+
+    async def complete(self, request: web.Request) -> web.StreamResponse:
+        """POST /v1/chat/completions."""
+        call = _call(await request.json())
+        if call.step in self.held:
+            await self.held[call.step].wait()
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(request)
+        answer = self.answer(call)
+        for piece in _PIECE.findall(answer):
+            await response.write(_frame({"content": piece}))
+        used = {"prompt_tokens": len(call.prompt) // 4, "completion_tokens": len(answer) // 4, "total_tokens": 0}
+        await response.write(_frame({}, "stop", used) + b"data: [DONE]\n\n")
+        return response
+
+
+@asynccontextmanager
+async def loopback_model(answer: Callable[[ModelCall], str]) -> AsyncIterator[LoopbackModel]:
+    """A model that serves on a free port of 127.0.0.1."""
+    model = LoopbackModel(answer)
+    app = web.Application(client_max_size=64 << 20)
+    app.router.add_post("/v1/chat/completions", model.complete)
+    runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    model.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    try:
+        yield model
+    finally:
+        await runner.cleanup()
+
+
+def tagged(reply: str, thought: str = "They want an answer.", *, learned: bool = False, moved: bool = False) -> str:
+    """A well-formed reply to the step `respond`."""
+    return (
+        "<stimulus_verb>asked</stimulus_verb>\n"
+        f'<internal_monologue verb="weighed">{thought}</internal_monologue>\n'
+        f'<external_dialogue verb="said">{reply}</external_dialogue>\n'
+        f"<user_model_check>{str(learned).lower()}</user_model_check>\n"
+        f"<soul_state_check>{str(moved).lower()}</soul_state_check>"
+    )
+
+
+def _call(body: dict[str, object]) -> ModelCall:
+    messages = body["messages"]
+    assert isinstance(messages, list)
+    prompt = "\n\n".join(str(one["content"]) for one in messages)
+    said = [match["text"] for one in messages if one["role"] == "user" for match in _SAID.finditer(one["content"])]
+    form = body.get("response_format")
+    if isinstance(form, dict):
+        return ModelCall(form["json_schema"]["name"], tuple(said), prompt)
+    return ModelCall(next(step for step, sign in _SIGNS if sign in prompt), tuple(said), prompt)
+
+
+def _frame(delta: dict[str, str], finish: str | None = None, used: dict[str, int] | None = None) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    chunk = {"id": "chatcmpl-loopback", "object": "chat.completion.chunk", "created": 0, "model": "loopback"}
+    return b"data: " + json.dumps({**chunk, "choices": [choice], "usage": used}).encode() + b"\n\n"

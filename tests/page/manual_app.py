@@ -1,0 +1,124 @@
+"""A connected app whose replies the test writes piece by piece, so that it can check the page after each piece."""
+
+from typing import Any
+
+from slack_bolt.context.ack.async_ack import AsyncAck
+
+from daemon.local_slack.client import WorkspaceClient
+from daemon.local_slack.server import WorkspaceServer
+from tests.local_slack.stock import StockApp
+
+Json = dict[str, Any]
+FEEDBACK: Json = {
+    "type": "context_actions",
+    "elements": [
+        {
+            "type": "feedback_buttons",
+            "action_id": "feedback",
+            "positive_button": {"text": {"type": "plain_text", "text": "Good answer"}, "value": "good"},
+            "negative_button": {"text": {"type": "plain_text", "text": "Bad answer"}, "value": "bad"},
+        }
+    ],
+}
+QUESTION: Json = {
+    "type": "actions",
+    "elements": [
+        {
+            "type": "button",
+            "action_id": action,
+            "value": f"{action}:A1",
+            "style": style,
+            "text": {"type": "plain_text", "text": name},
+            "accessibility_label": spoken,
+        }
+        for action, style, name, spoken in (
+            ("allow", "primary", "Approve", "Approve: run it once"),
+            ("refuse", "danger", "Refuse", "Refuse: nothing will be done"),
+        )
+    ],
+}
+
+
+def card(id_: str, title: str, status: str, **more: str) -> Json:
+    """One task of a plan, as a streaming chunk."""
+    return {"type": "task_update", "id": id_, "title": title, "status": status, **more}
+
+
+class ManualApp:
+    """The soul's side of the workspace: it records clicks, and posts only what the test posts."""
+
+    def __init__(self, server: WorkspaceServer, people: WorkspaceClient) -> None:
+        self._stock = StockApp(server)
+        self._people = people
+        self.api = self._stock.client
+        self.clicks: list[tuple[str, str]] = []
+        for action in ("feedback", "allow", "refuse"):
+            self._stock.app.action(action)(self._click)
+
+    async def _click(self, ack: AsyncAck, body: Json) -> None:
+        await ack()
+        self.clicks.append((body["user"]["id"], body["actions"][0]["value"]))
+
+    async def connect(self) -> "ManualApp":
+        await self._stock.connect()
+        return self
+
+    async def close(self) -> None:
+        await self._stock.close()
+
+    async def newest(self, channel: str, person: str = "U0ADA") -> Json:
+        """The newest message of a conversation, once it has one."""
+
+        async def look() -> Json | None:
+            found = await self._people.messages(channel, person=person)
+            return found[-1] if found else None
+
+        return await self._people.wait_for(look)
+
+    async def show_status(self, root: Json, status: str = "is thinking…") -> None:
+        await self.api.api_call(
+            "assistant.threads.setStatus",
+            json={"channel_id": root["channel"], "thread_ts": root["ts"], "status": status},
+        )
+
+    async def start(self, root: Json, words: str) -> str:
+        answer = await self.api.api_call(
+            "chat.startStream",
+            json={
+                "channel": root["channel"],
+                "thread_ts": root["ts"],
+                "recipient_user_id": root["user"],
+                "recipient_team_id": root["team"],
+                "markdown_text": words,
+            },
+        )
+        return str(answer["ts"])
+
+    async def append(self, root: Json, ts: str, words: str) -> None:
+        await self.api.api_call(
+            "chat.appendStream", json={"channel": root["channel"], "ts": ts, "markdown_text": words}
+        )
+
+    async def plan(self, root: Json, title: str, *tasks: Json, **more: object) -> str:
+        """Start a reply with a plan of tasks."""
+        chunks = [{"type": "plan_update", "title": title}, *tasks]
+        recipient = {"recipient_user_id": root["user"], "recipient_team_id": root["team"]}
+        where = {"channel": root["channel"], "thread_ts": root["ts"], "task_display_mode": "plan"}
+        answer = await self.api.api_call("chat.startStream", json={**where, **recipient, "chunks": chunks, **more})
+        return str(answer["ts"])
+
+    async def append_chunks(self, root: Json, ts: str, *chunks: Json) -> None:
+        """Append chunks to a plan."""
+        await self.api.api_call(
+            "chat.appendStream", json={"channel": root["channel"], "ts": ts, "chunks": list(chunks)}
+        )
+
+    async def finish(self, root: Json, ts: str) -> None:
+        await self.api.api_call("chat.stopStream", json={"channel": root["channel"], "ts": ts, "blocks": [FEEDBACK]})
+
+    async def reply(self, root: Json, text: str) -> str:
+        """Post a complete reply in markdown."""
+        blocks = [{"type": "markdown", "text": text}]
+        thread = root.get("thread_ts", root["ts"])
+        answer = await self.api.chat_postMessage(channel=root["channel"], thread_ts=thread, text=text, blocks=blocks)
+        return str(answer["ts"])

@@ -1,0 +1,141 @@
+"""Hostile text stays text: it becomes no element, no script, and no unsafe link."""
+
+import itertools
+
+import pytest
+from playwright.async_api import expect
+
+from daemon.local_slack.client import WorkspaceClient
+from daemon.local_slack.server import WorkspaceServer
+from tests.page.conftest import OpenWindow
+from tests.page.manual_app import ManualApp
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(2)>",
+    "[press](javascript:alert(3)) <javascript:alert(4)|here> [x](data:text/html,<script>alert(5)</script>)",
+    "<https://example.com/\"onmouseover=alert(6)|safe> https://example.com/'><img src=x onerror=alert(7)>",
+    "![x](https://example.com/x.png) <iframe src=//example.com></iframe> &lt;svg onload=alert(8)&gt;",
+    "\u202egnp.exe\u202c \u2066hidden\u2069 `<b>` ```<script>alert(9)</script>```",
+    "<@U0ADA|<img src=x onerror=alert(10)>> <#C0GENERAL|<svg/onload=alert(11)>> <!date^1^{date}|<b>x</b>>",
+)
+ALLOWED = "P,DIV,SPAN,STRONG,EM,S,CODE,PRE,UL,OL,LI,BLOCKQUOTE,A,HR,TABLE,THEAD,TBODY,TR,TH,TD"
+PIECES = (
+    "*",
+    "_a ",
+    "`",
+    "``` ",
+    "[",
+    "![](",
+    "<",
+    "<@",
+    "> ",
+    "- ",
+    "  - ",
+    "|a",
+    "# ",
+    "&lt;",
+    "***a ",
+    "`` ` ",
+    "~a",
+    "(",
+    "https://",
+    ":a",
+)
+
+
+async def test_hostile_text_of_users_and_of_the_soul_stays_text(
+    server: WorkspaceServer, people: WorkspaceClient, soul: ManualApp, new_window: OpenWindow
+) -> None:
+    for words in HOSTILE:
+        said = await people.say("ada", "dm", words)
+        await soul.reply(said, words)
+    stray = await people.add_person('<img src=x onerror="alert(12)">')
+    await people.join(stray["id"], "general")
+    ada = await new_window(server.url, "U0ADA")
+    await expect(ada.timeline.locator(".message")).to_have_count(2 * len(HOSTILE))
+    unexpected = f":scope .body .prose *:not({ALLOWED.lower()})"
+    assert await ada.timeline.locator(unexpected).count() == 0
+    assert await ada.page.locator("img, iframe, object, embed, body script, style, svg[onload]").count() == 0
+    links = await ada.timeline.locator("a").evaluate_all("all => all.map(a => [a.protocol, a.rel, a.target])")
+    assert links
+    assert all(link == ["https:", "noopener noreferrer", "_blank"] for link in links)
+    await expect(ada.message("<script>alert(1)</script>").first).to_be_visible()
+
+
+async def test_a_long_line_of_any_markup_takes_bounded_processor_time(
+    server: WorkspaceServer, new_window: OpenWindow
+) -> None:
+    ada = await new_window(server.url, "U0ADA")
+    session = await ada.page.context.new_cdp_session(ada.page)
+    await session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    async def used() -> float:
+        """Seconds of processor time of the page's thread so far; waiting for a busy machine does not count."""
+        answer = await session.send("Performance.getMetrics")
+        return next(float(one["value"]) for one in answer["metrics"] if one["name"] == "ThreadTime")
+
+    slow = []
+    for piece, dialect in itertools.product(PIECES, ("markdown", "mrkdwn")):
+        before = await used()
+        await ada.page.evaluate(
+            """async ([piece, dialect]) => {
+                const { prose } = await import("/app/render/prose.js");
+                const words = { me: "U", person: (id) => id, channel: (id) => id };
+                prose(piece.repeat(40_000 / piece.length), words, dialect);
+            }""",
+            [piece, dialect],
+        )
+        took = await used() - before
+        if took > 2:
+            slow.append((piece, dialect, took))
+    assert slow == []
+
+
+async def test_a_message_of_forty_thousand_characters_does_not_widen_the_page(
+    server: WorkspaceServer, people: WorkspaceClient, new_window: OpenWindow
+) -> None:
+    await people.say("ben", "general", "W" * 40_000)
+    await people.say("ben", "general", f"```{'W' * 10_000}```")
+    ada = await new_window(server.url, "U0ADA", "C0GENERAL")
+    await expect(ada.timeline.locator("pre")).to_be_visible()
+    assert await ada.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert await ada.timeline.evaluate("box => box.parentElement.scrollWidth <= box.parentElement.clientWidth")
+
+
+EXPECTED = (
+    ("mrkdwn", "*b* _i_ ~s~ `c`", "<p><strong>b</strong> <em>i</em> <s>s</s> <code>c</code></p>"),
+    ("markdown", "**b** *i* ***x***", "<p><strong>b</strong> <em>i</em> <strong><em>x</em></strong></p>"),
+    ("markdown", "~~s~~ :no_such:", "<p><s>s</s> :no_such:</p>"),
+    ("markdown", "snake_case_name 2*3*4 \\*no\\*", "<p>snake_case_name 2*3*4 *no*</p>"),
+    ("markdown", "**a `*` b**", "<p><strong>a <code>*</code> b</strong></p>"),
+    ("mrkdwn", "a &lt;b&gt; &amp;amp;", "<p>a &lt;b&gt; &amp;amp;</p>"),
+    ("markdown", "- a\n  - b\n- c", "<ul><li><p>a</p><ul><li><p>b</p></li></ul></li><li><p>c</p></li></ul>"),
+    ("mrkdwn", "&gt; said\nme", "<blockquote><p>said</p></blockquote><p>me</p>"),
+    ("markdown", "one\ntwo\n\nthree", "<p>one\ntwo</p><p>three</p>"),
+    ("mrkdwn", ":eyes:", '<p><span class="emoji" role="img" aria-label="eyes">👀</span></p>'),
+    ("mrkdwn", "<!here> <@U1>", '<p><span class="mention mine">@here</span> <span class="mention">@U1</span></p>'),
+    ("markdown", "# T #", '<div class="heading level-1" role="heading" aria-level="1">T</div>'),
+    ("markdown", "~~~js\n<b>\n~~~", '<pre tabindex="0" dir="ltr" aria-label="Code"><code>&lt;b&gt;</code></pre>'),
+    (
+        "markdown",
+        "```\nnot yet closed",
+        '<pre tabindex="0" dir="ltr" aria-label="Code"><code>not yet closed</code></pre>',
+    ),
+    ("markdown", "[a](ftp://b) <c>", "<p>a &lt;c&gt;</p>"),
+)
+
+
+async def test_markup_becomes_the_expected_html(server: WorkspaceServer, new_window: OpenWindow) -> None:
+    ada = await new_window(server.url, "U0ADA")
+    shown = await ada.page.evaluate(
+        """async (all) => {
+            const { prose } = await import("/app/render/prose.js");
+            const words = { me: "U0", person: (id) => id, channel: (id) => id };
+            return all.map(([dialect, text]) => [dialect, text, prose(text, words, dialect).innerHTML]);
+        }""",
+        [[dialect, text] for dialect, text, _ in EXPECTED],
+    )
+    assert [tuple(each) for each in shown] == list(EXPECTED)
