@@ -25,7 +25,6 @@ from daemon.core.ports import (
 )
 
 TIMEOUT = 60.0  # seconds after which a wait has failed; only a test that fails waits so long
-"""Seconds after which a wait has failed; no test waits for them to pass."""
 _LOCKED = 0.02  # seconds; a database that is locked waits at most so long before it tries again
 
 
