@@ -8,8 +8,7 @@ import pytest
 from daemon.core.config import Settings, load_settings
 from daemon.core.config.sources import environment_name
 from daemon.llm.router import Router
-from tests.fakes import FakeClock
-from tests.llm.guarding import Events
+from tests.fakes import Events, FakeClock
 from tests.llm.providers import KEY, AnthropicServer, OpenAIServer, VendorServer
 
 

@@ -9,18 +9,9 @@ import pytest
 from daemon.core.errors import ModelUnavailable
 from daemon.core.ports import Prompt
 from daemon.llm.resilience import CallLimits, ResilientLLM
-from tests.fakes import FakeClock, Reply, ScriptedLLM
+from tests.fakes import Events, FakeClock
 from tests.llm.prompts import answer, prompt
-
-
-class Events:
-    """An Emit that remembers."""
-
-    def __init__(self) -> None:
-        self.names: list[str] = []
-
-    def __call__(self, event: str, /, **fields: object) -> None:
-        self.names.append(event)
+from tests.models import Reply, ScriptedLLM
 
 
 def down(retry_after: float | None = None) -> ModelUnavailable:

@@ -43,8 +43,8 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A request as received."""
+class ReceivedRequest:
+    """A request as it came over the wire."""
 
     path: str
     headers: Mapping[str, str]
@@ -58,7 +58,7 @@ class VendorServer:
 
     def __init__(self) -> None:
         self.script: deque[Answer] = deque()
-        self.asked: list[Asked] = []
+        self.asked: list[ReceivedRequest] = []
         self.drops: asyncio.Queue[str] = asyncio.Queue()
         self.hung_up = asyncio.Event()
         self.sent_bytes = 0
@@ -102,7 +102,7 @@ class VendorServer:
         raise NotImplementedError
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
-        self.asked.append(Asked(request.path, dict(request.headers), await request.json()))
+        self.asked.append(ReceivedRequest(request.path, dict(request.headers), await request.json()))
         answer = self.script.popleft() if self.script else Answer()
         if answer.gate is not None:
             await answer.gate.wait()

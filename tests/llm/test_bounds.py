@@ -9,9 +9,8 @@ from daemon.core.errors import ModelError, ModelUnavailable
 from daemon.core.ports import Completion
 from daemon.llm.resilience import CallLimits, ResilientLLM
 from daemon.llm.router import Router
-from tests.fakes import FakeClock
+from tests.fakes import Events, FakeClock
 from tests.llm.conftest import settings_for
-from tests.llm.guarding import Events
 from tests.llm.prompts import answer, prompt, read_until
 from tests.llm.providers import Answer, Ending, VendorServer
 

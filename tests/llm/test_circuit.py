@@ -6,9 +6,10 @@ import pytest
 
 from daemon.core.errors import ModelRefused
 from daemon.llm.circuit import FAILURES_TO_OPEN, REST_SECONDS, TIMEOUTS_TO_OPEN
-from tests.fakes import FakeClock, ScriptedLLM
-from tests.llm.guarding import Events, down, failing, guarded, lasting, turn_until_done
+from tests.fakes import Events, FakeClock
+from tests.llm.guarding import down, failing, guarded, lasting, turn_until_done
 from tests.llm.prompts import answer, prompt
+from tests.models import ScriptedLLM
 
 
 async def test_a_vendor_that_keeps_failing_gets_no_calls_and_the_refusal_is_immediate(events: Events) -> None:

@@ -12,10 +12,11 @@ from daemon.core.ports import LLM, Completion
 from daemon.llm.placeholder import Placeholder
 from daemon.llm.provider import ClosableLLM
 from daemon.llm.router import Router
-from tests.fakes import FakeClock, ScriptedLLM
+from tests.fakes import FakeClock
 from tests.llm.conftest import settings_for
 from tests.llm.prompts import SCHEMA, answer, prompt, read_until
 from tests.llm.providers import KEY, Answer, AnthropicServer, Ending, OpenAIServer, VendorServer
+from tests.models import ScriptedLLM
 
 NUMBERS_FOR_TEXT = (
     b'event: content_block_delta\ndata: {"type": "content_block_delta", "delta": {"type": "text_delta", "text": 5}, '

@@ -13,9 +13,10 @@ from daemon.core.ports import Completion, Prompt
 from daemon.llm.circuit import FEWEST_RETRIES
 from daemon.llm.clean_text import PieceCleaner, clean
 from daemon.llm.resilience import ATTEMPTS, FEWEST_BYTES
-from tests.fakes import FakeClock, ScriptedLLM
-from tests.llm.guarding import Events, down, failing, guarded, lasting, turn_until_done
+from tests.fakes import Events, FakeClock
+from tests.llm.guarding import down, failing, guarded, lasting, turn_until_done
 from tests.llm.prompts import answer, prompt
+from tests.models import ScriptedLLM
 
 
 async def test_a_failure_before_the_first_piece_is_tried_again(events: Events) -> None:

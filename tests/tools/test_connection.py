@@ -15,8 +15,8 @@ import uvicorn
 
 from daemon.core.ports import Toolbox
 from daemon.tools.mcp.toolbox import open_toolbox
-from tests.fakes import FakeClock
-from tests.tools.parts import Events, failure, listing, lives, program
+from tests.fakes import Events, FakeClock
+from tests.tools.parts import failure, listing, lives, program
 from tests.tools.server import build
 
 Scope = MutableMapping[str, Any]  # as ASGI has it
@@ -56,7 +56,7 @@ async def test_a_broken_server_harms_no_other_and_its_stderr_is_logged(
         failed = await failure(toolbox, "broken/look_up")
     assert "can't be reached" in failed.message
     assert not failed.uncertain
-    reported = {str(one["server"]): one for one in events.of("tools.server_unreachable")}
+    reported = {str(one["server"]): one for one in events.named("tools.server_unreachable")}
     assert reported["broken"]["stderr"] == "[31mthe shelf has fallen on [redacted]"
     assert reported["missing"]["reason"] == "no-such-program-anywhere: No such file or directory"
     assert reported["missing"]["again_in"] == 1.0
@@ -75,11 +75,11 @@ async def test_a_call_is_uncertain_when_the_server_dies_and_the_server_is_starte
         assert not (await failure(toolbox, "shelf/write_down")).uncertain
         assert not lives(first)
         await clock.advance(1)
-        await events.wait_for("tools.server_connected", 2)
+        await events.until("tools.server_connected", 2)
         second = await pid_of(toolbox)
     assert second != first
     assert not lives(second)
-    assert events.of("tools.server_unreachable")[0]["reason"] == "it ended the connection"
+    assert events.named("tools.server_unreachable")[0]["reason"] == "it ended the connection"
 
 
 async def test_pauses_grow_while_a_server_stays_broken_and_are_short_again_after_a_steady_time(
@@ -89,19 +89,19 @@ async def test_pauses_grow_while_a_server_stays_broken_and_are_short_again_after
     async with open_toolbox(listing(tmp_path, gone={"command": "/nowhere"}), clock, events):
         for pause in (1, 2, 4, 8, 16, 32, 60, 60):
             await clock.sleepers()
-            assert events.of("tools.server_unreachable")[-1]["again_in"] == pause
+            assert events.named("tools.server_unreachable")[-1]["again_in"] == pause
             await clock.advance(pause)
     shelf = listing(tmp_path, shelf=program())
-    events.told.clear()
+    events.emitted.clear()
     async with open_toolbox(shelf, clock, events) as toolbox:
         await failure(toolbox, "shelf/die")
         await clock.sleepers()
         await clock.advance(1)
-        await events.wait_for("tools.server_connected", 2)
+        await events.until("tools.server_connected", 2)
         await clock.advance(60)
         await failure(toolbox, "shelf/die")
         await clock.sleepers()
-    assert [one["again_in"] for one in events.of("tools.server_unreachable")] == [1, 1]
+    assert [one["again_in"] for one in events.named("tools.server_unreachable")] == [1, 1]
 
 
 async def test_a_server_that_never_answers_is_ended(tmp_path: Path, clock: FakeClock, events: Events) -> None:
@@ -114,11 +114,11 @@ async def test_a_server_that_never_answers_is_ended(tmp_path: Path, clock: FakeC
         await clock.sleepers(2)  # the limit of connecting, and the patience of who asks
         await clock.advance(10)
         assert await asking == ()
-        assert not events.told
+        assert not events.emitted
         await clock.advance(20)
-        await events.wait_for("tools.server_unreachable", 1)
+        await events.until("tools.server_unreachable", 1)
         assert not lives(int(note.read_text()))
-    assert events.of("tools.server_unreachable")[0]["reason"] == "it gave no answer in time"
+    assert events.named("tools.server_unreachable")[0]["reason"] == "it gave no answer in time"
 
 
 @pytest.mark.parametrize("way", ["done", "raised", "cancelled"])
@@ -190,7 +190,7 @@ async def test_a_list_that_can_not_be_fetched_again_stays_in_use(
         await clock.advance(5)
         assert await asking == before
         os.kill(pid, signal.SIGCONT)
-    assert events.of("tools.listing_stale") == [{"server": "shelf", "reason": "it gave no answer in time"}]
+    assert events.named("tools.listing_stale") == [{"server": "shelf", "reason": "it gave no answer in time"}]
 
 
 async def test_without_a_list_there_are_no_tools_and_the_sdk_is_not_loaded(clock: FakeClock, events: Events) -> None:
@@ -255,11 +255,11 @@ async def test_a_server_that_was_away_is_reached_again(tmp_path: Path, clock: Fa
         async with serving(port):
             await clock.sleepers()
             await clock.advance(1)
-            await events.wait_for("tools.server_connected", 2)
+            await events.until("tools.server_connected", 2)
             assert (await toolbox.use("web/look_up", {"word": "ox"})).source == "web/look_up"
             await toolboxes.__aexit__(None, None, None)
     finally:
-        assert len(events.of("tools.server_connected")) == 2
+        assert len(events.named("tools.server_connected")) == 2
 
 
 @pytest.mark.parametrize("path_of_it", ["/nothing-here", "/mcp"])
@@ -271,5 +271,5 @@ async def test_an_address_without_a_server_does_no_harm(
     entry = {"url": f"http://127.0.0.1:{port}{path_of_it}?token=sesame-3fa9"}
     async with open_toolbox(listing(tmp_path, web=entry), clock, events) as toolbox:
         assert await toolbox.tools() == ()
-    assert len(events.of("tools.server_unreachable")) == 1
-    assert "sesame-3fa9" not in repr(events.told)
+    assert len(events.named("tools.server_unreachable")) == 1
+    assert "sesame-3fa9" not in repr(events.emitted)

@@ -10,8 +10,8 @@ import pytest_asyncio
 from daemon.core.ports import Toolbox
 from daemon.tools.mcp.results import LONGEST_OUTPUT, MOST_TOOLS
 from daemon.tools.mcp.toolbox import open_toolbox
-from tests.fakes import FakeClock
-from tests.tools.parts import Events, failure, listing, program
+from tests.fakes import Events, FakeClock
+from tests.tools.parts import failure, listing, program
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 KEY = "sesame-3fa9"
@@ -180,10 +180,10 @@ async def test_cancelling_a_caller_leaves_the_connection_open(toolbox: Toolbox, 
 async def test_the_log_has_the_tools_used_and_none_of_their_data(toolbox: Toolbox, events: Events) -> None:
     await toolbox.use("shelf/look_up", {"word": "sphinx"})
     await failure(toolbox, "shelf/refuse")
-    assert {"tool": "shelf/look_up", "outcome": "ok"} in events.of("tools.used")
-    assert {"tool": "shelf/refuse", "outcome": "failed"} in events.of("tools.used")
-    assert {"server": "hostile", "tools": MOST_TOOLS} in events.of("tools.server_connected")
-    assert "sphinx" not in repr(events.told)
+    assert {"tool": "shelf/look_up", "outcome": "ok"} in events.named("tools.used")
+    assert {"tool": "shelf/refuse", "outcome": "failed"} in events.named("tools.used")
+    assert {"server": "hostile", "tools": MOST_TOOLS} in events.named("tools.server_connected")
+    assert "sphinx" not in repr(events.emitted)
 
 
 async def test_an_old_list_of_tools_is_fetched_again(toolbox: Toolbox, clock: FakeClock) -> None:
