@@ -30,7 +30,7 @@ SUBPROCESSES = ("summarizes_the_conversation",)
 
 @asynccontextmanager
 async def _daemon(workspace: WorkspaceServer, home: Path, model: FakeModel) -> AsyncIterator[HttpChannel]:
-    """A daemon put together as the composition root does it; gives its door."""
+    """A daemon assembled as the composition root does it; gives its HTTP channel."""
     settings = settings_for(workspace, home, http_port=0, http_token=TOKEN)
     clock, events, metrics, stop, ready = TurnableClock(), Events(), Metrics(), asyncio.Event(), asyncio.Event()
     async with AsyncExitStack() as stack:

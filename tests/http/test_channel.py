@@ -242,10 +242,10 @@ async def test_tasks_are_streamed_as_they_change(home: HttpHome) -> None:
         await flow.asked.wait()
         speech = home.now.channel.speak(replace(_perception(), ts="99999999999.0"), SILENT)
         await speech.show(Task("t", "Look it up", TaskState.IN_PROGRESS, "in the docs"))
-        told = await stream.until("task")
+        shown = await stream.until("task")
         flow.end(OPENING, "Found.", CLOSING)
         await stream.until("done")
-    assert told.data == {"id": "t", "title": "Look it up", "state": "in_progress", "details": "in the docs"}
+    assert shown.data == {"id": "t", "title": "Look it up", "state": "in_progress", "details": "in the docs"}
 
 
 async def test_a_client_that_does_not_read_is_disconnected(home: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
