@@ -5,7 +5,7 @@ not a port: tests run on a real SQLite file.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -432,6 +432,26 @@ class Passage:
 
     source: str
     text: str
+
+
+IndexedFile = tuple[str, str, tuple[tuple[int, str], ...]]
+"""A file's path as cited, its stamp, and its passages with the number of their first line."""
+
+
+class PassageIndex(Protocol):
+    """The stored passages of the library's files. Every method may raise StoreError."""
+
+    async def stamps(self) -> Mapping[str, str]:
+        """The stamp of every file by its path."""
+
+    async def put(self, files: Sequence[IndexedFile]) -> None:
+        """Store files in place of their earlier versions, all or none."""
+
+    async def remove(self, paths: Collection[str]) -> None:
+        """Remove files, all or none."""
+
+    async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
+        """The passages that fit best, best first."""
 
 
 class Library(Protocol):

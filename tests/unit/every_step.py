@@ -25,8 +25,9 @@ from daemon.mind.steps.summarize import summarize
 from daemon.mind.steps.use_tool import use_tool
 from daemon.mind.steps.visitor_notes import visitor_notes
 from daemon.mind.steps.visitor_whispers import visitor_whispers
-from daemon.soul import Budgets, Soul, Verbs
+from daemon.soul import Budgets
 from daemon.soul_engine import build_prompt
+from tests.given import soul
 
 T = TypeVar("T")
 
@@ -34,18 +35,6 @@ FAMILY = frozenset(path.stem for path in Path(daemon.mind.steps.__path__[0]).glo
 """The names of all the modules of the family."""
 
 MEMORY = WorkingMemory("Kothar").with_memory(Memory(Role.USER, "hello", name="Ada"))
-
-
-def soul(name: str = "Kothar") -> Soul:
-    """A soul called so."""
-    verbs = Verbs(speech=("said", "sang"), thought=("weighed", "brooded"))
-    return Soul(
-        name="minoan",
-        display_name=name,
-        personality="You are Kothar.",
-        emotional_states=("wry", "calm"),
-        verbs=verbs,
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from daemon.core.errors import ChannelRefused, ToolFailed
 from daemon.core.limits import Limits
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.core.ports import Passage, Room, Speech, Task, Tool
+from daemon.core.ports import Passage, Room, Task, Tool
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.memory.database import Database
@@ -18,14 +18,17 @@ from daemon.mind.mental_process import Capabilities, CurrentCycle, ProcessContex
 from daemon.mind.motor import Motor
 from daemon.mind.recall.visit import Visit
 from daemon.soul import Soul
-from tests.fakes import FakeClock, ScriptedLLM
-from tests.store.parts import DM
+from tests.fakes import FakeClock, FakeSpeech
+from tests.given import DM
+from tests.models import ScriptedLLM
 from tests.unit.ism_parts import Bench
 
 LIMITS = Limits(loops=5, tokens=10_000, usd=1.0, seconds=60.0)
 READER = Tool("shelf/look_up", "Explain a word.", {"type": "object"}, writes=False)
 WRITER = Tool("shelf/write_down", "Write a line.", {"type": "object"}, writes=True)
 WORDS = Perception("p1", DM, Modality.WORDS, "why?", "UADA", Audience(AudienceKind.DM, "D1"), Place.DM, "1.0", 1, "Ada")
+
+FOUND = (Passage("a.md:1", "clay"), Passage("b.md:2", "fire"))
 
 
 @dataclass
@@ -58,23 +61,6 @@ class Books:
     async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
         """The first passages."""
         return self.passages[:limit] if self.under in query else ()
-
-
-class Shown(Speech):
-    """A speech that records the tasks it shows."""
-
-    def __init__(self) -> None:
-        self.tasks: list[Task] = []
-
-    async def say(self, text: str) -> None:
-        """Ignore the text."""
-
-    async def show(self, task: Task) -> None:
-        """Record the task."""
-        self.tasks.append(task)
-
-    async def settle(self) -> None:
-        """Nothing to settle."""
 
 
 class NoApprovals(Approvals):
@@ -134,20 +120,20 @@ def current_cycle(limits: Limits | None = None) -> CurrentCycle:
 
 
 @dataclass
-class Scene:
+class ActionBench:
     """The surroundings of one action: `llm` gives the scripted answers, `context` is the action's context."""
 
     llm: ScriptedLLM
     context: ProcessContext
 
-    def having(self, **changed: object) -> "Scene":
+    def having(self, **changed: object) -> "ActionBench":
         """The same scene with other fields of Capabilities or CurrentCycle."""
         context = self.context
         for name, value in changed.items():
             part = "cycle" if hasattr(context.cycle, name) else "capabilities"
             inner = replace(getattr(context, part), **{name: value})
             context = replace(context, **{part: inner})
-        return Scene(self.llm, context)
+        return ActionBench(self.llm, context)
 
     async def act(self, action: Action, words: str = "") -> Recurse | Stay | Transition:
         """Carry out an action."""
@@ -155,7 +141,7 @@ class Scene:
         return await action.handler(ActionUse(memory, WorkingMemory("Tess"), words, 1))
 
 
-def scene(*answers: str, perception: Perception = WORDS, clock: FakeClock | None = None, **soul: object) -> Scene:
+def scene(*answers: str, perception: Perception = WORDS, clock: FakeClock | None = None, **soul: object) -> ActionBench:
     """A scene with a soul called Tess, with these further fields, and a model that gives these answers."""
     llm = ScriptedLLM(*answers)
     bench = Bench(llm, clock=clock or FakeClock(auto=True))
@@ -164,7 +150,7 @@ def scene(*answers: str, perception: Perception = WORDS, clock: FakeClock | None
         memory=WorkingMemory("Tess").with_memory(Memory(Role.USER, perception.content, name=perception.name)),
         perception=perception,
         mind=bench.mind,
-        motor=Motor(Shown()),
+        motor=Motor(FakeSpeech()),
         soul=made,
         interrupt=Interrupt(),
         visit=Visit(),
@@ -172,7 +158,7 @@ def scene(*answers: str, perception: Perception = WORDS, clock: FakeClock | None
         cycle=current_cycle(LIMITS),
         state=ProcessState("problem_solving"),
     )
-    return Scene(llm, context)
+    return ActionBench(llm, context)
 
 
 async def allowed(
@@ -202,8 +188,8 @@ def observation(result: Recurse | Stay | Transition) -> str:
     return result.observation
 
 
-def tasks(one: Scene) -> Sequence[Task]:
+def tasks(one: ActionBench) -> Sequence[Task]:
     """The tasks that users see."""
     speech = one.context.motor._speech
-    assert isinstance(speech, Shown)
+    assert isinstance(speech, FakeSpeech)
     return speech.tasks

@@ -21,9 +21,8 @@ from daemon.memory.records import ProcessState
 from daemon.mind.mental_process import Stay, Transition
 from daemon.mind.transitions.following import HANDED_OVER, follow_cues
 from daemon.soul import Contact, IsmLimits, Mode
-from tests.unit.ism_parts import shown
-from tests.unit.solving_parts import READER, WRITER, Books, Scene, Shelf, observation, scene
-from tests.unit.test_solving import FOUND
+from tests.given import shown
+from tests.unit.solving_parts import FOUND, READER, WRITER, ActionBench, Books, Shelf, observation, scene
 
 POTTERS = Contact(name="The Potters", slack="C0POTTERS", can="repair kilns")
 BEN = Contact(name="Ben", slack="U0BEN", can="opens the vault")
@@ -36,7 +35,7 @@ def problem(asker: str = "UADA") -> Problem:
     return Problem(WorkingMemory("Tess"), asker=asker)
 
 
-def asked(one: Scene) -> str:
+def asked(one: ActionBench) -> str:
     """What the model was asked last."""
     return shown(one.llm.prompts[-1])
 

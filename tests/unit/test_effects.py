@@ -23,8 +23,8 @@ from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import Thinking, effect_of_cycle, newer_than
 from daemon.soul import Budgets, Soul
 from tests.fakes import FakeClock
-from tests.replay.test_processes import NOW_MS, WORDS, due
-from tests.unit.every_step import soul
+from tests.given import soul
+from tests.unit.playing import NOW_MS, WORDS, due
 
 SOUL = soul()
 TIMING = Timing(visit_timeout_ms=4_000, dormancy_timeout_ms=1_000, most_intentions=9)
@@ -55,16 +55,16 @@ def effect(
     thought: Mapping[str, object] | None = None,
 ) -> CycleEffect:
     """The effect of a cycle that answered these perceptions."""
-    hands = motor or Motor(None)
-    hands.settle(reply)
-    hands.annotate(**(thought or {}))
+    stores = motor or Motor(None)
+    stores.settle(reply)
+    stores.annotate(**(thought or {}))
     services = cast("CycleServices", SimpleNamespace(channel=Under(), clock=FakeClock(start_ms=NOW_MS), timing=timing))
     messages = tuple(InboxMessage(one, Source.LIVE, 0, 1) for one in perceptions or (WORDS,))
     claim = replace(CLAIM, visit_state=visit_state, messages=messages)
     cycle = Cycle(services, claim, "t", messages, {"x": Dismissal("guest")})
     thinking = Thinking(
         soul=who,
-        motor=hands,
+        motor=stores,
         run=ProcessRun(WorkingMemory("Kothar"), STATE, PATH),
         transcript=transcript or Transcript("", 0, ()),
         visit=visit or Visit(number=2, exchanges=3, met=True),

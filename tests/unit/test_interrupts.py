@@ -5,26 +5,11 @@ import asyncio
 import pytest
 
 from daemon.mind.interrupts import Interrupt, Interrupted, Interrupts
+from tests.fakes import EndlessWork
 
 
 async def value() -> int:
     return 7
-
-
-class Work:
-    """Work without an end that tells whether it was begun and whether it was cancelled."""
-
-    def __init__(self) -> None:
-        self.begun, self.cut = asyncio.Event(), False
-
-    async def run(self) -> None:
-        """Go on for ever."""
-        self.begun.set()
-        try:
-            await asyncio.Event().wait()
-        except asyncio.CancelledError:
-            self.cut = True
-            raise
 
 
 async def test_work_that_nobody_interrupts_gives_what_it_gives() -> None:
@@ -32,29 +17,29 @@ async def test_work_that_nobody_interrupts_gives_what_it_gives() -> None:
 
 
 async def test_a_call_cuts_what_runs() -> None:
-    interrupt, work = Interrupt(), Work()
+    interrupt, work = Interrupt(), EndlessWork()
     async with asyncio.TaskGroup() as group:
         running = group.create_task(_interrupted(interrupt, work))
-        await work.begun.wait()
+        await work.started.wait()
         interrupt.call()
-    assert (running.result(), work.cut) == (True, True)
+    assert (running.result(), work.cancelled) == (True, True)
 
 
-async def _interrupted(interrupt: Interrupt, work: Work) -> bool:
+async def _interrupted(interrupt: Interrupt, work: EndlessWork) -> bool:
     try:
-        await interrupt.unless_called(work.run())
+        await interrupt.unless_called(work.forever())
     except Interrupted:
         return True
     return False
 
 
 async def test_what_waits_already_keeps_work_from_beginning_until_it_is_taken_in() -> None:
-    interrupt, work = Interrupt(), Work()
+    interrupt, work = Interrupt(), EndlessWork()
     interrupt.call()
     assert interrupt.pending
     with pytest.raises(Interrupted):
-        await interrupt.unless_called(work.run())
-    assert not work.begun.is_set()
+        await interrupt.unless_called(work.forever())
+    assert not work.started.is_set()
     interrupt.clear()
     assert not interrupt.pending
     assert await interrupt.unless_called(value()) == 7
@@ -69,13 +54,13 @@ async def test_what_the_work_raises_comes_out_as_it_is() -> None:
 
 
 async def test_a_cancellation_from_outside_is_no_interruption() -> None:
-    work = Work()
-    running = asyncio.ensure_future(Interrupt().unless_called(work.run()))
-    await work.begun.wait()
+    work = EndlessWork()
+    running = asyncio.ensure_future(Interrupt().unless_called(work.forever()))
+    await work.started.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert work.cut
+    assert work.cancelled
 
 
 def test_the_switchboard_rings_through_to_all_who_listen_there_and_to_nobody_else() -> None:

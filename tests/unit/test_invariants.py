@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import daemon
 from daemon.core.errors import MalformedReply, ModelError, ModelRefused, ModelUnavailable
-from daemon.core.ports import LLM, Completion, ModelRole, Prompt, Task
+from daemon.core.ports import LLM, Completion, ModelRole, Prompt
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, WorkingMemory
 from daemon.memory.database import open_database
@@ -27,10 +27,10 @@ from daemon.mind.cognition import READ_CAP, Thought
 from daemon.mind.motor import Motor
 from daemon.processes.subprocesses.models_the_visitor import models_the_visitor
 from daemon.soul_engine import PERSON
-from tests.fakes import FakeClock
+from tests.fakes import FakeClock, FakeSpeech
 from tests.unit.every_step import every_step
 from tests.unit.operations import OPERATIONS, memories, working_memories
-from tests.unit.test_subprocesses import DM, IN_DM, LEARNED, House
+from tests.unit.subprocess_parts import DM, IN_DM, LEARNED, SubprocessBench
 from tests.unit.thinking import END, MEMORY, Head, Script, head, turns
 
 ROOT = Path(daemon.__file__).parent
@@ -105,39 +105,21 @@ def test_no_step_touches_a_file_a_socket_or_another_program() -> None:
 # -- 3. side effects through the Motor alone --------------------------------------------------------------------------
 
 
-class Listener:
-    """A Speech that keeps what it was given."""
-
-    def __init__(self) -> None:
-        self.heard: list[str] = []
-
-    async def say(self, text: str) -> None:
-        """Keep it."""
-        self.heard.append(text)
-
-    async def show(self, task: Task) -> None:
-        """Keep its title."""
-        self.heard.append(task.title)
-
-    async def settle(self) -> None:
-        """Nothing to wait for."""
-
-
 @settings(deadline=None)
 @given(pieces=st.lists(st.text("abc \n", min_size=1), max_size=5))
 def test_a_step_alone_says_nothing_and_the_motor_says_only_what_it_was_given(pieces: list[str]) -> None:
     async def think() -> None:
-        listener = Listener()
-        motor = Motor(listener)
+        speech = FakeSpeech()
+        motor = Motor(speech)
         thought = head([*pieces, END]).mind.stream(MEMORY, LOUD)
         await thought.finished()
-        assert listener.heard == []
+        assert speech.texts == []
         await motor.speak(thought)
-        assert listener.heard == [piece.upper() for piece in pieces]
+        assert speech.texts == [piece.upper() for piece in pieces]
         assert motor.reply == ""
         motor.annotate(monologue="secret", nothing=None)
         motor.settle("the reply")
-        assert listener.heard == [piece.upper() for piece in pieces]
+        assert speech.texts == [piece.upper() for piece in pieces]
         assert (motor.reply, dict(motor.annotations)) == ("the reply", {"monologue": "secret"})
 
     asyncio.run(think())
@@ -176,13 +158,13 @@ def test_what_is_in_mind_of_a_person_is_in_the_store_already(
     async def learn(path: Path) -> Witness:
         clock, witness = FakeClock(auto=True), Witness(path)
         async with open_database(path, clock) as database:
-            house = House(database, clock)
-            await house.open(DM, IN_DM)
+            bench = SubprocessBench(database, clock)
+            await bench.open(DM, IN_DM)
             for answer in ({"add": first}, change):
-                await house.say("U1", "hello", "hello to you", LEARNED)
-                await house.say("U1", "I keep bees", "how lovely", LEARNED)
-                house.script("So.", json.dumps(answer), "A whisper.")
-                await models_the_visitor(replace(house.context(), emit=witness))
+                await bench.say("U1", "hello", "hello to you", LEARNED)
+                await bench.say("U1", "I keep bees", "how lovely", LEARNED)
+                bench.script("So.", json.dumps(answer), "A whisper.")
+                await models_the_visitor(replace(bench.context(), emit=witness))
         return witness
 
     with TemporaryDirectory() as folder:
@@ -283,7 +265,7 @@ async def _chain(h: Head, thought: Thought[str]) -> None:
 
 async def _fail_while_listening(h: Head, thought: Thought[str]) -> None:
     async for _ in thought:
-        raise ModelUnavailable("the listener failed")
+        raise ModelUnavailable("the speech failed")
 
 
 async def _fail_but_close(h: Head, thought: Thought[str]) -> None:
@@ -335,7 +317,7 @@ async def test_a_stream_that_waits_for_its_model_is_closed_by_whoever_stops_wait
         async for piece in h.mind.stream(MEMORY, LOUD):
             yield piece
 
-    speaking = asyncio.ensure_future(Motor(Listener()).speak(pieces()))
+    speaking = asyncio.ensure_future(Motor(FakeSpeech()).speak(pieces()))
     await turns(8)
     speaking.cancel()
     with pytest.raises(asyncio.CancelledError):

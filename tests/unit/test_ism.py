@@ -15,7 +15,8 @@ from daemon.ism.regions import ACTIONS, GOAL, LOG, LOG_TOKENS, OBSERVATION_CAP, 
 from daemon.mind.interrupts import Interrupted
 from daemon.mind.mental_process import Stay, Transition
 from daemon.mind.steps.choose_actions import choose_actions
-from tests.unit.ism_parts import MEMORY, PLENTY, Bench, Stream, actions, bench, chosen, respond, said, shown, think
+from tests.given import shown
+from tests.unit.ism_parts import MEMORY, PLENTY, actions, bench, chosen, flowing, respond, said, think
 
 # -- how it ends -------------------------------------------------------------------------------------------------------
 
@@ -150,8 +151,7 @@ async def test_what_the_mind_used_before_does_not_count() -> None:
 
 
 async def test_a_model_call_that_outlasts_the_limit_is_cut() -> None:
-    stream = Stream()
-    one = Bench(stream)
+    one, model, stream = flowing()
     async with asyncio.TaskGroup() as group:
         running = group.create_task(one.run(limits=replace(PLENTY, seconds=30.0)))
         await stream.asked.wait()
@@ -159,7 +159,7 @@ async def test_a_model_call_that_outlasts_the_limit_is_cut() -> None:
         assert not running.done()
         await one.clock.advance(1.0)
     result = running.result()
-    assert (result.end, stream.closed, result.spent.seconds) == (End.CONCLUDED, 1, 30.0)
+    assert (result.end, model.closed, result.spent.seconds) == (End.CONCLUDED, 1, 30.0)
     assert "30 seconds" in result.why
 
 
@@ -377,8 +377,7 @@ async def test_a_pending_perception_comes_before_the_first_choice() -> None:
 
 
 async def test_after_a_perception_no_further_chunk_is_read_of_a_choice() -> None:
-    stream = Stream()
-    one = Bench(stream)
+    one, model, stream = flowing()
     async with asyncio.TaskGroup() as group:
         running = group.create_task(one.run())
         stream.say('{"actions": [')
@@ -388,14 +387,13 @@ async def test_after_a_perception_no_further_chunk_is_read_of_a_choice() -> None
         stream.say('"Respond"]}')
         await asyncio.sleep(0)
     assert result.end is End.INTERRUPTED
-    assert (stream.taken, stream.closed) == (['{"actions": ['], 1)
+    assert (stream.taken, model.closed) == (['{"actions": ['], 1)
     assert [call.outcome for call in one.calls] == ["cancelled"]
     assert result.spent.loops == 0
 
 
 async def test_a_model_that_streams_without_pause_is_cut_within_one_chunk() -> None:
-    stream = Stream()
-    one = Bench(stream)
+    one, _, stream = flowing()
     async with asyncio.TaskGroup() as group:
         running = group.create_task(one.run())
         stream.say("{")

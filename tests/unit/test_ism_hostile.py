@@ -21,8 +21,9 @@ from daemon.mind.cognition import READ_CAP
 from daemon.mind.mental_process import Stay
 from daemon.mind.steps.choose_actions import MOST
 from daemon.mind.steps.internal_monologue import internal_monologue
-from tests.fakes import Piece, Reply
-from tests.unit.ism_parts import MEMORY, USAGE, Bench, actions, bench, chosen, shown
+from tests.given import shown
+from tests.models import Piece, Reply
+from tests.unit.ism_parts import MEMORY, USAGE, Bench, actions, bench, chosen
 
 MODELS = 600
 PROMPT_CAP = 60_000
@@ -129,7 +130,7 @@ ODD: dict[str, Callable[[], Reply]] = {
 
 
 @dataclass
-class Hostile:
+class HostileModel:
     """A model that repeats its attacks for ever, in a bench where it may turn the clock and call for attention."""
 
     attacks: list[str]
@@ -218,7 +219,7 @@ class Hostile:
 
 
 HOSTILE = st.builds(
-    Hostile,
+    HostileModel,
     attacks=st.lists(ATTACKS, min_size=1, max_size=7),
     limits=st.builds(
         Limits,
@@ -245,7 +246,7 @@ def test_no_model_runs_away_and_none_ends_in_silence() -> None:
         max_examples=MODELS, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
     )
     @given(HOSTILE)
-    def attack(model: Hostile) -> None:
+    def attack(model: HostileModel) -> None:
         result = asyncio.run(model.run())
         ran_away, silent = model.ran_away(result), is_silent(result)
         tally["models"] += 1

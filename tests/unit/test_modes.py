@@ -27,28 +27,13 @@ from daemon.soul import (
     load_soul,
     load_souls,
 )
+from tests.fakes import Events
 
 MANIFEST = 'name = "ea"\ndisplay_name = "Ea"\n'
 MODE = (
     'description = "d"\nregisters = ["hymn", "work-song"]\nimage_domains = ["sea"]\ntriggers = ["They ask for it."]\n'
 )
 EVERYTHING = KnownNames(("engaged", "greeting", "academic"), ("models_the_visitor", "keeps_its_own_state"))
-
-
-class Events:
-    """Remembers what was told."""
-
-    def __init__(self) -> None:
-        self.told: list[tuple[str, dict[str, object]]] = []
-
-    def __call__(self, event: str, /, **fields: object) -> None:
-        """Keep an event."""
-        self.told.append((event, fields))
-
-    @property
-    def names(self) -> list[str]:
-        """The events' names in order."""
-        return [name for name, _ in self.told]
 
 
 def write(root: Path, more: str = "", *, name: str = "ea", personality: str = "You are Ea.") -> Path:
@@ -437,7 +422,7 @@ def test_a_broken_edit_of_a_mode_keeps_the_last_good_soul(tmp_path: Path) -> Non
     touch(tmp_path, 1)
     assert keeper.current() is before
     assert events.names == ["soul.broken"]
-    assert "poetic/mode.toml:1 registers" in str(events.told[0][1]["reason"])
+    assert "poetic/mode.toml:1 registers" in str(events.emitted[0][1]["reason"])
 
 
 def test_an_edit_that_names_what_does_not_exist_is_not_taken_over(tmp_path: Path) -> None:
@@ -446,7 +431,7 @@ def test_an_edit_that_names_what_does_not_exist_is_not_taken_over(tmp_path: Path
     keeper = ReloadingSoul(write(tmp_path), "ea", events, known)
     touch(write(tmp_path, 'processes = ["engage"]\n'), 1)
     assert keeper.current().processes == ()
-    assert "did you mean 'engaged'?" in str(events.told[0][1]["reason"])
+    assert "did you mean 'engaged'?" in str(events.emitted[0][1]["reason"])
 
 
 def test_a_folder_that_vanishes_leaves_the_last_good_soul(tmp_path: Path) -> None:
@@ -504,7 +489,7 @@ def test_channels_follow_edits_and_stay_where_they_were_while_two_claim_one(tmp_
     touch(write(tmp_path, 'channels = ["C444"]\n', name="sin"), 2)
     assert [souls.for_channel(channel) for channel in ("C222", "C444")] == ["sin", "bel"]
     assert events.names.count("soul.broken") == 1
-    assert "both name C444" in str(events.told[-1][1]["reason"])
+    assert "both name C444" in str(events.emitted[-1][1]["reason"])
     touch(write(tmp_path, "", name="bel"), 3)
     assert souls.for_channel("C444") == "sin"
 

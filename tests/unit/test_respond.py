@@ -9,7 +9,8 @@ from daemon.mind.cognition import Mind
 from daemon.mind.steps.respond import Response, read_response, respond
 from daemon.soul import Soul, Verbs
 from daemon.soul_engine import begin, build_prompt
-from tests.fakes import FakeClock, Reply, ScriptedLLM
+from tests.fakes import FakeClock
+from tests.models import Reply, ScriptedLLM
 
 SOUL = Soul(
     name="minoan",

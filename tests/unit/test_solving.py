@@ -32,10 +32,9 @@ from daemon.memory.queues.internal_events import store_occurrence
 from daemon.mind.mental_process import Stay
 from daemon.mind.steps.choose_actions import ChosenAction
 from tests.fakes import FakeClock
-from tests.store.parts import DM, Hands, said
-from tests.store.test_approvals import WORKER
-from tests.store.test_intentions import room
-from tests.unit.solving_parts import NoApprovals, Scene, Shelf, allowed, scene
+from tests.given import DM, new_message
+from tests.store.parts import WORKER, Stores, room
+from tests.unit.solving_parts import FOUND, ActionBench, NoApprovals, Shelf, allowed, scene
 
 DUE = 60_000
 ACT = PermissionRequest("shelf/write_down", {"text": "a"}, ("UADA",), "I would do this. May I?", '{"text": "a"}')
@@ -69,9 +68,6 @@ def test_a_source_is_one_line_that_a_reply_can_show_as_code() -> None:
     assert one.found[0].source.startswith("a'b *c* d")
     assert len(one.found[0].source) == 200
     assert one.found[1].source == "somewhere"
-
-
-FOUND = (Passage("a.md:1", "clay"), Passage("b.md:2", "fire"))
 
 
 @pytest.mark.parametrize(
@@ -189,7 +185,7 @@ def permission(tool: str = "shelf/write_down", clock: FakeClock | None = None, *
     return NewApproval("a1", tool, arguments or {"text": "a"}, ("UADA",), now + DUE)
 
 
-def stage(approvals: Approvals, clock: FakeClock, **capabilities: object) -> Scene:
+def stage(approvals: Approvals, clock: FakeClock, **capabilities: object) -> ActionBench:
     return scene(clock=clock).having(approvals=approvals, **capabilities)
 
 
@@ -359,9 +355,9 @@ def test_nothing_hides_in_plain_sight() -> None:
 
 
 async def test_a_decision_is_not_taken_in_by_a_reply_under_way(database: Database, clock: FakeClock) -> None:
-    hands = Hands.of(database, clock)
-    await hands.inbox.accept(said("1.0", conversation=DM))
-    claim = await hands.claim()
+    stores = Stores.of(database, clock)
+    await stores.inbox.accept(new_message("1.0", conversation=DM))
+    claim = await stores.claim()
     await database.write(
         lambda it: store_occurrence(
             it,
@@ -378,11 +374,11 @@ async def test_a_decision_is_not_taken_in_by_a_reply_under_way(database: Databas
             now=clock.now_ms(),
         )
     )
-    assert not await hands.conversations.anything_new(DM)
-    assert await hands.conversations.absorb_new_messages(claim) == claim
-    await hands.inbox.accept(said("2.0", conversation=DM))
-    assert await hands.conversations.anything_new(DM)
-    taken = await hands.conversations.absorb_new_messages(claim)
+    assert not await stores.conversations.anything_new(DM)
+    assert await stores.conversations.absorb_new_messages(claim) == claim
+    await stores.inbox.accept(new_message("2.0", conversation=DM))
+    assert await stores.conversations.anything_new(DM)
+    taken = await stores.conversations.absorb_new_messages(claim)
     assert [one.perception.modality for one in taken.messages] == [Modality.WORDS] * 2
-    await hands.conversations.release(taken)
-    assert len((await hands.claim()).messages) == 3, "it waits for a claim of its own"
+    await stores.conversations.release(taken)
+    assert len((await stores.claim()).messages) == 3, "it waits for a claim of its own"

@@ -8,24 +8,9 @@ import pytest
 from daemon.core.errors import SoulError
 from daemon.core.working_memory import estimate_tokens
 from daemon.soul import SIZE_CAP, Budgets, ReloadingSoul, Soul, find_souls_directory, load_soul
+from tests.fakes import Events
 
 MANIFEST = 'name = "ea"\ndisplay_name = "Ea"\n'
-
-
-class Events:
-    """Remembers what was told."""
-
-    def __init__(self) -> None:
-        self.told: list[tuple[str, dict[str, object]]] = []
-
-    def __call__(self, event: str, /, **fields: object) -> None:
-        """Keep an event."""
-        self.told.append((event, fields))
-
-    @property
-    def names(self) -> list[str]:
-        """The events' names in order."""
-        return [name for name, _ in self.told]
 
 
 def write(root: Path, manifest: str = MANIFEST, personality: str = "You are Ea.") -> Path:
@@ -182,7 +167,7 @@ def test_a_broken_edit_keeps_the_last_good_soul_and_is_told_once(tmp_path: Path)
     touch(tmp_path, 2 * 10**18)
     keeper.current()
     assert events.names == ["soul.broken"]
-    assert "soul.toml:3 pipeline" in str(events.told[0][1]["reason"])
+    assert "soul.toml:3 pipeline" in str(events.emitted[0][1]["reason"])
     (tmp_path / "ea" / "soul.md").unlink()
     assert keeper.current().personality == "You are Ea."
     touch(write(tmp_path, personality="Mended."), 3 * 10**18)

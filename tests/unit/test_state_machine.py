@@ -17,7 +17,7 @@ from daemon.mind.recall.visit import Visit
 from daemon.mind.state_machine import FALLBACK, ProcessRun, run_processes
 from daemon.mind.transitions import TABLE
 from daemon.processes import PROCESSES
-from tests.replay.test_processes import SOUL, WORDS, Act, Play, due, keep_count, stay, to
+from tests.unit.playing import SOUL, WORDS, Act, Play, due, keep_count, stay, to
 
 SILENCE = replace(due("dormant"), content=" ")
 BACK = Visit(number=2, met=True, fresh=True)

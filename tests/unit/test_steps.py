@@ -165,6 +165,7 @@ def test_speech_does_not_depend_on_how_the_answer_arrives(words: list[str], cut:
 def test_what_is_said_is_remembered_under_the_souls_name() -> None:
     step = external_dialog(SOUL, "Greet.", verb="sang")
     assert step.remember("Hello.") == (Memory(Role.ASSISTANT, "Hello.", name="Kothar", metadata={"verb": "sang"}),)
+    assert external_dialog(SOUL, "Greet.").remember("Hello.")[0].metadata == {"verb": "said"}
     assert "Greet." in str(step.command)
     visible = step.visible
     assert visible
@@ -179,6 +180,7 @@ def test_a_thought_is_kept_as_a_thought() -> None:
     assert step.read('Kothar mused: "It is late."') == "It is late."
     malformed(step.read, " ")
     assert step.remember("It is late.")[0].metadata == {"kind": "thought", "verb": "mused"}
+    assert internal_monologue("Kothar", "Think.").remember("So.")[0].metadata == {"kind": "thought", "verb": "thought"}
 
 
 def test_a_query_answers_yes_or_no() -> None:
@@ -198,6 +200,7 @@ def test_a_decision_takes_only_what_is_offered() -> None:
     assert step.read('{"choice": " go HOME "}') == "Go home"
     assert "Stay; Go home" in malformed(step.read, '{"choice": "dance"}').hint
     malformed(step.read, "Go home")
+    malformed(step.read, '{"choice": 1}')
     assert step.json_schema
     jsonschema.validate({"choice": "Stay"}, step.json_schema)
     with pytest.raises(jsonschema.ValidationError):

@@ -11,7 +11,8 @@ from daemon.mind.steps.external_dialog import PRIVATE_VERBS, SpokenText, externa
 from daemon.mind.steps.instruction import instruction
 from daemon.mind.steps.poetic_composition import poetic_composition
 from daemon.soul import Verbs, VerbsInMood
-from tests.unit.every_step import FAMILY, every_step, soul
+from tests.given import soul
+from tests.unit.every_step import FAMILY, every_step
 
 SIGNS = r".*+?()[]{}|^$\-_/'&#~! "
 names = (

@@ -15,8 +15,8 @@ from daemon.mind.transitions import SPOKEN, TABLE, Situation, opening_process, s
 from daemon.mind.transitions.cues import match_cue
 from daemon.mind.transitions.following import HANDED_OVER, confirmed, follow_cues
 from daemon.soul import Contact, Mode
-from tests.replay.test_processes import WORDS, Play, stay
-from tests.unit.every_step import soul
+from tests.given import soul
+from tests.unit.playing import WORDS, Play, stay
 from tests.unit.solving_parts import current_cycle
 from tests.unit.thinking import END, Head, Script, head
 

@@ -12,7 +12,7 @@ from daemon.core.working_memory import WorkingMemory
 from daemon.mind.steps.use_tool import MOST, TOOLS, use_tool, with_tools
 from daemon.soul import Budgets
 from daemon.soul_engine import build_prompt
-from tests.unit.ism_parts import shown
+from tests.given import shown
 from tests.unit.solving_parts import READER, WRITER
 
 BOTH = (READER, WRITER)

@@ -69,9 +69,13 @@ def test_list_operations_follow_lists() -> None:
     assert memory.at(-1) is c
     with pytest.raises(IndexError):
         memory.at(3)
-    assert shown(memory.slice(1)) == "b c"
-    assert shown(memory.slice(-2, -1)) == "b"
-    assert shown(memory.concat(mind(said("d")))) == "a b c d"
+    assert memory.at(0) is a
+    for bounds in ((0, 2), (1, None), (-2, -1), (None, None), (5, 9)):
+        assert list(memory.slice(*bounds)) == [a, b, c][slice(*bounds)]
+    assert shown(memory.filter(lambda one: one.content != "b")) == "a c"
+    assert shown(memory.map(lambda one: replace(one, content=one.content * 2))) == "aa bb cc"
+    assert shown(memory.concat(mind(said("d")))) == shown(memory.concat([said("d")])) == "a b c d"
+    assert shown(memory.replace([said("x")])) == "x"
 
 
 def test_a_new_region_goes_behind_regions_and_before_memories_without_one() -> None:
@@ -107,6 +111,7 @@ def test_default_names_the_memories_without_a_region() -> None:
     memory = mind(said("a", "r"), said("b"))
     assert memory.region("default") == (said("b"),)
     assert shown(memory.without_regions("default")) == "a"
+    assert shown(memory.without_regions("r", "default")) == ""
     for name in ("default", ""):
         with pytest.raises(ValueError, match="region"):
             said("x", name)
