@@ -219,7 +219,7 @@ async def test_a_tool_call_cut_off_by_a_crash_is_reported_as_unknown_and_not_ret
     answer = said(await house.reply("D0ADA", "I can't tell."))
     await house.idle()
     assert answer.endswith(
-        f"_(`{SHELF}`: begun as allowed, but it can't be told whether it was done. It will not be tried again.)_"
+        f"_(`{SHELF}`: begun as allowed, but it is not known whether it was done. It will not be tried again.)_"
     )
     assert lines(note) == 1
 
@@ -389,7 +389,7 @@ async def test_a_decision_that_expired_while_the_daemon_was_down_is_reported(
     house.clock.turn(4_000)
     await house.start(name="tess", mcp_servers=shelf(note.parent))
     answer = said(await house.reply("D0ADA", "begun as allowed"))
-    assert answer.startswith(f"_(`{SHELF}`: begun as allowed, but it can't be told whether it was done.")
+    assert answer.startswith(f"_(`{SHELF}`: begun as allowed, but it is not known whether it was done.")
     assert lines(note) == 0
 
 

@@ -1,4 +1,4 @@
-"""Parts for the tests of the loop: a real mind with a scripted model, and actions that a test defines."""
+"""Parts for testing the ISM: a real mind with a scripted model, and actions that do what a test says."""
 
 import json
 from dataclasses import dataclass, field
@@ -22,24 +22,24 @@ USAGE = Completion("scripted/test", tokens_in=100, tokens_out=20)
 
 
 def chosen(*actions: str | tuple[str, str], reasoning: str = "It seems best.") -> str:
-    """A choice as a model is asked to write it: names, or names with inputs."""
+    """A choice in the requested JSON: names, or names with inputs."""
     pairs = [(one, "") if isinstance(one, str) else one for one in actions]
     named = [{"name": name, "input": given} for name, given in pairs]
     return json.dumps({"actions": named, "reasoning": reasoning})
 
 
 async def think(use: ActionUse) -> Recurse:
-    """Goes on, having thought of what it was given."""
+    """Observe the input and go on."""
     return use.recurse(observation=f"thought of {use.input or 'it'}")
 
 
 async def respond(use: ActionUse) -> Stay:
-    """Answers with a word."""
+    """Answer in one sentence."""
     return Stay(use.memory.with_memory(Memory(Role.ASSISTANT, "There are none.")))
 
 
 async def escalate(use: ActionUse) -> Transition:
-    """Stores over at once."""
+    """Hand over at once."""
     return Transition(use.memory, "expert", "it is beyond me", execute_now=True)
 
 
@@ -51,7 +51,7 @@ def actions(**others: Handler) -> tuple[Action, ...]:
 
 @dataclass
 class Bench:
-    """A machine with all it needs; `run` runs it."""
+    """A machine and all that it needs; `run` runs it."""
 
     llm: LLM
     clock: FakeClock = field(default_factory=FakeClock)
@@ -74,18 +74,18 @@ class Bench:
         )
 
     def usage(self) -> tuple[int, float]:
-        """What the mind has used so far."""
+        """Tokens and US dollars of the recorded calls."""
         tokens = sum(call.tokens_in + call.tokens_out for call in self.calls)
         return tokens, sum(call.cost_usd or 0.0 for call in self.calls)
 
     async def conclude(self, memory: WorkingMemory, why: str) -> Stay:
-        """Answers with why it ends."""
+        """Answer with the reason of the end."""
         self.concluded.append(why)
         self.shown_to_conclude.append(memory)
         return Stay(memory.with_memory(Memory(Role.ASSISTANT, f"So far only this: {why}.")))
 
     async def note(self, event: LoopEvent) -> None:
-        """Record an event."""
+        """Record the event."""
         self.events.append(event)
 
     async def run(
@@ -118,19 +118,19 @@ class Bench:
 
 
 def bench(*replies: Script, default: Script | None = None) -> tuple[Bench, ScriptedLLM]:
-    """A bench whose model says these replies, each call for 120 tokens."""
+    """A bench whose model gives these replies, each call for 120 tokens."""
     llm = ScriptedLLM(*replies, default=default, usage=USAGE)
     return Bench(llm), llm
 
 
 def said(result: ISMResult) -> str:
-    """The last words of the soul in the result."""
+    """The soul's last reply in a result."""
     own = [one.content for one in result.memory.region("default") if one.role is Role.ASSISTANT]
     return own[-1] if own else ""
 
 
 def flowing() -> tuple[Bench, FakeModel, Flow]:
-    """A bench whose model answers every call with what the test lets out."""
+    """A bench whose model streams the chunks that the test releases."""
     model, flow = FakeModel(), Flow()
     model.voices[""] = flow
     return Bench(model), model, flow

@@ -1,4 +1,4 @@
-"""Parts for the tests of subprocesses: a memory.db with a conversation, a mind with a script, and its answers."""
+"""Parts for testing subprocesses: a memory.db with a conversation, and a mind with a scripted model."""
 
 import json
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ NOT_LEARNED: Thoughts = {"user_model_check": False}
 
 @dataclass
 class SubprocessBench:
-    """A memory.db with turns in it, and a mind with a script."""
+    """A memory.db with turns, and a mind with a scripted model."""
 
     database: Database
     clock: FakeClock
@@ -62,7 +62,7 @@ class SubprocessBench:
         audience: Audience = IN_DM,
         ts: str = "",
     ) -> None:
-        """Store a message and its reply as the commit of a cycle does."""
+        """A user's message and the reply to it, stored as a cycle's commit does."""
         ts = ts or f"{self.clock.now_ms()}.{len(words)}{person}"
         await self._turn(conversation, audience, "person", person, f"Name of {person}", ts, words, {})
         if reply:

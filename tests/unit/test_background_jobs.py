@@ -30,7 +30,7 @@ from tests.fakes import Events, FakeClock
 from tests.given import DM, SOUL, TEAM, new_message, soul
 from tests.models import ScriptedLLM
 from tests.store.parts import Stores, look
-from tests.unit.solving_parts import capabilities
+from tests.unit.process_parts import capabilities
 
 KIND = "counts_the_looms"
 
