@@ -1,4 +1,4 @@
-"""The Implicit Semantic Machine: work towards a goal by the soul's own choice of actions, within limits (seed 001)."""
+"""How does the soul solve a problem by itself? It chooses actions towards a goal, within limits (seed 001)."""
 
 import unicodedata
 from collections.abc import Callable, Coroutine

@@ -1,4 +1,4 @@
-"""Who is it? A soul's folder: its schema, the loader, and the reload after an edit."""
+"""Who is the soul? Folders of plain text, their schema, how they are read and how edits are followed."""
 
 from daemon.soul.files import MANIFEST, MODE_MANIFEST, PERSONALITY, SIZE_CAP
 from daemon.soul.loader import KnownNames, load_soul, load_souls

@@ -1,4 +1,4 @@
-"""The running door under schemathesis: no 5xx, and every answer is as the description says."""
+"""The running server under schemathesis: no 5xx, and every response is as the description says."""
 
 import asyncio
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.http.conftest import endpoint
-from tests.http.house import TOKEN, Dwelling
+from tests.http.daemons import TOKEN, HttpHome
 from tests.http.speech_endpoint import Endpoint
 
 __all__ = ["endpoint"]
@@ -16,8 +16,8 @@ SECONDS = 60
 
 
 @pytest.mark.slow
-async def test_no_request_brings_the_door_down_or_an_answer_that_was_not_described(
-    empty: Dwelling, endpoint: Endpoint, tmp_path: Path
+async def test_no_request_crashes_the_server_or_gets_an_undescribed_response(
+    empty: HttpHome, endpoint: Endpoint, tmp_path: Path
 ) -> None:
     endpoint.more.set()
     await empty.start(tts_url=endpoint.url)
@@ -33,11 +33,11 @@ async def test_no_request_brings_the_door_down_or_an_answer_that_was_not_describ
     )
     try:
         async with asyncio.timeout(SECONDS):
-            told, _ = await process.communicate()
+            output, _ = await process.communicate()
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
-    assert process.returncode == 0, told.decode()[-6000:]
+    assert process.returncode == 0, output.decode()[-6000:]
     assert not empty.events.named("http.crashed")
     assert empty.events.named("cycle.committed")

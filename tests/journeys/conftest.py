@@ -1,4 +1,4 @@
-"""The house that every journey sets out from."""
+"""The workspace of every journey, without and with a daemon."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -25,6 +25,6 @@ async def empty_house(tmp_path: Path) -> AsyncIterator[House]:
 
 @pytest.fixture
 async def house(empty_house: House) -> House:
-    """The house with one daemon living in it."""
+    """The workspace with one running daemon."""
     await empty_house.start()
     return empty_house

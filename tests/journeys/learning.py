@@ -1,4 +1,4 @@
-"""What journeys about learning share: what the model answers, what people say, the notes that come of it."""
+"""For journeys about learning: answers of the model, messages that teach, and the notes that result."""
 
 import json
 import re
@@ -20,20 +20,20 @@ def feeling(state: str, topic: str = "", task: str = "") -> str:
 
 
 def will_learn(model: FakeModel, *lines: str, whisper: str = "I hope it holds.") -> None:
-    """What the model will make of the next talk that taught it something."""
-    model.steps["internal_monologue"].append("They told of themselves.")
+    """Script the notes and the whisper that the model makes of the next message that teaches it something."""
+    model.steps["internal_monologue"].append("They wrote about themselves.")
     model.steps["visitor_notes"].append(noted(*lines))
     model.steps["visitor_whispers"].append(whisper)
 
 
 async def tell(house: House, person: str, room: str, words: str, *, learned: bool = True) -> None:
-    """Somebody says something, and the reply comes with the thought that it taught the soul something of them."""
+    """Post a message; the reply is marked as one that taught the soul something, or not."""
     house.model.replies.append(tagged("I see.", learned=learned))
     await house.answered(person, room, words)
 
 
 async def teach(house: House, person: str, room: str, *lines: str, whisper: str = "I hope it holds.") -> None:
-    """Have lines noted of somebody, of what they say in a room."""
+    """Have these lines noted about a user, from what they write in a room."""
     await tell(house, person, room, "@soul hello there", learned=False)
     will_learn(house.model, *lines, whisper=whisper)
     await tell(house, person, room, "@soul let me tell you of me")
@@ -41,7 +41,7 @@ async def teach(house: House, person: str, room: str, *lines: str, whisper: str 
 
 
 async def notes(house: House) -> dict[str, list[str]]:
-    """The notes of every person and audience."""
+    """The notes by user and audience."""
     rows = await house.rows("SELECT person, audience, notes FROM user_models ORDER BY person, audience")
     return {f"{row['person']} {row['audience']}": json.loads(row["notes"]) for row in rows if row["notes"] != "[]"}
 
@@ -50,14 +50,14 @@ _SOUL = 'name = "brief"\ndisplay_name = "Brief"\n[budgets]\ntranscript = 200\n'
 
 
 async def facts(prompt: Prompt) -> Reply:
-    """A mind that remembers facts alone."""
+    """A model whose summaries keep the words that begin with `fact`."""
     if prompt.role is ModelRole.PERSONA:
         return tagged("I see.")
     return "Known: " + " ".join(dict.fromkeys(re.findall(r"fact\w+", shown(prompt))))
 
 
 async def brief_soul(house: House, mind: Script = facts) -> None:
-    """A soul whose transcript is short, so that summaries come soon."""
+    """Start a soul with a short transcript, so that summaries come soon."""
     folder = house.settings.home / "souls" / "brief"
     folder.mkdir(parents=True)
     (folder / "soul.toml").write_text(_SOUL)

@@ -1,4 +1,4 @@
-"""What the soul learns after it has spoken: of people, of itself, of long talks; for whom it is, and what undoes it."""
+"""What the soul learns after a reply: notes, its own mood, summaries; who may read them, and what deletes them."""
 
 import asyncio
 import json
@@ -30,14 +30,14 @@ min_interactions = 100
 
 
 def replies(prompts: list[Prompt]) -> list[str]:
-    """What the model was shown to answer with."""
+    """The prompts of the replies."""
     return [shown(prompt) for prompt in prompts if prompt.step == "respond"]
 
 
 # -- people ------------------------------------------------------------------------------------------------------------
 
 
-async def test_what_somebody_told_is_noted_with_its_history_and_in_mind_the_next_time(house: House) -> None:
+async def test_facts_from_a_message_are_noted_with_their_history_and_used_in_the_next_reply(house: House) -> None:
     await teach(house, "Ada", "dm", "keeps bees on the roof", whisper="Nobody asks about the bees.")
     assert await notes(house) == {"U0ADA dm:D0ADA": ["keeps bees on the roof"]}
     await house.answered("Ada", "dm", "and now?")
@@ -55,7 +55,7 @@ async def test_what_somebody_told_is_noted_with_its_history_and_in_mind_the_next
     ]
 
 
-async def test_somebody_who_said_one_thing_is_not_modelled_and_small_talk_costs_nothing(house: House) -> None:
+async def test_a_user_with_one_message_gets_no_model_and_small_talk_costs_no_call(house: House) -> None:
     await tell(house, "Ada", "dm", "I keep bees")
     await tell(house, "Ben", "dm", "hello", learned=False)
     await tell(house, "Ben", "dm", "hello again", learned=False)
@@ -64,7 +64,7 @@ async def test_somebody_who_said_one_thing_is_not_modelled_and_small_talk_costs_
     assert await notes(house) == {}
 
 
-async def test_what_was_told_in_private_is_never_shown_elsewhere(house: House) -> None:
+async def test_words_of_a_private_message_never_show_in_another_channel(house: House) -> None:
     await teach(house, "Ada", "dm", "CANARY-DM", whisper="CANARY-DM-UNSAID")
     await teach(house, "Ada", "founders", "CANARY-PRIVATE", whisper="CANARY-PRIVATE-UNSAID")
     await teach(house, "Ada", "general", "CANARY-PUBLIC")
@@ -81,7 +81,7 @@ async def test_what_was_told_in_private_is_never_shown_elsewhere(house: House) -
         assert "CANARY" not in house.last_prompt(), room
 
 
-async def test_what_others_learn_from_is_shown_no_canary_either(house: House) -> None:
+async def test_prompts_that_learn_about_others_hold_no_private_words(house: House) -> None:
     await teach(house, "Ada", "dm", "CANARY-DM")
     before = len(house.prompts)
     await teach(house, "Ada", "general", "likes tin")
@@ -89,7 +89,7 @@ async def test_what_others_learn_from_is_shown_no_canary_either(house: House) ->
     assert "CANARY" not in "".join(shown(prompt) for prompt in house.prompts[before:])
 
 
-async def test_what_is_said_of_somebody_by_another_is_no_note_about_them(house: House) -> None:
+async def test_words_of_one_user_about_another_become_no_note(house: House) -> None:
     root = await house.say("Ada", "general", "@soul hello, I weave")
     await house.reply("general", "I weave")
     await house.idle()
@@ -103,7 +103,7 @@ async def test_what_is_said_of_somebody_by_another_is_no_note_about_them(house: 
     assert "I weave" not in asked
 
 
-async def test_a_newer_message_cuts_the_afterthought_which_is_had_again_with_both_in_mind(house: House) -> None:
+async def test_a_newer_message_cancels_the_background_job_which_runs_again_with_both_messages(house: House) -> None:
     never = asyncio.Event()
     asked = asyncio.Event()
 
@@ -131,7 +131,7 @@ async def test_a_newer_message_cuts_the_afterthought_which_is_had_again_with_bot
     assert len(await house.replies("D0ADA")) == 3
 
 
-async def test_an_afterthought_during_which_the_daemon_died_is_had_by_the_next(empty_house: House) -> None:
+async def test_a_background_job_that_a_dead_daemon_left_runs_in_the_next_daemon(empty_house: House) -> None:
     house = empty_house
     await house.start()
     await tell(house, "Ada", "dm", "hello", learned=False)
@@ -157,7 +157,7 @@ async def test_an_afterthought_during_which_the_daemon_died_is_had_by_the_next(e
     assert len(await house.replies("D0ADA")) == 2
 
 
-async def test_an_afterthought_that_fails_is_had_later_and_the_replies_go_on(house: House) -> None:
+async def test_a_background_job_that_fails_is_retried_while_replies_go_on(house: House) -> None:
     await tell(house, "Ada", "dm", "hello", learned=False)
     will_learn(house.model, "keeps bees")
     house.model.steps["visitor_notes"].extendleft(["no JSON at all"] * 2)
@@ -170,7 +170,7 @@ async def test_an_afterthought_that_fails_is_had_later_and_the_replies_go_on(hou
     assert await notes(house) == {"U0ADA dm:D0ADA": ["keeps bees"]}
 
 
-async def test_words_taken_back_are_unlearned(house: House) -> None:
+async def test_notes_from_a_deleted_message_are_deleted(house: House) -> None:
     await tell(house, "Ada", "dm", "hello", learned=False)
     will_learn(house.model, "keeps bees")
     house.model.replies.append(tagged("I see.", learned=True))
@@ -192,14 +192,14 @@ async def test_words_taken_back_are_unlearned(house: House) -> None:
 
 
 async def move(house: House, room: str, state: str, topic: str = "", task: str = "") -> None:
-    """Have the soul be moved by what Ada says."""
+    """Change the soul's mood by a message of Ada's."""
     house.model.steps["feel"].append(feeling(state, topic, task))
     house.model.replies.append(tagged("How lovely.", moved=True))
     await house.answered("Ada", room, "@soul your cloth is finished")
     await house.events.until("soul_state.kept")
 
 
-async def test_a_mood_colours_the_verbs_until_it_has_faded(empty_house: House) -> None:
+async def test_a_mood_changes_the_verbs_until_it_has_faded(empty_house: House) -> None:
     house = empty_house
     write_soul(house.settings.home, more=MOODS)
     await house.start(name="tess")
@@ -215,7 +215,7 @@ async def test_a_mood_colours_the_verbs_until_it_has_faded(empty_house: House) -
     assert "sang" not in house.last_prompt()
 
 
-async def test_topic_task_and_mood_of_a_private_talk_stay_there(empty_house: House) -> None:
+async def test_topic_task_and_mood_of_a_dm_stay_in_the_dm(empty_house: House) -> None:
     house = empty_house
     write_soul(house.settings.home, more=MOODS)
     await house.start(name="tess")

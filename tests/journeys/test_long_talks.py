@@ -1,4 +1,4 @@
-"""A long conversation costs no more than a short one, and is not forgotten: the summary stands for what is old."""
+"""A long conversation costs no more than a short one: a summary stands for its old messages."""
 
 import pytest
 
@@ -32,7 +32,7 @@ async def test_a_hundred_turns_stay_within_the_tokens_of_thirty(house: House) ->
     print(f"turns={_TURNS} tokens_first={spent[0]} tokens_last={spent[-1]} tokens_most={max(spent)}")
 
 
-async def test_what_was_said_long_ago_is_known_by_the_summary_and_what_was_withdrawn_is_not(
+async def test_old_messages_are_known_by_the_summary_and_deleted_ones_are_not(
     empty_house: House,
 ) -> None:
     house = empty_house
@@ -41,7 +41,7 @@ async def test_what_was_said_long_ago_is_known_by_the_summary_and_what_was_withd
     for number in range(12):
         ts = await house.say("Ada", "dm", f"remember factNumber{number} for me, will you, as long as you can?")
         gone = ts if number == 3 else gone
-        await house.heard(ts)
+        await house.final_state(ts)
         await house.idle()
     kept = await house.one("SELECT summary, summarized_to FROM working_memory")
     assert kept["summarized_to"] > 3
@@ -61,7 +61,7 @@ async def test_what_was_said_long_ago_is_known_by_the_summary_and_what_was_withd
     assert "factNumber3" not in everything
 
 
-async def test_a_summary_that_fails_is_tried_again_later_and_costs_nobody_an_answer(empty_house: House) -> None:
+async def test_a_summary_that_fails_is_retried_while_every_message_is_answered(empty_house: House) -> None:
     house = empty_house
     failures = 2
 
@@ -75,7 +75,7 @@ async def test_a_summary_that_fails_is_tried_again_later_and_costs_nobody_an_ans
     await brief_soul(house, failing)
     for number in range(8):
         ts = await house.say("Ada", "dm", f"remember factNumber{number} for me, will you, as long as you can?")
-        await house.heard(ts)
+        await house.final_state(ts)
     await house.events.until("job.failed")
     house.clock.turn(6)
     await house.events.until("job.failed", 2)

@@ -1,4 +1,4 @@
-"""A private thought never leaves, whatever the model writes: the whole house against a grammar of hostile answers."""
+"""A private thought never leaves the daemon, whatever the model writes: a whole daemon reads hostile answers."""
 
 import random
 from collections.abc import AsyncGenerator
@@ -40,7 +40,7 @@ class LeakyModel(FakeModel):
 
 
 @pytest.mark.slow
-async def test_of_two_hundred_hostile_answers_no_private_word_is_in_any_call_to_slack(empty_house: House) -> None:
+async def test_two_hundred_hostile_answers_put_no_private_word_into_any_call_to_slack(empty_house: House) -> None:
     house = empty_house
     model = LeakyModel(chance.dice("privacy"), house.clock)
     await house.start(model, max_cycles=64)

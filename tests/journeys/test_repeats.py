@@ -1,4 +1,4 @@
-"""Whatever Slack repeats or could not deliver: every message is answered once, late if it must be, and none is lost."""
+"""Slack repeats events or fails to deliver them: every message is answered once, if late, and none is lost."""
 
 import pytest
 
@@ -55,7 +55,7 @@ async def test_an_event_that_comes_again_after_five_minutes_or_a_restart_is_not_
     assert len(house.prompts) == 1
 
 
-async def test_ten_messages_sent_while_nobody_listened_are_all_answered_and_marked_late(empty_house: House) -> None:
+async def test_ten_messages_sent_while_the_daemon_was_down_are_all_answered_and_marked_late(empty_house: House) -> None:
     house = empty_house
     await house.start()
     await house.answered("Ada", "general", "@soul hello")
@@ -93,8 +93,8 @@ async def test_a_message_older_than_the_limit_is_reported_and_not_answered(empty
     await house.events.until("inbox.stale")
     await house.reply("D0ADA", "and now?")
     await house.idle()
-    assert await house.heard(ts) == "stale"
-    assert await house.heard(young) == "answered"
+    assert await house.final_state(ts) == "stale"
+    assert await house.final_state(young) == "answered"
     assert await house.replies("D0ADA") == ["Echo: hello", "Echo: and now?"]
     assert "anybody there?" not in house.last_prompt()
 
@@ -129,7 +129,7 @@ async def test_a_message_that_was_edited_during_the_gap_is_answered_as_it_stands
     assert await house.replies("D0ADA") == ["Echo: hello", "Echo: what is 3 + 3?"]
 
 
-async def test_everything_that_was_answered_before_a_restart_is_left_in_peace_after_it(house: House) -> None:
+async def test_messages_answered_before_a_restart_are_not_answered_again(house: House) -> None:
     for words in ("one", "two", "three"):
         await house.answered("Ada", "dm", words)
     for _ in range(2):

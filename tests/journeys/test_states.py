@@ -1,4 +1,4 @@
-"""Every mental process and every transition, lived through in Slack; `soul trace` tells the path with its reasons."""
+"""Every mental process and every transition in Slack; `soul trace` prints the path with its reasons."""
 
 import json
 import random
@@ -23,20 +23,20 @@ HOUR = 3600.0
 
 
 async def weaver(house: House, more: str = "") -> None:
-    """Let Tess live in the house, who has modes and knows whom to send people to."""
+    """Start Tess, who has modes and contacts."""
     write_soul(house.settings.home, more=more + CONTACTS, modes=MODES)
     await house.start(name="tess")
 
 
 async def acquaint(house: House) -> None:
-    """Talk with Ada until the greeting and the getting to know each other are over."""
+    """Post messages of Ada until `greeting` and `curious` are over."""
     for words in ("hello", "it's me", "Ada is what they call me"):
         await house.answered("Ada", "dm", words)
     assert await house.process() == "engaged"
 
 
 def asked(house: House, step: str) -> list[str]:
-    """What the model was shown for every step of a kind."""
+    """The prompts of every step of a kind."""
     return [shown(prompt) for prompt in house.prompts if prompt.step == step]
 
 
@@ -79,8 +79,8 @@ async def test_who_comes_back_after_the_silence_is_welcomed_back_once(house: Hou
     assert "it is visit 2 here" in house.last_prompt()
     await house.answered("Ada", "dm", "and now to work")
     assert "comes back" not in house.last_prompt()
-    told = [step for step in await house.path() if "returning" in step]
-    assert told == ["enter: engaged → returning, rule", "move: returning → engaged, rule"]
+    returns = [step for step in await house.path() if "returning" in step]
+    assert returns == ["enter: engaged → returning, rule", "move: returning → engaged, rule"]
     assert "visit 2 begins" in await house.command("trace", "D0ADA")
 
 
@@ -116,7 +116,7 @@ async def test_a_soul_that_takes_no_part_in_greetings_begins_with_the_matter(emp
 # -- ready -------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_plain_wish_for_a_person_is_met_with_the_contacts_without_a_question(empty_house: House) -> None:
+async def test_a_plain_request_for_a_person_gets_the_contacts_without_a_model_question(empty_house: House) -> None:
     house = empty_house
     await weaver(house)
     await acquaint(house)
@@ -130,7 +130,9 @@ async def test_a_plain_wish_for_a_person_is_met_with_the_contacts_without_a_ques
 
 
 @pytest.mark.parametrize(("answer", "target"), [(TRUE, "ready"), (FALSE, "engaged")])
-async def test_a_doubtful_wish_for_a_person_is_left_to_the_mind(empty_house: House, answer: str, target: str) -> None:
+async def test_a_doubtful_request_for_a_person_is_left_to_the_model(
+    empty_house: House, answer: str, target: str
+) -> None:
     house = empty_house
     await weaver(house)
     await acquaint(house)
@@ -141,20 +143,10 @@ async def test_a_doubtful_wish_for_a_person_is_left_to_the_mind(empty_house: Hou
     assert ("move: engaged → ready, model" in await house.path()) == (target == "ready")
 
 
-async def test_a_soul_that_knows_nobody_leads_to_nobody(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home)
-    await house.start(name="tess")
-    await acquaint(house)
-    await house.answered("Ada", "dm", "whom should I ask about the vault? who decides?")
-    assert asked(house, "mental_query") == []
-    assert not any("ready" in step for step in await house.path())
-
-
 # -- academic ----------------------------------------------------------------------------------------------------------
 
 
-async def test_scholarship_is_entered_kept_and_left_as_the_mind_sees_it(empty_house: House) -> None:
+async def test_academic_is_entered_kept_and_left_as_the_model_answers(empty_house: House) -> None:
     house = empty_house
     await weaver(house)
     await acquaint(house)
@@ -194,17 +186,6 @@ async def test_a_mode_that_is_taken_away_ends_the_process_that_needs_it(empty_ho
     assert "no academic mode any more" in await house.command("trace", "D0ADA")
 
 
-async def test_a_soul_without_modes_enters_none_whatever_is_said(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home)
-    await house.start(name="tess")
-    await acquaint(house)
-    await house.answered("Ada", "dm", "write me a poem about what scholars say")
-    assert asked(house, "mental_query") == []
-    assert await house.process() == "engaged"
-    assert not any("poetic" in step or "academic" in step for step in await house.path())
-
-
 # -- poetic ------------------------------------------------------------------------------------------------------------
 
 
@@ -224,7 +205,7 @@ async def test_a_poem_has_the_register_that_was_named_and_then_plain_talk_goes_o
     assert json.loads(thought["thought"]) == {"register": "hymn", "image_domain": "sea"}
 
 
-async def test_where_no_register_is_named_the_mind_decides(empty_house: House) -> None:
+async def test_where_no_register_is_named_the_model_decides(empty_house: House) -> None:
     house = empty_house
     await weaver(house)
     house.model.steps["decision"] += ['{"choice": "lament"}', '{"choice": "kiln"}']
@@ -272,7 +253,9 @@ def only(*made: tuple[str, MentalProcess]) -> dict[str, MentalProcess]:
     return {**PROCESSES, **dict(made)}
 
 
-async def test_processes_without_end_end_in_an_apology(empty_house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_processes_that_transition_without_end_cause_an_apology(
+    empty_house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hops = list[str]()
 
     def to(target: str) -> MentalProcess:
@@ -313,7 +296,7 @@ async def test_a_refused_transition_is_traced_and_answered_all_the_same(
     assert "tess takes no part in 'dormant'" in await empty_house.command("trace", "D0ADA")
 
 
-async def test_a_mind_that_fails_where_it_is_asked_leads_nowhere(empty_house: House) -> None:
+async def test_a_model_question_that_fails_changes_no_state(empty_house: House) -> None:
     house = empty_house
     await weaver(house)
     await acquaint(house)
@@ -350,24 +333,24 @@ async def another_house(home: Path) -> AsyncIterator[House]:
 
 
 async def over(house: House) -> None:
-    """Wait until whatever the silence brought about has happened."""
+    """Wait until everything that fell due in the silence is handled."""
     left = """
         SELECT (SELECT count(*) FROM intentions WHERE state = 'waiting' AND due_ms <= ?) AS due,
-               (SELECT count(*) FROM inbox WHERE state IN ('new', 'claimed')) AS heard
+               (SELECT count(*) FROM inbox WHERE state IN ('new', 'claimed')) AS unanswered
         """
 
     async def nothing_left() -> bool:
         soon = house.clock.now_ms() + 60_000  # what is due at once may have been scheduled just after this look
         row = await house.one(left, soon)
-        if row["due"] and not row["heard"]:
+        if row["due"] and not row["unanswered"]:
             house.clock.turn(2)  # so that the scheduler looks again
-        return not row["due"] and not row["heard"]
+        return not row["due"] and not row["unanswered"]
 
     await house.when(nothing_left)
 
 
 async def lived(home: Path, seed: int) -> tuple[list[tuple[object, ...]], list[str]]:
-    """What a house goes through where people and the model say what the seed has them say: the path, and the posts."""
+    """The path and the posts of a conversation whose messages and answers the seed draws."""
     dice = random.Random(seed)
     async with another_house(home) as house:
         await weaver(house, "subprocesses = []\n")  # they would ask the same mind, beside the talk
@@ -393,12 +376,10 @@ async def test_the_same_perceptions_with_the_same_answers_take_the_same_path(tmp
     assert len(first[1]) == 8
 
 
-@pytest.mark.parametrize(("hours", "told"), [(5, "after 5 hours"), (30, "after 30 hours"), (72, "after 3 days")])
-async def test_a_returning_person_is_told_to_have_been_away_as_long_as_they_were(
-    house: House, hours: int, told: str
-) -> None:
+@pytest.mark.parametrize(("hours", "words"), [(5, "after 5 hours"), (30, "after 30 hours"), (72, "after 3 days")])
+async def test_the_prompt_says_how_long_a_returning_user_was_away(house: House, hours: int, words: str) -> None:
     await house.answered("Ada", "dm", "hello")
     house.clock.turn(hours * 3600)
     await house.idle()
     await house.answered("Ada", "dm", "hello again")
-    assert told in house.last_prompt()
+    assert words in house.last_prompt()

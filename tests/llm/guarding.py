@@ -29,7 +29,7 @@ async def failing(llm: ResilientLLM) -> ModelUnavailable:
 
 
 async def turn_until_done(clock: FakeClock, call: asyncio.Future[Any]) -> None:
-    """Let time pass in small steps, with turns for everybody in between."""
+    """Advance time in small steps, with turns for other tasks in between."""
     while not call.done():
         await clock.advance(0.5)
         for _ in range(20):
@@ -37,7 +37,7 @@ async def turn_until_done(clock: FakeClock, call: asyncio.Future[Any]) -> None:
 
 
 def lasting(clock: FakeClock, seconds: float) -> Callable[[Prompt], Awaitable[Reply]]:
-    """A reply that takes its time."""
+    """A reply that takes some seconds."""
 
     async def reply(_: Prompt) -> Reply:
         await clock.sleep(seconds)

@@ -1,4 +1,4 @@
-"""Loopback servers that speak the vendors' protocols, scripted answer by answer, for tests that need a real call."""
+"""Loopback servers that speak the vendors' protocols, scripted answer by answer."""
 
 import asyncio
 import json
@@ -20,9 +20,9 @@ class Ending(Enum):
     PROPER = auto()
     SILENT = auto()  # the connection stays open and nothing more comes
     CUT = auto()  # the connection is reset
-    EARLY = auto()  # the response ends well-formed, but without the protocol's last word
+    EARLY = auto()  # the response ends well-formed, but without the protocol's last event
     ERROR_EVENT = auto()  # an error inside the stream
-    ENDLESS = auto()  # the pieces are repeated for as long as anybody listens
+    ENDLESS = auto()  # the last piece is repeated until the client hangs up
     ON_DEMAND = auto()  # a piece is sent for every item put into the server's `drops`
 
 
@@ -52,7 +52,7 @@ class ReceivedRequest:
 
 
 class VendorServer:
-    """What both servers share: the script, what was asked, and who hung up."""
+    """The base of both servers: the script, the requests, and the hang-up event."""
 
     name = ""
 

@@ -78,7 +78,7 @@ async def test_cancelling_hangs_up_through_all_layers(vendor: VendorServer, over
         await reading
 
 
-async def test_an_overloaded_vendor_is_asked_again_when_it_said(
+async def test_an_overloaded_vendor_is_called_again_after_its_retry_after(
     vendor: VendorServer, over_the_wire: ResilientLLM, clock: FakeClock
 ) -> None:
     vendor.script.append(Answer(status=529, headers={"retry-after": "11"}))

@@ -2,7 +2,25 @@
 
 import inspect
 
-from daemon.core.working_memory import WorkingMemory
+from daemon.core.working_memory import Memory, Role, WorkingMemory, thought
+
+
+def said(content: str, region: str | None = None) -> Memory:
+    return Memory(Role.USER, content, region)
+
+
+A, B, C = said("a"), said("b"), said("c")
+LIST = WorkingMemory("Kothar", (A, B, C))
+REGIONS = WorkingMemory("Kothar", (said("p", "persona"), said("s", "summary"), said("hello")))
+
+
+def shown(memory: WorkingMemory) -> str:
+    return " ".join(one.content for one in memory)
+
+
+def test_with_monologue_appends_a_thought_of_the_assistant() -> None:
+    last = LIST.with_memory(thought("hm")).at(-1)
+    assert (last.role, last.content, last.region) == (Role.ASSISTANT, "hm", None)
 
 
 def test_the_regional_order_takes_names_one_by_one() -> None:

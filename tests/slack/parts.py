@@ -21,28 +21,28 @@ TS = "1750000000.000100"
 
 
 class WorkspaceControl:
-    """The workspace's control API."""
+    """A client of the workspace's control API."""
 
     def __init__(self, server: WorkspaceServer, http: aiohttp.ClientSession) -> None:
         self.server = server
         self._http = http
 
     async def do(self, order: str, **fields: object) -> dict[str, Any]:
-        """Give an order."""
+        """Post one order."""
         async with self._http.post(f"{self.server.url}/_control/{order}", json=fields) as response:
             answer: dict[str, Any] = await response.json()
             assert response.status == 200, answer
             return answer
 
     async def see(self, view: str, **query: str) -> dict[str, Any]:
-        """Look at something."""
+        """Read one view."""
         async with self._http.get(f"{self.server.url}/_control/{view}", params=query) as response:
             answer: dict[str, Any] = await response.json()
             assert response.status == 200, answer
             return answer
 
     async def say(self, person: str, channel: str, text: str, **more: object) -> str:
-        """Let somebody say something; its ts."""
+        """Post a message of a user; gives its ts."""
         return str((await self.do("say", person=person, channel=channel, text=text, **more))["message"]["ts"])
 
     async def calls(self, method: str) -> list[dict[str, Any]]:
@@ -54,31 +54,31 @@ class WorkspaceControl:
         return list((await self.see("sockets"))["sockets"])
 
     async def until(self, look: Callable[[], Awaitable[list[Any]]], number: int) -> list[Any]:
-        """Look again and again until there are so many."""
+        """Poll until there are so many."""
         async with asyncio.timeout(20):
             while len(found := await look()) < number:
                 pass
         return found
 
     async def replies(self, channel: str, thread: str) -> list[dict[str, Any]]:
-        """What stands in a thread below its root."""
+        """The replies in a thread."""
         found = (await self.see("messages", channel=channel, thread=thread))["messages"]
         return [message for message in found if message["ts"] != thread]
 
     async def fail(self, method: str, **fault: object) -> None:
-        """Let the next call of a method go wrong."""
+        """Let the next call of a method fail."""
         await self.do("fault", method=method, **fault)
 
 
 def spoken(call: dict[str, Any]) -> str:
-    """The words that a call of a streaming method brought, in either form."""
+    """The words in a call of a streaming method, in either form."""
     chunks = call["args"].get("chunks") or []
-    told = "".join(chunk["text"] for chunk in chunks if chunk["type"] == "markdown_text")
-    return str(call["args"].get("markdown_text") or "") + told
+    streamed = "".join(chunk["text"] for chunk in chunks if chunk["type"] == "markdown_text")
+    return str(call["args"].get("markdown_text") or "") + streamed
 
 
 def cards(call: dict[str, Any]) -> list[dict[str, Any]]:
-    """The task cards that a call of a streaming method brought."""
+    """The task cards in a call of a streaming method."""
     return [chunk for chunk in call["args"].get("chunks") or [] if chunk["type"] == "task_update"]
 
 
@@ -118,7 +118,7 @@ def press(action_id: str = YES, value: str = "approve:a-1", **more: object) -> d
 
 
 async def draft(channel: SlackChannel, thread: str, text: str, room: str = "D0ADA") -> str:
-    """Stream a text as far as it goes and leave the draft standing; its ts."""
+    """Stream a text and leave the draft open; gives its ts."""
     log = FakeDrafts()
     speech = channel.speak(perception(channel=room, ts=thread, place=Place.DM), log.log)
     await speech.say(text)

@@ -29,7 +29,7 @@ ACTS = "SELECT act FROM audit ORDER BY seq"
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Everything that one worker does with memory.db."""
+    """The stores that one worker uses on memory.db."""
 
     database: Database
     inbox: Inbox
@@ -66,7 +66,7 @@ class Stores:
 
 
 def look(path: Path, sql: str, *values: object) -> list[tuple[object, ...]]:
-    """What another program sees in the file: committed rows only."""
+    """The rows that another program sees in the file: committed ones only."""
     with closing(sqlite3.connect(path, timeout=10)) as connection:
         return list(connection.execute(sql, values))
 
@@ -96,7 +96,7 @@ def files(folder: Path) -> list[Path]:
 
 
 async def room(database: Database, key: ConversationKey = DM) -> None:
-    """A conversation in which nothing waits."""
+    """Store a conversation without waiting messages."""
     await database.write(
         lambda transaction: transaction.run(
             """
@@ -166,7 +166,7 @@ def note(act: str) -> "Note":
 
 
 class Note:
-    """A unit that stores a row, tells that it runs, and may wait or fail."""
+    """A unit that stores a row, sets `started`, and may wait or fail."""
 
     def __init__(self, act: str, *, fail: Exception | None = None, hold: asyncio.Event | None = None) -> None:
         self.act, self.fail, self.hold = act, fail, hold

@@ -120,8 +120,8 @@ async def test_no_more_wait_than_may_and_what_is_too_much_is_told(
     ("minutes", "every", "told"),
     [
         (FARTHEST_MS / MINUTE_MS + 1, "", "more than a year ahead"),
-        (0, "*/10 * * * *", "more often than every 15 minutes"),
-        (0, "0 0 30 2 *", "never comes round"),
+        (0, "*/10 * * * *", "less than 15 minutes apart"),
+        (0, "0 0 30 2 *", "has no slot"),
         (0, "now and then", "is no crontab"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Servers come and go: what dies is found again, what is broken hurts nobody, and no program outlives the toolbox."""
+"""Servers come and go: a dead one is started again, a broken one harms no other, no program outlives the toolbox."""
 
 import asyncio
 import os
@@ -41,7 +41,7 @@ async def pid_of(toolbox: Toolbox, server: str = "shelf") -> int:
 # -- programs --------------------------------------------------------------------------------------------------------
 
 
-async def test_a_broken_server_hurts_no_other_and_its_last_words_are_told(
+async def test_a_broken_server_harms_no_other_and_its_stderr_is_logged(
     tmp_path: Path, clock: FakeClock, events: Events
 ) -> None:
     path = listing(
@@ -62,7 +62,7 @@ async def test_a_broken_server_hurts_no_other_and_its_last_words_are_told(
     assert told["missing"]["again_in"] == 1.0
 
 
-async def test_a_server_that_dies_in_mid_call_leaves_doubt_and_is_started_again_after_a_pause(
+async def test_a_call_is_uncertain_when_the_server_dies_and_the_server_is_started_again_after_a_pause(
     tmp_path: Path, clock: FakeClock, events: Events
 ) -> None:
     async with open_toolbox(listing(tmp_path, shelf=program()), clock, events) as toolbox:
@@ -104,9 +104,7 @@ async def test_pauses_grow_while_a_server_stays_broken_and_are_short_again_after
     assert [one["again_in"] for one in events.named("tools.server_unreachable")] == [1, 1]
 
 
-async def test_a_server_that_never_answers_is_given_up_and_ended(
-    tmp_path: Path, clock: FakeClock, events: Events
-) -> None:
+async def test_a_server_that_never_answers_is_ended(tmp_path: Path, clock: FakeClock, events: Events) -> None:
     note = tmp_path / "pid"
     path = listing(tmp_path, silent=program("--silent", str(note)))
     async with open_toolbox(path, clock, events) as toolbox:
@@ -124,9 +122,7 @@ async def test_a_server_that_never_answers_is_given_up_and_ended(
 
 
 @pytest.mark.parametrize("way", ["done", "raised", "cancelled"])
-async def test_no_program_outlives_the_toolbox_however_it_is_left(
-    tmp_path: Path, clock: FakeClock, events: Events, way: str
-) -> None:
+async def test_no_program_outlives_the_toolbox(tmp_path: Path, clock: FakeClock, events: Events, way: str) -> None:
     pids: list[int] = []
     inside = asyncio.Event()
 
@@ -153,7 +149,7 @@ async def test_no_program_outlives_the_toolbox_however_it_is_left(
     assert not [pid for pid in pids if lives(pid)]
 
 
-async def test_not_even_a_second_cancellation_leaves_a_starting_program_behind(
+async def test_a_second_cancellation_leaves_no_starting_program_behind(
     tmp_path: Path, clock: FakeClock, events: Events
 ) -> None:
     note = tmp_path / "pid"
@@ -173,7 +169,7 @@ async def test_not_even_a_second_cancellation_leaves_a_starting_program_behind(
     assert not lives(int(note.read_text()))
 
 
-async def test_a_call_under_way_ends_with_the_toolbox(tmp_path: Path, clock: FakeClock, events: Events) -> None:
+async def test_a_call_in_progress_ends_with_the_toolbox(tmp_path: Path, clock: FakeClock, events: Events) -> None:
     async with open_toolbox(listing(tmp_path, shelf=program()), clock, events) as toolbox:
         await toolbox.tools()
         calling = asyncio.ensure_future(failure(toolbox, "shelf/dawdle"))
@@ -181,7 +177,7 @@ async def test_a_call_under_way_ends_with_the_toolbox(tmp_path: Path, clock: Fak
     assert (await calling).uncertain
 
 
-async def test_a_list_that_can_not_be_had_again_stands_as_it_was(
+async def test_a_list_that_can_not_be_fetched_again_stays_in_use(
     tmp_path: Path, clock: FakeClock, events: Events
 ) -> None:
     async with open_toolbox(listing(tmp_path, shelf=program(timeout=5)), clock, events) as toolbox:
@@ -210,7 +206,7 @@ async def test_without_a_list_there_are_no_tools_and_the_sdk_is_not_loaded(clock
 
 @asynccontextmanager
 async def serving(port: int = 0, *, stateless: bool = False) -> AsyncIterator[tuple[int, list[str]]]:
-    """The same server over streamable HTTP on loopback: its port, and the keys that requests came with."""
+    """The same server over streamable HTTP on loopback: its port, and the keys in the requests."""
     keys: list[str] = []
     app = build().streamable_http_app(stateless_http=stateless)
 
@@ -248,9 +244,7 @@ async def test_a_server_is_reached_by_streamable_http_with_its_headers(
     assert set(keys) == {"sesame"}
 
 
-async def test_a_server_that_went_away_and_came_back_is_reached_again(
-    tmp_path: Path, clock: FakeClock, events: Events
-) -> None:
+async def test_a_server_that_was_away_is_reached_again(tmp_path: Path, clock: FakeClock, events: Events) -> None:
     async with serving() as (port, _):
         toolboxes = open_toolbox(listing(tmp_path, web=at(port)), clock, events)
         toolbox = await toolboxes.__aenter__()
@@ -269,7 +263,7 @@ async def test_a_server_that_went_away_and_came_back_is_reached_again(
 
 
 @pytest.mark.parametrize("path_of_it", ["/nothing-here", "/mcp"])
-async def test_an_address_where_no_server_is_does_no_harm(
+async def test_an_address_without_a_server_does_no_harm(
     tmp_path: Path, clock: FakeClock, events: Events, path_of_it: str
 ) -> None:
     async with serving() as (port, _):

@@ -28,6 +28,8 @@ READER = Tool("shelf/look_up", "Explain a word.", {"type": "object"}, writes=Fal
 WRITER = Tool("shelf/write_down", "Write a line.", {"type": "object"}, writes=True)
 WORDS = Perception("p1", DM, Modality.WORDS, "why?", "UADA", Audience(AudienceKind.DM, "D1"), Place.DM, "1.0", 1, "Ada")
 
+FOUND = (Passage("a.md:1", "clay"), Passage("b.md:2", "fire"))
+
 
 @dataclass
 class Shelf:
@@ -134,6 +136,3 @@ def tasks(one: ActionBench) -> Sequence[Task]:
     speech = one.context.motor._speech
     assert isinstance(speech, FakeSpeech)
     return speech.tasks
-
-
-FOUND = (Passage("a.md:1", "clay"), Passage("b.md:2", "fire"))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens, thought
+from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from tests.unit.operations import OPERATIONS, memories, working_memories
 
 
@@ -152,12 +152,6 @@ def test_lists_given_to_a_working_memory_cannot_change_it_later() -> None:
     order.clear()
     assert shown(memory) == "a"
     assert memory.regional_order == ("r",)
-
-
-def test_a_thought_is_an_assistants_memory_marked_as_private() -> None:
-    last = mind().with_memory(thought("hm")).at(-1)
-    assert (last.role, last.content, last.region) == (Role.ASSISTANT, "hm", None)
-    assert last.metadata == {"kind": "thought", "verb": "thought"}
 
 
 def test_tokens_are_estimated_upwards_for_scripts_that_need_more() -> None:
