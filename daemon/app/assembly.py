@@ -13,7 +13,7 @@ from daemon.core.ports import LLM, Channel, Clock, Emit, Library, Toolbox
 from daemon.llm.prices import cost_usd
 from daemon.memory.database.pruning import prune_periodically
 from daemon.memory.knowledge.library import LibraryIndex
-from daemon.memory.store import Store, open_store, store_of
+from daemon.memory.store import Store, open_store, store_for_soul
 from daemon.mind.interrupts import Interrupts
 from daemon.mind.mental_process import Capabilities
 from daemon.processes import PROCESSES
@@ -88,7 +88,7 @@ async def assemble(
         per_soul = [
             _work_for(
                 shared,
-                store_of(store, clock, soul=name, workspace=workspace, lease=settings.lease),
+                store_for_soul(store, clock, soul=name, workspace=workspace, lease=settings.lease),
                 souls,
                 name,
                 llm=(llms or {}).get(name, llm),
@@ -96,7 +96,7 @@ async def assemble(
             )
             for name in souls.names
         ]
-        await store.presence.release_the_dead(settings.in_doubt)
+        await store.presence.release_dead_claims(settings.in_doubt)
         yield Daemon(
             settings,
             clock,
@@ -190,7 +190,7 @@ def _cycle_services(shared: _Shared, store: Store, souls: Souls, name: str, llm:
             approval_seconds=settings.approval_seconds,
         ),
         limits=lambda soul: limits_of(settings, soul),
-        recollect=lambda conversation, audience, query, limit, outsiders: store.recollection.search(
+        recollect=lambda conversation, audience, query, limit, outsiders: store.conversation_search.search(
             conversation, audience, query, limit, outsiders=outsiders
         ),
     )

@@ -8,7 +8,7 @@ from daemon.core.config import Settings
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Clock, Emit
 from daemon.core.telemetry.metrics import Metrics
-from daemon.memory.admin.replies import Backlog, Replies
+from daemon.memory.admin.replies import Backlog, StoredReplies
 from daemon.soul import Souls
 
 
@@ -42,4 +42,4 @@ def connect(door: HttpChannel, built: Daemon, channel: SeveralChannels, souls: S
         built.dispatcher.look_again()
         return queued
 
-    door.connect(Backing(Replies(built.store.database), enqueue, unready, backlog.waiting))
+    door.connect(Backing(StoredReplies(built.store.database), enqueue, unready, backlog.waiting))

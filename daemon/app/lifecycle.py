@@ -107,7 +107,7 @@ async def beat(built: Daemon) -> None:
             await built.store.presence.beat(
                 "connected" if healthy else "not connected", {"active": built.dispatcher.active}
             )
-            await built.store.presence.release_the_dead(built.settings.in_doubt)
+            await built.store.presence.release_dead_claims(built.settings.in_doubt)
         except StoreError as error:
             built.emit("store.failed", reason=error.message, hint=error.hint)
         await built.clock.sleep(_BEAT)

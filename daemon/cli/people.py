@@ -10,7 +10,7 @@ from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.core.errors import StoreError
 from daemon.memory.database import Database
-from daemon.memory.knowledge.user_models import FormerModel, UserModel, UserModels
+from daemon.memory.knowledge.user_models import ModelVersion, UserModel, list_models, model_history
 
 _MOST = 1_000  # models of one person: one for each room they talked in
 
@@ -33,7 +33,7 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_(limit: int, as_json: bool) -> None:
     """List whom the soul knows, once for each audience that it met them before."""
-    found = with_database(load_settings(), lambda database: _models(database).list(limit))
+    found = with_database(load_settings(), lambda database: list_models(database, limit))
     if as_json:
         say_json([_plain(replace(one, notes=(), whispers="")) for one in found])
         return
@@ -61,7 +61,7 @@ def show(person: str, as_json: bool) -> None:
     """Show what is known of one person, for each audience apart. PERSON is the Slack id, U…"""
 
     async def work(database: Database) -> tuple[UserModel, ...]:
-        return await _models(database).list(_MOST, person=person)
+        return await list_models(database, _MOST, person=person)
 
     found = with_database(load_settings(), work)
     if not found:
@@ -82,7 +82,7 @@ def show(person: str, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def history(person: str, limit: int, as_json: bool) -> None:
     """Show how the notes about one person changed, version by version."""
-    found = with_database(load_settings(), lambda database: _models(database).history(person, limit))
+    found = with_database(load_settings(), lambda database: model_history(database, person, limit))
     if as_json:
         say_json([_plain(one) for one in found])
         return
@@ -93,11 +93,7 @@ def history(person: str, limit: int, as_json: bool) -> None:
             say(f"  {line}")
 
 
-def _models(database: Database) -> UserModels:
-    return UserModels(database, SystemClock())
-
-
-def _plain(one: UserModel | FormerModel) -> dict[str, object]:
+def _plain(one: UserModel | ModelVersion) -> dict[str, object]:
     return {**asdict(one), "audience": str(one.audience)}
 
 
@@ -108,7 +104,7 @@ def _say_known(notes: tuple[str, ...], whispers: str) -> None:
         say(f"~ {line}")
 
 
-def _told(one: FormerModel) -> list[str]:
+def _told(one: ModelVersion) -> list[str]:
     """A change in lines: added, corrected and retired ones; or that it was let go, or that no line was changed."""
     lines = [f"+ {line}" for line in _items(one.change.get("added"))]
     lines += [f"- {line}" for line in _items(one.change.get("retired"))]

@@ -18,7 +18,7 @@ from daemon.core.config import Settings
 from daemon.core.perception import ConversationKey
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import Metrics, fanout
-from daemon.memory.admin.replies import Replies
+from daemon.memory.admin.replies import StoredReplies
 from tests.journeys.clock import TurnableClock
 from tests.journeys.house import PATIENCE, Told
 from tests.journeys.model import Actor
@@ -73,7 +73,7 @@ class Inhabited:
                 assemble(self._settings, self.channel, self._clock, self._emit, workspace=WORKSPACE, llm=self._model)
             )
             self.channel.connect(
-                Backing(Replies(self.built.store.database), self._enqueue, self._unready, self._queues)
+                Backing(StoredReplies(self.built.store.database), self._enqueue, self._unready, self._queues)
             )
             service = ServiceManager()
             await live(self.built, self._stop, service, Watchdog(service, None), lambda _: self._ready.set())

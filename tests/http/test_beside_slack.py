@@ -19,7 +19,7 @@ from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import Metrics
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
-from daemon.memory.admin.replies import Backlog, Replies
+from daemon.memory.admin.replies import Backlog, StoredReplies
 from tests.http.house import TOKEN, Stream, bearer
 from tests.journeys.clock import TurnableClock
 from tests.journeys.house import PATIENCE, Told, said, settings_for
@@ -57,7 +57,7 @@ async def _daemon(workspace: WorkspaceServer, home: Path, model: Actor) -> Async
 
         http.connect(
             Backing(
-                replies=Replies(built.store.database),
+                replies=StoredReplies(built.store.database),
                 enqueue=lambda conversation: errands.enqueue(conversation, SUBPROCESSES),
                 unready=unready,
                 queues=errands.waiting,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from daemon.core.clock import SystemClock
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
 from daemon.core.ports import NewMessage
-from daemon.memory.admin.replies import Backlog, Replies
+from daemon.memory.admin.replies import Backlog, StoredReplies
 from daemon.memory.database import Database, open_database
 from tests.store.parts import SOUL, TEAM, Hands, effect
 
@@ -53,7 +53,7 @@ async def test_a_message_is_found_by_its_id_in_its_conversation_alone(database: 
     await hands.inbox.accept(_said("m"))
     await hands.inbox.accept(_said("mm", "100.000002"))
     await hands.inbox.accept(_said("m", "100.000003", where=elsewhere))
-    replies = Replies(database)
+    replies = StoredReplies(database)
     found = await replies.find(HERE, "m")
     assert found is not None
     assert (found.ts, found.said, found.state, found.settled, found.parts) == ("100.000001", "hi", "new", False, ())
@@ -66,13 +66,13 @@ async def test_a_message_is_found_by_its_id_in_its_conversation_alone(database: 
 async def test_an_answer_counts_from_its_commit_on_with_all_its_parts(database: Database, hands: Hands) -> None:
     await hands.inbox.accept(_said("m"))
     await hands.answer("first", "second", "third")
-    found = await Replies(database).find(HERE, "m")
+    found = await StoredReplies(database).find(HERE, "m")
     assert found is not None
     assert (found.settled, found.state, found.parts) == (True, "answered", ("first", "second", "third"))
 
 
 async def test_answers_to_later_messages_are_not_mixed_up(database: Database, hands: Hands) -> None:
-    replies = Replies(database)
+    replies = StoredReplies(database)
     for number in range(12):
         await hands.inbox.accept(_said(f"m{number}", f"100.0000{number:02d}"))
         delivery = await hands.answer(f"answer {number}")
@@ -84,7 +84,7 @@ async def test_answers_to_later_messages_are_not_mixed_up(database: Database, ha
 
 
 async def test_a_name_is_that_of_the_message_or_the_last_one_given(database: Database, hands: Hands) -> None:
-    replies = Replies(database)
+    replies = StoredReplies(database)
     await hands.inbox.accept(_said("m", name="Ada"))
     claim = await hands.claim()
     assert claim.messages[0].perception.name == "Ada"

@@ -190,7 +190,7 @@ async def _life(path: Path) -> None:
     async with open_store(
         path, clock, Events(), soul=SOUL, workspace=TEAM, kind="test", version="0", lease=5, on_accepted=lambda _: None
     ) as store:
-        await store.presence.release_the_dead(1)
+        await store.presence.release_dead_claims(1)
         await store.presence.beat("connected", {})
         await store.inbox.accept(said())
         claim = await store.conversations.claim_next()

@@ -20,6 +20,7 @@ from daemon.memory.records import Claim, Delivery, Dismissal, InboxMessage, Spea
 
 SOUL, TEAM, CHANNEL = "ada", "T1", "C1"
 LEASE = 60.0
+WORKER = Worker("worker-1", SOUL, TEAM, int(LEASE * 1000))
 DM = ConversationKey(SOUL, TEAM, "D1")
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports import Acceptance, Clock, Decision
 from daemon.memory.database import Database, migrate, open_database
-from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, decide, store_approvals
+from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, decide, store_approval
 from daemon.memory.records import Worker
 from tests.fakes import FakeClock
 from tests.store.parts import DM, LEASE, SOUL, TEAM, Hands, look, poke
@@ -35,7 +35,7 @@ async def ask(database: Database, clock: Clock, *, state: str = "sent", ts: str 
     new = NewApproval("a1", "files/write", {"path": "notes.md"}, ASKED, clock.now_ms() + OPEN_FOR_MS)
     audience = Audience(AudienceKind.DM, "D1")
     await database.write(
-        lambda it: store_approvals(it, conversation=DM, turn=3, audience=audience, approvals=(new,), now=clock.now_ms())
+        lambda it: store_approval(it, new, conversation=DM, turn=3, audience=audience, now=clock.now_ms())
     )
     await _post(database, clock, KEY, approval="a1", state=state, ts=ts)
     await _post(database, clock, f"{DM}@2#0", approval=None, state="sent", ts="4.0")

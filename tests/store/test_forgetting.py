@@ -8,20 +8,20 @@ from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.database import Database
 from daemon.memory.knowledge.forgetting import forget_derived
 from daemon.memory.knowledge.soul_states import SoulStates
-from daemon.memory.knowledge.user_models import Material, NotesDiff, UserModels
+from daemon.memory.knowledge.user_models import NotesDiff, TurnRange, UserModels, model_history
 from tests.fakes import FakeClock
-from tests.store.parts import DM, SOUL, TEAM, Hands, look, poke, said, thread
+from tests.store.parts import DM, SOUL, TEAM, WORKER, Hands, look, poke, said, thread
 from tests.store.test_user_models import met
 
 HERE, THERE = Audience(AudienceKind.DM, "D1"), Audience(AudienceKind.CHANNEL, "C1")
-KEY = (SOUL, TEAM, "U1", HERE)
+KEY = ("U1", HERE)
 
 
 @pytest.fixture
 async def models(hands: Hands, clock: FakeClock) -> UserModels:
     await hands.inbox.accept(said())
     await met(hands.database)
-    return UserModels(hands.database, clock)
+    return UserModels(hands.database, clock, WORKER)
 
 
 async def revise(models: UserModels, *notes: str, expected: int, turns: tuple[int, int], change: NotesDiff) -> None:
@@ -31,7 +31,7 @@ async def revise(models: UserModels, *notes: str, expected: int, turns: tuple[in
         notes=notes,
         whispers="a secret worry",
         change=change,
-        material=Material(str(DM), *turns),
+        source=TurnRange(str(DM), *turns),
         most_lost=1.0,
         trace_id="t",
     )
@@ -42,7 +42,7 @@ async def take_back(database: Database, seq: int, person: str = "U1", conversati
 
 
 async def notes_of(models: UserModels) -> tuple[tuple[str, ...], str, int]:
-    model = await models.learned(*KEY)
+    model = await models.model(*KEY)
     assert model is not None
     return model.notes, model.whispers, model.modelled_to
 
@@ -82,7 +82,7 @@ async def test_what_is_in_the_making_is_refused(models: UserModels) -> None:
         notes=("words taken back",),
         whispers="",
         change=NotesDiff(),
-        material=Material(str(DM), 1, 2),
+        source=TurnRange(str(DM), 1, 2),
         most_lost=1.0,
         trace_id="t",
     )
@@ -95,17 +95,15 @@ async def test_the_same_can_be_learned_and_taken_back_again(models: UserModels) 
         await revise(models, "likes tea", expected=expected, turns=(1, 2), change=NotesDiff(added=("likes tea",)))
         await take_back(models._database, 1)
         assert await notes_of(models) == ((), "", 0)
-    assert len(await models.history("U1", 9)) == 4
+    assert len(await model_history(models._database, "U1", 9)) == 4
 
 
 async def test_topic_and_task_go_and_the_mood_stays(models: UserModels, clock: FakeClock) -> None:
-    states = SoulStates(models._database, clock)
+    states = SoulStates(models._database, clock, WORKER)
     for audience in (HERE, THERE):
-        await states.revise(
-            SOUL, TEAM, audience, expected_version=0, emotional_state="weary", topic="money", task="lend some"
-        )
+        await states.revise(audience, expected_version=0, emotional_state="weary", topic="money", task="lend some")
     await take_back(models._database, 1)
-    here, there = await states.known(SOUL, TEAM, HERE), await states.known(SOUL, TEAM, THERE)
+    here, there = await states.known(HERE), await states.known(THERE)
     assert here is not None
     assert there is not None
     assert (here.emotional_state, here.topic, here.task, here.version) == ("weary", "", "", 2)
@@ -113,9 +111,9 @@ async def test_topic_and_task_go_and_the_mood_stays(models: UserModels, clock: F
 
 
 async def test_a_first_state_in_the_making_is_refused_too(models: UserModels, path: Path, clock: FakeClock) -> None:
-    states = SoulStates(models._database, clock)
+    states = SoulStates(models._database, clock, WORKER)
     await take_back(models._database, 1)
-    assert await states.known(SOUL, TEAM, HERE) is None
+    assert await states.known(HERE) is None
     poke(
         path,
         "INSERT INTO jobs (kind, conversation, soul, workspace, state, created_ms) VALUES ('k', ?, ?, ?, 'running', 1)",
@@ -124,6 +122,4 @@ async def test_a_first_state_in_the_making_is_refused_too(models: UserModels, pa
         TEAM,
     )
     await take_back(models._database, 1)
-    assert not await states.revise(
-        SOUL, TEAM, HERE, expected_version=0, emotional_state="weary", topic="money", task=""
-    )
+    assert not await states.revise(HERE, expected_version=0, emotional_state="weary", topic="money", task="")

@@ -257,7 +257,7 @@ from daemon.memory.queues import intentions
 from daemon.memory.database import open_database
 from daemon.memory.records import Worker
 
-store = intentions.store_occurrence
+store = intentions.store_internal_event
 
 async def store_and_die(*args, **kwargs):
     await store(*args, **kwargs)
@@ -265,7 +265,7 @@ async def store_and_die(*args, **kwargs):
 
 async def main():
     if sys.argv[2] == "before":
-        intentions.store_occurrence = store_and_die
+        intentions.store_internal_event = store_and_die
     clock = SystemClock()
     async with open_database(Path(sys.argv[1]), clock) as database:
         moved = await intentions.Intentions(database, clock, Worker("child", "ada", "T1", 1000)).fall_due()

@@ -76,9 +76,9 @@ async def test_what_a_killed_daemon_held_is_free_at_once(
         job = await theirs.jobs.claim_next()
         await theirs.inbox.accept(said("2.0", conversation=OTHER))
         claim = await theirs.claim()
-        assert await presence.release_the_dead(IN_DOUBT) == 0
+        assert await presence.release_dead_claims(IN_DOUBT) == 0
         assert await ours.conversations.claim_next() is None
-    assert await presence.release_the_dead(IN_DOUBT) == 1
+    assert await presence.release_dead_claims(IN_DOUBT) == 1
     taken, redone = await ours.claim(), await ours.jobs.claim_next()
     assert taken.fence == claim.fence + 1
     assert redone is not None
@@ -90,7 +90,7 @@ async def test_what_a_killed_daemon_held_is_free_at_once(
     assert found is not None
     assert post is not None
     assert (found.doubtful, found.post.key) == (True, post.post.key)
-    assert await presence.release_the_dead(IN_DOUBT) == 0
+    assert await presence.release_dead_claims(IN_DOUBT) == 0
 
 
 async def test_a_living_daemon_keeps_what_it_holds(
@@ -101,7 +101,7 @@ async def test_a_living_daemon_keeps_what_it_holds(
         await theirs.inbox.accept(said())
         claim = await theirs.claim()
         before = look(path, "SELECT * FROM conversations")
-        assert await presence.release_the_dead(IN_DOUBT) == 0
+        assert await presence.release_dead_claims(IN_DOUBT) == 0
         assert look(path, "SELECT * FROM conversations") == before
         await theirs.conversations.renew(claim)
 
@@ -109,7 +109,7 @@ async def test_a_living_daemon_keeps_what_it_holds(
 async def test_a_holder_with_a_name_not_of_ours_is_left_to_its_lease(hands: Hands, presence: Presence) -> None:
     await hands.inbox.accept(said())
     claim = await hands.claim()  # by `worker-1`
-    assert await presence.release_the_dead(IN_DOUBT) == 0
+    assert await presence.release_dead_claims(IN_DOUBT) == 0
     await hands.conversations.renew(claim)
 
 
@@ -126,5 +126,5 @@ async def test_a_beat_is_one_row_that_goes_with_a_clean_stop(presence: Presence,
 async def test_the_row_of_a_dead_daemon_is_cleared_away(presence: Presence, path: Path) -> None:
     await presence.beat("connected", {})
     poke(path, "UPDATE presence SET id = id || '0'")  # as if it had started at another time
-    assert await presence.release_the_dead(IN_DOUBT) == 1
+    assert await presence.release_dead_claims(IN_DOUBT) == 1
     assert look(path, "SELECT count(*) FROM presence") == [(0,)]

@@ -11,7 +11,7 @@ from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.llm.scripted import ScriptedLLM
 from daemon.memory.database import Database
-from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, store_approvals
+from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, store_approval
 from daemon.memory.records import ProcessState
 from daemon.mind.interrupts import Interrupt
 from daemon.mind.mental_process import Capabilities, ProcessContext, Stay, Transition
@@ -118,7 +118,7 @@ async def allowed(
     """A question that has come to a state, in memory.db."""
     audience = Audience(AudienceKind.DM, "D1")
     await database.write(
-        lambda it: store_approvals(it, conversation=DM, turn=1, audience=audience, approvals=(new,), now=clock.now_ms())
+        lambda it: store_approval(it, new, conversation=DM, turn=1, audience=audience, now=clock.now_ms())
     )
     await database.write(
         lambda it: it.run(

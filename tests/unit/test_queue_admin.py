@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from daemon.core.errors import StoreError
-from daemon.memory.admin.overview import inspect, library, survey
+from daemon.memory.admin.overview import check_file, sqlite_build, survey
 from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES, Admin, Retried
 from daemon.memory.database import open_database
 from daemon.memory.database.migrate import SCHEMA
@@ -204,7 +204,7 @@ async def test_a_presence_row_that_cannot_be_read_is_told(path: Path) -> None:
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_an_inspection_finds_nothing_wrong_with_a_good_file(path: Path, whole: bool) -> None:
-    found = inspect(path, whole=whole)
+    found = check_file(path, whole=whole)
     assert (found.schema, found.faults) == (SCHEMA, ())
 
 
@@ -212,7 +212,7 @@ def test_an_inspection_finds_nothing_wrong_with_a_good_file(path: Path, whole: b
 def test_an_inspection_tells_another_schema(path: Path, version: int, said: str) -> None:
     with opened(path) as connection:
         connection.execute(f"PRAGMA user_version={version}")
-    found = inspect(path, whole=False)
+    found = check_file(path, whole=False)
     assert len(found.faults) == 1
     assert said in found.cure
 
@@ -229,7 +229,7 @@ def test_damage_is_loud(path: Path, whole: bool) -> None:
 def _told(path: Path, whole: bool) -> str:
     """What an inspection says: its faults, or why it could not look."""
     try:
-        return " ".join(f"damaged: {fault}" for fault in inspect(path, whole=whole).faults)
+        return " ".join(f"damaged: {fault}" for fault in check_file(path, whole=whole).faults)
     except StoreError as error:
         return error.message
 
@@ -238,8 +238,8 @@ def test_a_row_that_points_nowhere_is_found_by_the_whole_check(path: Path) -> No
     with opened(path) as connection:
         connection.execute("PRAGMA foreign_keys=OFF")
         connection.execute("DELETE FROM conversations")
-    assert any("conversations" in fault for fault in inspect(path, whole=True).faults)
+    assert any("conversations" in fault for fault in check_file(path, whole=True).faults)
 
 
 def test_the_library_is_named() -> None:
-    assert library().version.count(".") == 2
+    assert sqlite_build().version.count(".") == 2

@@ -28,7 +28,7 @@ from daemon.ism.problem import KEPT_BYTES, MOST_FOUND, Problem
 from daemon.ism.regions import OBSERVATION_CAP, observed
 from daemon.memory.database import Database, open_database
 from daemon.memory.queues.approvals import Approvals, NewApproval
-from daemon.memory.queues.internal_events import store_occurrence
+from daemon.memory.queues.internal_events import store_internal_event
 from daemon.mind.mental_process import Stay
 from daemon.mind.steps.choose_actions import Use
 from tests.fakes import FakeClock
@@ -363,7 +363,7 @@ async def test_a_decision_is_not_taken_in_by_a_reply_under_way(database: Databas
     await hands.inbox.accept(said("1.0", conversation=DM))
     claim = await hands.claim()
     await database.write(
-        lambda it: store_occurrence(
+        lambda it: store_internal_event(
             it,
             name="decision:a1",
             conversation=DM,
@@ -378,10 +378,10 @@ async def test_a_decision_is_not_taken_in_by_a_reply_under_way(database: Databas
             now=clock.now_ms(),
         )
     )
-    assert not await hands.conversations.anything_new(DM)
+    assert not await hands.conversations.has_new_messages(DM)
     assert await hands.conversations.absorb_new_messages(claim) == claim
     await hands.inbox.accept(said("2.0", conversation=DM))
-    assert await hands.conversations.anything_new(DM)
+    assert await hands.conversations.has_new_messages(DM)
     taken = await hands.conversations.absorb_new_messages(claim)
     assert [one.perception.modality for one in taken.messages] == [Modality.WORDS] * 2
     await hands.conversations.release(taken)

@@ -17,7 +17,8 @@ from daemon.memory.database import Database, Transaction, open_database
 from daemon.memory.knowledge.forgetting import forget_derived
 from daemon.memory.knowledge.soul_states import SoulState, SoulStates
 from daemon.memory.knowledge.turns import Transcript, Turns
-from daemon.memory.knowledge.user_models import UserModel, UserModels, record_encounter
+from daemon.memory.knowledge.user_models import UserModel, UserModels, model_history, record_encounter
+from daemon.memory.records import Worker
 from daemon.mind.cognition import Mind
 from daemon.mind.mental_subprocess import Subprocess, SubprocessContext
 from daemon.mind.steps.feel import TASK_CAP, TOPIC_CAP, feel
@@ -36,6 +37,7 @@ SOUL = Soul(
     emotional_states=("calm", "glad", "weary"),
     notes=Notes(min_interactions=2, most_lost=0.34, whispers=True),
 )
+WORKER = Worker("worker-1", "ada", "T1", 60_000)
 ROOM = ConversationKey("ada", "T1", "C1", "1.0")
 DM = ConversationKey("ada", "T1", "D1")
 IN_ROOM, IN_DM = Audience(AudienceKind.CHANNEL, "C1"), Audience(AudienceKind.DM, "D1")
@@ -105,7 +107,7 @@ class House:
                 name=f"Name of {person}",
                 audience=audience,
                 now=self.clock.now_ms(),
-                visit_silence_ms=1000,
+                visit_timeout_ms=1000,
             )
 
         await self.database.write(met)
@@ -147,8 +149,8 @@ class House:
             conversation=conversation,
             audience=audience,
             turns=Turns(self.database, self.clock),
-            user_models=UserModels(self.database, self.clock),
-            soul_states=SoulStates(self.database, self.clock),
+            user_models=UserModels(self.database, self.clock, WORKER),
+            soul_states=SoulStates(self.database, self.clock, WORKER),
             clock=self.clock,
             trace_id="t",
             emit=self.heard,
@@ -162,12 +164,12 @@ class House:
         return [prompt.step for prompt in self.llm.prompts]
 
     async def model(self, person: str = "U1", audience: Audience = IN_DM) -> UserModel:
-        found = await UserModels(self.database, self.clock).learned("ada", "T1", person, audience)
+        found = await UserModels(self.database, self.clock, WORKER).model(person, audience)
         assert found is not None
         return found
 
     async def state(self, audience: Audience = IN_DM) -> SoulState | None:
-        return await SoulStates(self.database, self.clock).known("ada", "T1", audience)
+        return await SoulStates(self.database, self.clock, WORKER).known(audience)
 
 
 @pytest.fixture
@@ -209,7 +211,7 @@ async def test_what_a_person_told_is_noted_and_sensed(house: House) -> None:
     assert [prompt.creativity for prompt in house.llm.prompts] == [0.7, 0.5, 0.85]
     model = await house.model()
     assert (model.notes, model.whispers, model.version) == (("keeps bees on the roof",), "I hope they like it", 1)
-    history = await UserModels(house.database, house.clock).history("U1", 9)
+    history = await model_history(house.database, "U1", 9)
     assert [one.change["added"] for one in history] == [["keeps bees on the roof"]]
 
 
@@ -310,7 +312,7 @@ async def test_later_turns_are_shown_with_some_that_were_looked_at_before(house:
     house.script("Three hives.", notes(correct={1: "keeps three hives of bees"}), "(nothing)")
     await models_the_visitor(house.context())
     assert "I keep bees on the roof" in text_of(house.llm.prompts[0])
-    newest = (await UserModels(house.database, house.clock).history("U1", 9))[0]
+    newest = (await model_history(house.database, "U1", 9))[0]
     assert newest.notes == ("keeps three hives of bees",)
     assert newest.change["corrected"] == [["keeps bees", "keeps three hives of bees"]]
     assert (newest.change["added"], newest.change["retired"]) == ([], [])
@@ -395,8 +397,8 @@ async def test_words_taken_back_just_after_they_were_read_are_not_kept(house: Ho
     await house.say("U1", "on the roof", "lovely", {**LEARNED, "soul_state_check": True})
     context = replace(house.context(), turns=ReadThenTakenBack(house.database, house.clock))
     house.llm.replies.extend((feeling(), feeling()))
-    await SoulStates(house.database, house.clock).revise(
-        "ada", "T1", IN_DM, expected_version=0, emotional_state="weary", topic="", task=""
+    await SoulStates(house.database, house.clock, WORKER).revise(
+        IN_DM, expected_version=0, emotional_state="weary", topic="", task=""
     )
     await keeps_its_own_state(context)
     house.llm.replies.clear()
@@ -458,8 +460,8 @@ async def test_a_state_made_from_an_old_one_is_dropped(house: House) -> None:
     await house.say("U1", "I keep bees", "lovely", {"soul_state_check": True})
 
     async def faster(_: Prompt) -> Reply:
-        assert await SoulStates(house.database, house.clock).revise(
-            "ada", "T1", IN_DM, expected_version=0, emotional_state="weary", topic="", task=""
+        assert await SoulStates(house.database, house.clock, WORKER).revise(
+            IN_DM, expected_version=0, emotional_state="weary", topic="", task=""
         )
         return feeling()
 

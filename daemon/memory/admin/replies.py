@@ -1,4 +1,4 @@
-"""What became of messages that programs sent over HTTP, found again by their own ids, and errands done for them."""
+"""Replies to messages that programs sent over HTTP, found by the programs' own ids, and jobs that programs enqueue."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Clock
 from daemon.memory.database import Database, Transaction
+from daemon.memory.queues.jobs import enqueue_job
 
 _OPEN = ("new", "claimed")
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A message and what it came to.
+    """A message and its reply.
 
-    `ts` is the one it was stored under, `said` its words, `state` that of its inbox row. Once `settled`, `parts` are
-    the words of the answer in order; none when it ended without any.
+    `ts`, `said` and `state` are the timestamp, text and state of the message's inbox row. Once `settled`, `parts` holds
+    the parts of the reply in order; it is empty when there is no reply.
     """
 
     ts: str
@@ -25,20 +26,20 @@ class Reply:
 
     @property
     def settled(self) -> bool:
-        """Whether nothing more will come of it."""
+        """Whether the message has its final state."""
         return self.state not in _OPEN
 
 
-class Replies:
-    """Look-ups for the HTTP door; everything stands in memory.db, so they hold after a restart as well."""
+class StoredReplies:
+    """Looks up replies for the HTTP API; they stand in memory.db, so that a restart loses none."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def find(self, conversation: ConversationKey, message_id: str) -> Reply | None:
-        """The message that has this id in a conversation; None: no such message came. Raises StoreError.
+        """The message with this id in a conversation, and its reply from the commit on; None when it never arrived.
 
-        The answer counts from its commit on, whether it was fetched or not.
+        Raises StoreError.
         """
 
         async def unit(transaction: Transaction) -> Reply | None:
@@ -59,23 +60,19 @@ class Replies:
         return await self._database.read(unit)
 
     async def last_name(self, conversation: ConversationKey) -> str:
-        """The name that the user of a conversation last gave, empty when they never gave one. Raises StoreError."""
-
-        async def unit(transaction: Transaction) -> str:
-            row = await transaction.one(
-                """
-                SELECT name FROM turns WHERE conversation = :conversation AND speaker = 'person' AND name <> ''
-                ORDER BY seq DESC LIMIT 1
-                """,
-                conversation=str(conversation),
-            )
-            return row["name"] if row else ""
-
-        return await self._database.read(unit)
+        """The name that the user of a conversation gave last; empty when there is none. Raises StoreError."""
+        row = await self._database.one(
+            """
+            SELECT name FROM turns WHERE conversation = :conversation AND speaker = 'person' AND name <> ''
+            ORDER BY seq DESC LIMIT 1
+            """,
+            conversation=str(conversation),
+        )
+        return row["name"] if row else ""
 
 
 async def _parts(transaction: Transaction, first: str) -> tuple[str, ...]:
-    """The words of a committed reply, by the key of its first part."""
+    """The texts of a committed reply, by the key of its first part."""
     stem = first.rpartition("#")[0]
     rows = await transaction.rows(
         "SELECT body FROM outbox WHERE id >= :since AND id < :beyond AND state <> 'drafting' ORDER BY part",
@@ -86,17 +83,17 @@ async def _parts(transaction: Transaction, first: str) -> tuple[str, ...]:
 
 
 class Backlog:
-    """What programs may have done in the background, and how much waits, for one soul in one workspace."""
+    """Enqueues jobs for programs, and counts what waits, for one soul in one workspace."""
 
     def __init__(self, database: Database, clock: Clock, *, soul: str, workspace: str) -> None:
         self._database = database
         self._clock = clock
-        self._of = {"soul": soul, "workspace": workspace}
+        self._scope = {"soul": soul, "workspace": workspace}
 
     async def enqueue(self, conversation: ConversationKey, kinds: Sequence[str]) -> tuple[str, ...] | None:
-        """Have jobs of these kinds done, in this order, after the newest turn; gives those that now wait.
+        """Enqueue jobs of these kinds, in this order, after the newest turn; returns the kinds that now wait.
 
-        None: no such conversation. A job that waits already is not doubled. Raises StoreError.
+        None when there is no such conversation. A kind that waits already is not enqueued twice. Raises StoreError.
         """
         now = self._clock.now_ms()
 
@@ -105,38 +102,22 @@ class Backlog:
             if known is None:
                 return None
             for kind in kinds:
-                await transaction.run(
-                    """
-                    INSERT INTO jobs (kind, conversation, soul, workspace, turn, state, created_ms)
-                    VALUES (:kind, :conversation, :soul, :workspace, :turn, 'ready', :now)
-                    ON CONFLICT (conversation, kind) WHERE state IN ('ready', 'running')
-                    DO UPDATE SET turn = excluded.turn
-                    """,
-                    kind=kind,
-                    conversation=str(conversation),
-                    turn=known["version"],
-                    now=now,
-                    **self._of,
-                )
+                await enqueue_job(transaction, kind, conversation, known["version"], now)
             return tuple(kinds)
 
         return await self._database.write(unit)
 
     async def waiting(self) -> dict[str, int]:
         """How many rows wait in `inbox`, `outbox` and `jobs`. Raises StoreError."""
-
-        async def unit(transaction: Transaction) -> dict[str, int]:
-            row = await transaction.one(
-                """
-                SELECT (SELECT count(*) FROM inbox WHERE soul = :soul AND workspace = :workspace
-                          AND state IN ('new', 'claimed')) AS inbox,
-                       (SELECT count(*) FROM outbox WHERE soul = :soul AND workspace = :workspace
-                          AND state IN ('pending', 'sending')) AS outbox,
-                       (SELECT count(*) FROM jobs WHERE soul = :soul AND workspace = :workspace
-                          AND state IN ('ready', 'running')) AS jobs
-                """,
-                **self._of,
-            )
-            return {name: row[name] for name in row.keys()} if row else {}  # noqa: SIM118  # a Row iterates over values
-
-        return await self._database.read(unit)
+        rows = await self._database.rows(
+            """
+            SELECT 'inbox' AS queue, count(*) AS waiting FROM inbox
+            WHERE soul = :soul AND workspace = :workspace AND state IN ('new', 'claimed')
+            UNION ALL SELECT 'outbox', count(*) FROM outbox
+            WHERE soul = :soul AND workspace = :workspace AND state IN ('pending', 'sending')
+            UNION ALL SELECT 'jobs', count(*) FROM jobs
+            WHERE soul = :soul AND workspace = :workspace AND state IN ('ready', 'running')
+            """,
+            **self._scope,
+        )
+        return {row["queue"]: row["waiting"] for row in rows}

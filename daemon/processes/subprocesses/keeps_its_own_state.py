@@ -17,8 +17,10 @@ async def keeps_its_own_state(context: SubprocessContext) -> None:
 
     A state made from one no longer in force is dropped. Raises ModelError.
     """
-    soul, key = context.soul, (context.conversation.soul, context.conversation.workspace, context.audience)
-    state = await context.soul_states.known(*key)  # before the turns: words taken back meanwhile make it obsolete
+    soul = context.soul
+    state = await context.soul_states.known(
+        context.audience
+    )  # before the turns: words taken back meanwhile make it obsolete
     turns = (await context.turns.transcript(context.conversation, _READ)).turns
     if not _changed(turns):
         return
@@ -26,7 +28,7 @@ async def keeps_its_own_state(context: SubprocessContext) -> None:
     memory = with_state(begin(soul), state, soul, context.clock.now_ms()).concat(as_memory(turn) for turn in turns)
     _, feeling = await context.think(memory, feel(soul, mood))
     kept = await context.soul_states.revise(
-        *key,
+        context.audience,
         expected_version=state.version if state else 0,
         emotional_state=feeling.emotional_state,
         topic=feeling.topic,
