@@ -148,8 +148,8 @@ def test_an_answered_message_is_answered_again_only_by_force(path: Path) -> None
     told = call("inbox", "retry", message_in("answered"))
     assert told.exit_code == 70
     assert told.stderr.splitlines() == [
-        f"{message_in('answered')} was answered",
-        "--force has it answered a second time",
+        f"{message_in('answered')} has a reply",
+        "repeat with --force for a second reply",
     ]
     assert call("inbox", "retry", "--force", message_in("answered")).exit_code == 0
 

@@ -108,14 +108,14 @@ def test_what_may_not_be_is_refused_in_two_lines(path: Path, monkeypatch: pytest
     told = call("schedule", "add", "D1", "look", "--in", "1h", "--slot", "more")
     assert told.exit_code == 70
     assert told.stderr.splitlines() == [
-        "more: 1 things are scheduled already, no more than 1 may be",
+        "more: 1 intentions are scheduled already, and no more than 1 may be",
         "see `soul schedule list`",
     ]
     assert call("schedule", "add", "D9", "look", "--in", "1h").stderr.startswith("there is no conversation D9")
     with opened(path) as connection:
         connection.execute("DELETE FROM inbox")
     told = call("schedule", "add", "D1", "look", "--in", "1h")
-    assert told.stderr.splitlines() == [f"nobody ever spoke in {CONVERSATION}", "say for whom with --on-behalf USER"]
+    assert told.stderr.splitlines() == [f"no user ever wrote in {CONVERSATION}", "name the user with --on-behalf USER"]
 
 
 def test_only_what_waits_is_cancelled() -> None:
@@ -123,6 +123,6 @@ def test_only_what_waits_is_cancelled() -> None:
     call("schedule", "cancel", name)
     assert call("schedule", "cancel", name).stderr.splitlines() == [f"{name} is cancelled already", "nothing to do"]
     assert call("schedule", "cancel", "x").stderr.splitlines() == [
-        "nothing is scheduled as x",
+        "there is no intention x",
         "see `soul schedule list`",
     ]

@@ -52,7 +52,7 @@ def test_a_part_that_several_have_lists_them() -> None:
     told = call("trace", "C_1/7.")
     assert told.exit_code == 70
     assert told.stderr.splitlines() == [
-        "C_1/7. may mean several conversations: minoan/T1/C_1/7.1, minoan/T1/C_1/7.2",
+        "C_1/7. matches several conversations: minoan/T1/C_1/7.1, minoan/T1/C_1/7.2",
         "give more of the id",
     ]
     assert (

@@ -18,12 +18,10 @@ from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports import Acceptance, Clock, Decision
 from daemon.memory.database import Database, migrate, open_database
 from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, decide, store_approval
-from daemon.memory.records import Worker
 from tests.fakes import FakeClock
-from tests.store.parts import DM, LEASE, SOUL, TEAM, Hands, look, poke
+from tests.store.parts import DM, SOUL, TEAM, WORKER, Hands, look, poke
 from tests.store.test_intentions import room
 
-WORKER = Worker("worker-1", SOUL, TEAM, int(LEASE * 1000))
 ASKED, OPEN_FOR_MS = ("U1", "U2"), 900_000
 PRESS = Decision("P1", SOUL, TEAM, "D1", "5.0", "U1", "a1", approves=True)
 KEY = f"{DM}@3#0"
@@ -294,7 +292,7 @@ async def test_what_nobody_asked_has_no_state(approvals: Approvals) -> None:
 
 
 def test_permission_is_asked_of_somebody() -> None:
-    with pytest.raises(ValueError, match="somebody"):
+    with pytest.raises(ValueError, match="at least one user"):
         NewApproval("a1", "files/write", {}, (), 1)
 
 

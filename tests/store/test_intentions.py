@@ -125,7 +125,7 @@ async def test_a_new_intention_takes_the_place_of_the_one_in_its_slot(
     await intend(database, clock, later(clock, minutes=5), later(clock, minutes=9), later(clock, "other", 7))
     assert [slot for slot, _ in waiting(path)] == ["other", "look"]
     assert look(path, "SELECT state, reason FROM intentions WHERE state <> 'waiting'") == [
-        ("cancelled", "another took its place")
+        ("cancelled", "replaced by a newer one")
     ]
 
 
@@ -151,7 +151,7 @@ async def test_no_more_wait_than_may_and_what_is_too_much_is_told(
     elsewhere = ConversationKey(SOUL, TEAM, "D2")
     assert await intend(database, clock, later(clock, "a"), later(clock, "b"), most=2) == ()
     (refused,) = await intend(database, clock, later(clock, "c"), key=elsewhere, most=2)
-    assert refused == "c: 2 things are scheduled already, no more than 2 may be"
+    assert refused == "c: 2 intentions are scheduled already, and no more than 2 may be"
     assert await intend(database, clock, later(clock, "b", 3), most=2) == ()  # takes a place that was counted
     assert await intend(database, clock, later(clock, IDLE), key=elsewhere, most=2) == ()  # the house's own
     assert await intend(database, clock, later(clock, "c"), key=ConversationKey(SOUL, "T2", "D2"), most=2) == ()
@@ -212,7 +212,7 @@ async def test_a_look_after_a_silence_falls_away_when_somebody_spoke(
     await clock.advance(120)
     assert await intentions.fall_due() == 1
     assert look(path, "SELECT slot, state, reason FROM intentions ORDER BY slot") == [
-        (IDLE, "cancelled", "somebody spoke"),
+        (IDLE, "cancelled", "a message came first"),
         ("promise", "due", ""),
     ]
     poke(path, "UPDATE inbox SET state = 'answered'")

@@ -68,7 +68,7 @@ async def test_a_folder_in_the_place_of_the_file_is_told(tmp_path: Path) -> None
 
 async def test_a_path_through_a_file_is_told(tmp_path: Path) -> None:
     overwrite(tmp_path / "file", b"")
-    with pytest.raises(StoreError, match="can't be made"):
+    with pytest.raises(StoreError, match="can't be created"):
         async with open_database(tmp_path / "file" / "memory.db", SystemClock()):
             pass
 

@@ -32,8 +32,7 @@ from daemon.memory.queues.internal_events import store_internal_event
 from daemon.mind.mental_process import Stay
 from daemon.mind.steps.choose_actions import Use
 from tests.fakes import FakeClock
-from tests.store.parts import DM, Hands, said
-from tests.store.test_approvals import WORKER
+from tests.store.parts import DM, WORKER, Hands, said
 from tests.store.test_intentions import room
 from tests.unit.solving_parts import Scene, Shelf, allowed, scene
 

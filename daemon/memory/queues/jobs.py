@@ -77,14 +77,21 @@ class Jobs:
                 WHERE seq = (SELECT seq FROM jobs j WHERE soul = :soul AND workspace = :workspace AND not_before <= :now
                                AND state IN ('ready', 'running') AND (state = 'ready' OR lease_until <= :now)
                                AND {_MAY_RUN} ORDER BY seq LIMIT 1)
-                RETURNING *, (SELECT audience FROM conversations c WHERE c.id = jobs.conversation) AS audience
+                RETURNING seq
                 """,  # noqa: S608 - a constant of this module
                 owner=self._worker.id,
                 until=now + self._worker.lease_ms * 4,  # a job calls models; a second claim only repeats its work
                 now=now,
                 **self._worker.scope,
             )
-            return read_row(Job, row, conversation=ConversationKey.parse, audience=Audience.parse) if row else None
+            if row is None:
+                return None
+            claimed = await transaction.one(
+                "SELECT j.*, c.audience FROM jobs j JOIN conversations c ON c.id = j.conversation WHERE seq = :seq",
+                seq=row["seq"],
+            )
+            assert claimed is not None  # a job goes with its conversation
+            return read_row(Job, claimed, conversation=ConversationKey.parse, audience=Audience.parse)
 
         return await self._database.write(unit)
 
