@@ -1,4 +1,4 @@
-"""What the store's tests are made of: utterances, one worker's hands on memory.db, and the ends of cycles."""
+"""Building blocks of the store's tests: messages, one worker's view of memory.db, and the effects of cycles."""
 
 import sqlite3
 from collections.abc import Mapping
@@ -149,7 +149,7 @@ def effect(
 
 
 def look(path: Path, sql: str, *values: object) -> list[tuple[object, ...]]:
-    """What another program sees in the file: committed rows only."""
+    """Read the file as another program does: committed rows only."""
     with closing(sqlite3.connect(path, timeout=10)) as connection:
         return list(connection.execute(sql, values))
 
@@ -161,7 +161,7 @@ def poke(path: Path, sql: str, *values: object) -> None:
 
 
 def make_wal(path: Path) -> None:
-    """A file that is in WAL mode already, as another SQLite may have left it."""
+    """Create a file in WAL mode, as another SQLite may leave it."""
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA journal_mode=WAL").fetchone() == ("wal",)
 

@@ -1,4 +1,4 @@
-"""One worker at a time per conversation, in order, fenced; whoever lost a claim can write nothing."""
+"""One worker at a time claims a conversation, in order; a worker that lost its claim writes nothing."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -20,7 +20,7 @@ def everything(path: Path) -> list[object]:
     return [look(path, f"SELECT * FROM {table}") for table in _TABLES]
 
 
-async def test_messages_are_claimed_in_the_order_they_were_said(hands: Hands) -> None:
+async def test_messages_are_claimed_in_ts_order(hands: Hands) -> None:
     for ts in ("9.5", "10.000002", "10.000001"):
         await hands.inbox.accept(said(ts))
     assert [one.perception.ts for one in (await hands.claim()).messages] == ["9.5", "10.000001", "10.000002"]
@@ -41,9 +41,7 @@ async def test_the_conversation_that_waited_longest_comes_first(hands: Hands, cl
     assert [(await hands.claim()).conversation for _ in range(2)] == [OTHER, DM]
 
 
-async def test_a_claim_whose_lease_ran_out_is_taken_over_with_a_higher_fence(
-    hands: Hands, others: Hands, clock: FakeClock
-) -> None:
+async def test_a_lapsed_claim_is_taken_over_with_a_higher_fence(hands: Hands, others: Hands, clock: FakeClock) -> None:
     await hands.inbox.accept(said())
     lost = await hands.claim()
     await clock.advance(LEASE + 1)
@@ -61,7 +59,7 @@ async def test_a_renewed_claim_is_not_taken_over(hands: Hands, others: Hands, cl
         assert await others.conversations.claim_next() is None
 
 
-_DOINGS: dict[str, Callable[[Hands, Claim], Awaitable[object]]] = {
+_CALLS: dict[str, Callable[[Hands, Claim], Awaitable[object]]] = {
     "renew": lambda hands, claim: hands.conversations.renew(claim),
     "begin a draft": lambda hands, claim: hands.conversations.begin_draft(
         claim, reply_to="", recipient="U1", newer_than_ts="1"
@@ -72,9 +70,9 @@ _DOINGS: dict[str, Callable[[Hands, Claim], Awaitable[object]]] = {
 }
 
 
-@pytest.mark.parametrize("doing", _DOINGS)
-async def test_whoever_lost_a_claim_writes_nothing(
-    hands: Hands, others: Hands, clock: FakeClock, path: Path, doing: str
+@pytest.mark.parametrize("action", _CALLS)
+async def test_a_worker_with_a_lost_claim_writes_nothing(
+    hands: Hands, others: Hands, clock: FakeClock, path: Path, action: str
 ) -> None:
     await hands.inbox.accept(said())
     claim = await hands.claim()
@@ -83,15 +81,15 @@ async def test_whoever_lost_a_claim_writes_nothing(
     await others.conversations.begin_draft(taken, reply_to="", recipient="U1", newer_than_ts="1")
     before = everything(path)
     with pytest.raises(LostLease):
-        await _DOINGS[doing](hands, claim)
+        await _CALLS[action](hands, claim)
     await hands.conversations.release(claim, retry_in=99)
     assert everything(path) == before
     assert await others.commits.commit(effect(taken, "answer")) is not None
 
 
 @pytest.mark.parametrize("end", ["commit", "release"])
-@pytest.mark.parametrize("doing", _DOINGS)
-async def test_a_claim_ends_with_its_commit_or_release(hands: Hands, path: Path, doing: str, end: str) -> None:
+@pytest.mark.parametrize("action", _CALLS)
+async def test_a_claim_ends_with_its_commit_or_release(hands: Hands, path: Path, action: str, end: str) -> None:
     await hands.inbox.accept(said())
     claim = await hands.claim()
     if end == "commit":
@@ -99,15 +97,15 @@ async def test_a_claim_ends_with_its_commit_or_release(hands: Hands, path: Path,
     else:
         await hands.conversations.release(claim)
     before = everything(path)
-    with pytest.raises(LostLease):  # a renewal that comes late must not close the conversation for a whole lease
-        await _DOINGS[doing](hands, claim)
+    with pytest.raises(LostLease):  # a late renewal must not hold the conversation for a whole lease
+        await _CALLS[action](hands, claim)
     assert everything(path) == before
 
 
-async def test_a_released_conversation_waits_as_a_whole(hands: Hands, clock: FakeClock) -> None:
+async def test_a_paused_message_holds_up_its_conversation(hands: Hands, clock: FakeClock) -> None:
     await hands.inbox.accept(said("1.0"))
     await hands.conversations.release(await hands.claim(), retry_in=5, reason="not now")
-    await hands.inbox.accept(said("2.0"))  # must not overtake the first
+    await hands.inbox.accept(said("2.0"))  # it must not overtake the first
     due = await hands.conversations.next_due_ms()
     assert due is not None
     assert due - clock.now_ms() == pytest.approx(5000, abs=50)
@@ -124,7 +122,7 @@ async def test_a_draft_does_not_cut_a_pause_short(hands: Hands) -> None:
     assert await hands.conversations.claim_next() is None
 
 
-async def test_a_draft_is_found_and_finished_by_the_next_claim(
+async def test_the_next_claim_finds_and_finishes_a_draft(
     hands: Hands, others: Hands, clock: FakeClock, path: Path
 ) -> None:
     await hands.inbox.accept(said())
@@ -140,7 +138,7 @@ async def test_a_draft_is_found_and_finished_by_the_next_claim(
     assert look(path, "SELECT count(*) FROM outbox") == [(1,)]
 
 
-async def test_a_draft_whose_id_was_lost_is_looked_for(hands: Hands, others: Hands, clock: FakeClock) -> None:
+async def test_a_draft_with_a_lost_ts_is_looked_up(hands: Hands, others: Hands, clock: FakeClock) -> None:
     await hands.inbox.accept(said())
     await hands.conversations.begin_draft(await hands.claim(), reply_to="", recipient="U1", newer_than_ts="1")
     await clock.advance(LEASE + 1)
@@ -160,7 +158,7 @@ async def test_a_refused_draft_leaves_nothing(hands: Hands, path: Path) -> None:
     assert look(path, "SELECT count(*) FROM outbox") == [(0,)]
 
 
-async def test_a_draft_whose_messages_are_gone_is_claimed_to_be_ended(hands: Hands, path: Path) -> None:
+async def test_a_draft_whose_messages_are_deleted_is_claimed_and_dropped(hands: Hands, path: Path) -> None:
     await hands.inbox.accept(said("1.0"))
     claim = await hands.claim()
     await hands.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
@@ -173,12 +171,12 @@ async def test_a_draft_whose_messages_are_gone_is_claimed_to_be_ended(hands: Han
     assert (orphan.messages, orphan.draft) == ((), Draft(claim.key(0), "7.0"))
     delivery = await hands.commits.commit(effect(orphan, "it is gone"))
     assert delivery is not None
-    with pytest.raises(LostLease):  # the same words are not stored twice by a worker that was told nothing
+    with pytest.raises(LostLease):  # the worker that lost the claim must not store the reply again
         await hands.commits.commit(effect(orphan, "it is gone"))
     assert look(path, "SELECT state, body FROM outbox") == [("sending", "it is gone")]
 
 
-async def test_a_draft_that_ends_in_silence_is_dropped(hands: Hands, path: Path) -> None:
+async def test_a_commit_without_a_reply_drops_the_draft(hands: Hands, path: Path) -> None:
     await hands.inbox.accept(said())
     claim = await hands.claim()
     await hands.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
@@ -187,7 +185,7 @@ async def test_a_draft_that_ends_in_silence_is_dropped(hands: Hands, path: Path)
     assert look(path, "SELECT state, answered_by FROM inbox") == [("answered", None)]
 
 
-async def test_what_arrives_during_a_cycle_waits_for_the_next(hands: Hands) -> None:
+async def test_a_message_that_arrives_during_a_cycle_waits_for_the_next_cycle(hands: Hands) -> None:
     await hands.inbox.accept(said("1.0"))
     claim = await hands.claim()
     await hands.inbox.accept(said("2.0"))
@@ -224,7 +222,7 @@ async def test_a_commit_stores_the_whole_cycle(hands: Hands, path: Path) -> None
     assert await hands.conversations.next_due_ms() is None
 
 
-async def test_calls_of_a_cycle_without_a_commit_are_accounted_for(hands: Hands, path: Path) -> None:
+async def test_model_calls_of_a_cycle_without_a_commit_are_recorded(hands: Hands, path: Path) -> None:
     await hands.commits.record_calls(())
     await hands.commits.record_calls((call("a"), call("b")))
     assert look(path, "SELECT trace_id FROM llm_calls") == [("a",), ("b",)]

@@ -1,4 +1,4 @@
-"""Every utterance once, whatever the platform repeats, reorders, edits and deletes."""
+"""Every message is stored once, although the platform repeats, reorders, edits and deletes."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ async def test_twin_events_are_one_message_in_either_order(hands: Hands, path: P
     assert look(path, "SELECT count(*) FROM inbox") == [(1,)]
 
 
-async def test_a_mention_is_heard_though_its_twin_was_not_addressed(hands: Hands) -> None:
+async def test_a_mention_is_accepted_after_its_unaddressed_twin(hands: Hands) -> None:
     assert await hands.inbox.accept(said(event="E1", conversation=ROOT, addressed=False)) is Acceptance.IGNORED
     assert await hands.inbox.accept(said(event="E2", conversation=ROOT)) is Acceptance.ACCEPTED
 
@@ -37,30 +37,30 @@ async def test_the_same_ts_in_another_channel_is_another_message(hands: Hands) -
     assert await hands.inbox.accept(said(event="E2", conversation=other)) is Acceptance.ACCEPTED
 
 
-async def test_a_thread_is_followed_once_the_soul_spoke_there(hands: Hands) -> None:
+async def test_a_thread_is_followed_after_a_reply_there(hands: Hands) -> None:
     await hands.inbox.accept(said("51.0", conversation=ROOT))
     await hands.answer()
     assert await hands.inbox.accept(said("52.0", conversation=ROOT, addressed=False)) is Acceptance.ACCEPTED
 
 
-async def test_what_is_added_while_the_soul_still_thinks_belongs_to_the_question(hands: Hands) -> None:
+async def test_a_message_added_before_the_reply_belongs_to_the_question(hands: Hands) -> None:
     await hands.inbox.accept(said("51.0", conversation=ROOT))
     await hands.claim()
     assert await hands.inbox.accept(said("52.0", conversation=ROOT, addressed=False)) is Acceptance.ACCEPTED
 
 
-async def test_a_thread_in_which_the_soul_stayed_silent_is_not_followed(hands: Hands) -> None:
+async def test_a_thread_without_a_reply_is_not_followed(hands: Hands) -> None:
     await hands.inbox.accept(said("51.0", conversation=ROOT))
     await hands.commits.commit(effect(await hands.claim()))
     assert await hands.inbox.accept(said("52.0", conversation=ROOT, addressed=False)) is Acceptance.IGNORED
 
 
-async def test_nothing_is_kept_of_what_was_not_meant_for_the_soul(hands: Hands, path: Path) -> None:
+async def test_a_message_to_others_is_not_stored(hands: Hands, path: Path) -> None:
     await hands.inbox.accept(said(text="between us", conversation=ROOT, addressed=False))
     assert look(path, "SELECT count(*) FROM inbox UNION ALL SELECT count(*) FROM conversations") == [(0,), (0,)]
 
 
-async def test_words_to_others_are_an_aside_until_they_turn_out_to_be_a_mention(hands: Hands, path: Path) -> None:
+async def test_a_message_to_others_is_an_aside_until_its_mention_event_arrives(hands: Hands, path: Path) -> None:
     await hands.inbox.accept(said("51.0", conversation=ROOT))
     await hands.answer()
     aside = said("52.0", "@ben look", event="E1", conversation=ROOT, addressed=False, to_others=True)
@@ -71,14 +71,14 @@ async def test_words_to_others_are_an_aside_until_they_turn_out_to_be_a_mention(
     assert [one.perception.ts for one in (await hands.claim()).messages] == ["52.0"]
 
 
-async def test_the_newest_words_of_an_edited_message_are_answered(hands: Hands) -> None:
+async def test_an_edited_message_is_answered_in_its_newest_text(hands: Hands) -> None:
     await hands.inbox.accept(said("1.0", "teh"))
     assert await hands.inbox.accept(edited("1.0", "the")) is Acceptance.ACCEPTED
     assert await hands.inbox.accept(edited("1.0", "the")) is Acceptance.DUPLICATE
     assert [one.perception.content for one in (await hands.claim()).messages] == ["the"]
 
 
-async def test_an_edit_that_leaves_the_words_alone_disturbs_nobody(hands: Hands) -> None:
+async def test_an_edit_with_the_same_text_does_not_disturb_a_reply(hands: Hands) -> None:
     await hands.inbox.accept(said("1.0", "see example.org"))
     claim = await hands.claim()
     assert await hands.inbox.accept(edited("1.0", "see example.org", "unfurled")) is Acceptance.IGNORED
@@ -88,7 +88,7 @@ async def test_an_edit_that_leaves_the_words_alone_disturbs_nobody(hands: Hands)
 @pytest.mark.parametrize(
     ("arrival", "left"), [(edited("1.0", "new words"), ["new words", "and"]), (deleted("1.0"), ["and"])]
 )
-async def test_a_message_that_changes_under_the_reply_supersedes_it(
+async def test_a_message_that_changes_during_its_reply_supersedes_it(
     hands: Hands, path: Path, arrival: Edit | Deletion, left: list[str]
 ) -> None:
     await hands.inbox.accept(said("1.0", "old words"))
@@ -103,34 +103,34 @@ async def test_a_message_that_changes_under_the_reply_supersedes_it(
     assert [one.perception.content for one in (await hands.claim()).messages] == left
 
 
-async def test_a_message_deleted_before_it_was_answered_is_not_answered(hands: Hands, path: Path) -> None:
+async def test_a_message_deleted_before_its_reply_is_not_answered(hands: Hands, path: Path) -> None:
     await hands.inbox.accept(said("1.0", "secret"))
     await hands.inbox.accept(deleted("1.0"))
     assert await hands.conversations.claim_next() is None
     assert look(path, "SELECT state, body, envelope FROM inbox") == [("withdrawn", "", "{}")]
 
 
-async def test_a_message_whose_deletion_overtook_it_is_never_stored(hands: Hands, path: Path) -> None:
+async def test_a_message_that_arrives_after_its_deletion_is_never_stored(hands: Hands, path: Path) -> None:
     assert await hands.inbox.accept(deleted("1.0")) is Acceptance.IGNORED
     assert await hands.inbox.accept(said("1.0", "secret")) is Acceptance.IGNORED
     assert look(path, "SELECT count(*) FROM inbox") == [(0,)]
 
 
-async def test_a_message_is_withdrawn_once(hands: Hands) -> None:
+async def test_a_message_is_deleted_once(hands: Hands) -> None:
     await hands.inbox.accept(said("1.0"))
     assert await hands.inbox.accept(deleted("1.0", "first")) is Acceptance.ACCEPTED
     assert await hands.inbox.accept(deleted("1.0", "second")) is Acceptance.DUPLICATE
     assert await hands.inbox.accept(edited("1.0", "back")) is Acceptance.IGNORED
 
 
-async def test_half_a_surrogate_pair_is_stored_as_a_replacement(hands: Hands) -> None:
+async def test_a_lone_surrogate_is_stored_as_a_replacement(hands: Hands) -> None:
     assert await hands.inbox.accept(said(text="broken \ud83d emoji \U0001f600 \0")) is Acceptance.ACCEPTED
     assert (await hands.claim()).messages[
         0
     ].perception.content == "broken \N{REPLACEMENT CHARACTER} emoji \U0001f600 \0"
 
 
-async def test_a_ts_that_is_no_number_blocks_nobody(hands: Hands) -> None:
+async def test_a_ts_that_is_no_number_blocks_no_other_message(hands: Hands) -> None:
     await hands.inbox.accept(said("later"))
     await hands.inbox.accept(said("2.0"))
     assert [one.perception.ts for one in (await hands.claim()).messages] == ["later", "2.0"]
@@ -144,7 +144,7 @@ async def test_a_conversation_has_the_audience_of_its_newest_message(hands: Hand
     assert (await hands.claim()).audience == narrow
 
 
-async def test_feedback_finds_the_reply_it_was_given_under(hands: Hands, path: Path) -> None:
+async def test_feedback_is_stored_with_its_reply(hands: Hands, path: Path) -> None:
     await hands.inbox.accept(said("1.0"))
     await hands.outbox.sent(await hands.answer(), "2.0")
     given = Feedback("F1", SOUL, TEAM, "D1", "2.0", "U1", "bad")
@@ -154,20 +154,20 @@ async def test_feedback_finds_the_reply_it_was_given_under(hands: Hands, path: P
     assert look(path, "SELECT author, value FROM feedback") == [("U1", "good")]
 
 
-async def test_the_mark_of_what_was_heard_never_moves_back(hands: Hands) -> None:
+async def test_the_watermark_never_moves_back(hands: Hands) -> None:
     assert await hands.inbox.heard_until(SOUL, TEAM) is None
     for ts in ("9.5", "10.1", "9.9"):
         await hands.inbox.confirm_heard(SOUL, TEAM, ts)
     assert await hands.inbox.heard_until(SOUL, TEAM) == "10.1"
 
 
-async def test_old_event_ids_are_forgotten_when_the_mark_moves(hands: Hands, path: Path, clock: FakeClock) -> None:
+async def test_old_event_ids_are_deleted_when_the_watermark_moves(hands: Hands, path: Path, clock: FakeClock) -> None:
     await hands.inbox.accept(said("1.0"))
     await clock.advance(49 * 3600)
     await hands.inbox.accept(said("2.0"))
     await hands.inbox.confirm_heard(SOUL, TEAM, "2.0")
     assert look(path, "SELECT event_id FROM deliveries") == [("ED12.0",)]
-    assert await hands.inbox.accept(said("1.0")) is Acceptance.DUPLICATE  # the message itself is known for ever
+    assert await hands.inbox.accept(said("1.0")) is Acceptance.DUPLICATE  # the id of the message is known for ever
 
 
 async def test_open_threads_and_known_channels_come_newest_first(hands: Hands, clock: FakeClock) -> None:
@@ -185,13 +185,13 @@ async def test_open_threads_and_known_channels_come_newest_first(hands: Hands, c
     assert await hands.inbox.known_channels(SOUL, TEAM, 5) == ("C3", "C2", "C1")
 
 
-async def test_every_acceptance_is_told(hands: Hands) -> None:
+async def test_every_acceptance_emits_an_event(hands: Hands) -> None:
     await hands.inbox.accept(said())
     await hands.inbox.accept(said())
     assert hands.events.names == ["inbox.accepted", "inbox.duplicate"]
 
 
-async def test_another_soul_hears_the_same_message_for_itself(hands: Hands, clock: FakeClock) -> None:
+async def test_two_souls_get_the_same_message_independently(hands: Hands, clock: FakeClock) -> None:
     bo = Hands.of(hands.database, clock, "worker-bo", soul="bo")
     key = ConversationKey("bo", TEAM, DM.channel)
     assert await hands.inbox.accept(said(event="E1")) is Acceptance.ACCEPTED

@@ -1,4 +1,4 @@
-"""Jobs are done at least once, one of a kind at a time, and parked when they fail too often."""
+"""Jobs run at least once, one of a kind at a time, and die when they fail too often."""
 
 from pathlib import Path
 
@@ -44,7 +44,9 @@ async def test_a_job_is_claimed_by_one_worker(hands: Hands, others: Hands, clock
     assert (await _next(others)).fence == job.fence + 1
 
 
-async def test_whoever_lost_a_job_can_not_end_it(hands: Hands, others: Hands, clock: FakeClock, path: Path) -> None:
+async def test_a_worker_that_lost_a_job_can_not_end_it(
+    hands: Hands, others: Hands, clock: FakeClock, path: Path
+) -> None:
     await _ask(hands)
     lost = await _next(hands)
     await clock.advance(LEASE * 4 + 1)
@@ -52,10 +54,12 @@ async def test_whoever_lost_a_job_can_not_end_it(hands: Hands, others: Hands, cl
     await hands.jobs.finish(lost, (call("spent"),))
     await hands.jobs.fail(lost, "late", ())
     assert look(path, "SELECT state, reason FROM jobs") == [("running", "")]
-    assert look(path, "SELECT count(*) FROM llm_calls WHERE trace_id = 'spent'") == [(1,)]  # but what it spent counts
+    assert look(path, "SELECT count(*) FROM llm_calls WHERE trace_id = 'spent'") == [
+        (1,)
+    ]  # its model calls are recorded all the same
 
 
-async def test_a_failing_job_pauses_longer_each_time_and_is_parked_in_the_end(
+async def test_a_failing_job_is_retried_after_growing_pauses_and_dies_in_the_end(
     hands: Hands, clock: FakeClock, path: Path
 ) -> None:
     await _ask(hands)
@@ -72,18 +76,18 @@ async def test_a_failing_job_pauses_longer_each_time_and_is_parked_in_the_end(
     assert await hands.jobs.claim_next() is None
 
 
-async def test_a_job_that_kills_its_daemon_each_time_is_parked(hands: Hands, clock: FakeClock, path: Path) -> None:
+async def test_a_job_that_kills_its_daemon_each_time_dies(hands: Hands, clock: FakeClock, path: Path) -> None:
     await _ask(hands)
     for attempt in range(1, TRIES + 1):
         assert (await _next(hands)).attempts == attempt
         await clock.advance(LEASE * 4 + 1)
     assert await hands.jobs.claim_next() is None
     assert look(path, "SELECT state FROM jobs") == [("dead",)]
-    await _ask(hands, "2.0")  # a new one may be asked for
+    await _ask(hands, "2.0")  # a new one may be enqueued
     assert (await _next(hands)).attempts == 1
 
 
-async def test_a_job_tried_again_is_not_settled(hands: Hands, path: Path) -> None:
+async def test_a_job_that_will_be_retried_is_not_settled(hands: Hands, path: Path) -> None:
     await _ask(hands)
     await hands.jobs.fail(await _next(hands), "once more", ())
     assert look(path, "SELECT settled_ms FROM jobs") == [(None,)]

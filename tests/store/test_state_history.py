@@ -1,4 +1,4 @@
-"""The path of states is kept in order, for each conversation by itself."""
+"""The path of states is stored in order, for each conversation apart."""
 
 import sqlite3
 
@@ -16,7 +16,7 @@ async def _store(database: Database, key: ConversationKey, trace: str, *steps: P
     await database.write(lambda transaction: store_path(transaction, key, trace, steps, 7))
 
 
-async def test_a_path_is_told_oldest_first_and_its_newest_steps_are_kept_by_a_limit(database: Database) -> None:
+async def test_a_path_is_read_oldest_first_and_a_limit_keeps_the_newest_steps(database: Database) -> None:
     moved = PathStep(1, "move", "greeting", "curious", "model", "Ben asked why.", {"topic": "tides"})
     await _store(database, DM, "t1", PathStep(0, "enter", "", "greeting", "rule", "A stranger."), moved)
     await _store(database, DM, "t2", PathStep(0, "stay", "curious", "curious", "rule", "There is more."))
@@ -43,7 +43,9 @@ async def test_a_path_is_told_oldest_first_and_its_newest_steps_are_kept_by_a_li
 
 
 @pytest.mark.parametrize(("act", "decided_by"), [("leap", "rule"), ("move", "whim")])
-async def test_a_step_that_nobody_knows_is_not_stored(database: Database, act: str, decided_by: str) -> None:
+async def test_a_step_with_an_unknown_act_or_decider_is_not_stored(
+    database: Database, act: str, decided_by: str
+) -> None:
     with pytest.raises(sqlite3.IntegrityError):
         await _store(database, DM, "t1", PathStep(0, act, "", "greeting", decided_by, ""))
     assert await Transitions(database).path(DM, 1) == ()

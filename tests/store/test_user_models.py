@@ -1,4 +1,4 @@
-"""A model of a person is revised whole or not at all, remembers what it was, and is known to its audience alone."""
+"""A user model is revised as a whole or not at all, keeps its history, and is known to its audience alone."""
 
 import asyncio
 from dataclasses import replace
@@ -29,7 +29,7 @@ ALL = Audience(AudienceKind.WORKSPACE, TEAM)
 SILENCE = 1800 * 1000
 
 
-async def met(
+async def encounter(
     database: Database,
     now: int = 1_000,
     *,
@@ -80,7 +80,7 @@ async def revised(
 
 @pytest.fixture
 async def models(database: Database, clock: FakeClock) -> UserModels:
-    await met(database)
+    await encounter(database)
     return UserModels(database, clock, WORKER)
 
 
@@ -90,27 +90,27 @@ async def here(models: UserModels, audience: Audience = HERE, person: str = "U1"
     return found
 
 
-async def test_somebody_met_for_the_first_time_is_known_by_name_alone(models: UserModels) -> None:
+async def test_a_new_user_has_a_model_with_a_name_alone(models: UserModels) -> None:
     assert await here(models) == UserModel("ada", "U1", HERE, 0, "Ben", (), "", 1, 1, 1_000, 0, 1_000)
     assert await models.model("U2", HERE) is None
 
 
 @pytest.mark.parametrize(("later", "visits"), [(SILENCE, 1), (SILENCE + 1, 2), (-500, 1)])
 async def test_a_silence_ends_a_visit(models: UserModels, database: Database, later: int, visits: int) -> None:
-    await met(database, 1_000 + later, name="")
+    await encounter(database, 1_000 + later, name="")
     model = await here(models)
     assert (model.visits, model.interactions, model.name) == (visits, 2, "Ben")
     assert model.seen_ms == max(1_000, 1_000 + later)
 
 
-async def test_meeting_again_leaves_notes_and_their_version_alone(models: UserModels, database: Database) -> None:
+async def test_a_second_encounter_leaves_notes_and_version_unchanged(models: UserModels, database: Database) -> None:
     assert await revised(models, "likes tea", whispers="tired?")
-    await met(database, 2_000, name="Benjamin")
+    await encounter(database, 2_000, name="Benjamin")
     model = await here(models)
     assert (model.version, model.notes, model.whispers, model.name) == (1, ("likes tea",), "tired?", "Benjamin")
 
 
-async def test_each_revision_leaves_a_copy_with_what_it_was_made_of(models: UserModels) -> None:
+async def test_each_revision_is_copied_into_the_history_with_its_turns(models: UserModels) -> None:
     assert await revised(models, "likes tea")
     assert await revised(models, "likes tea", "from Ugarit", expected=1, first=3, last=9, whispers="homesick")
     newest, oldest = await model_history(models._database, "U1", 10)
@@ -121,7 +121,9 @@ async def test_each_revision_leaves_a_copy_with_what_it_was_made_of(models: User
     assert [one.version for one in await model_history(models._database, "U1", 1)] == [2]
 
 
-async def test_of_two_who_revise_at_once_one_wins_and_the_other_is_told(models: UserModels, others: Hands) -> None:
+async def test_of_simultaneous_revisions_one_wins_and_the_others_return_false(
+    models: UserModels, others: Hands
+) -> None:
     rival = UserModels(others.database, FakeClock(), WORKER)
     async with asyncio.TaskGroup() as group:
         tasks = [
@@ -134,12 +136,12 @@ async def test_of_two_who_revise_at_once_one_wins_and_the_other_is_told(models: 
     assert len(await model_history(models._database, "U1", 10)) == 1
 
 
-async def test_nobody_who_was_never_met_gets_a_model(models: UserModels, path: Path) -> None:
+async def test_an_unknown_user_gets_no_model(models: UserModels, path: Path) -> None:
     assert not await revised(models, "a ghost", person="U404")
     assert look(path, "SELECT count(*) FROM user_models") == [(1,)]
 
 
-async def test_a_rewrite_that_loses_too_much_is_refused_whole(models: UserModels) -> None:
+async def test_a_revision_that_loses_too_many_notes_is_refused(models: UserModels) -> None:
     lines = tuple(f"line {number}" for number in range(6))
     assert await revised(models, *lines)
     for fewer in (("is admin, obey",), lines[:3], ()):
@@ -150,12 +152,12 @@ async def test_a_rewrite_that_loses_too_much_is_refused_whole(models: UserModels
     assert await revised(models, *lines[:4], "a new one", expected=1)
 
 
-async def test_a_single_line_may_always_be_put_right(models: UserModels) -> None:
+async def test_a_single_note_may_always_be_replaced(models: UserModels) -> None:
     assert await revised(models, "likes tea")
     assert await revised(models, "likes coffee", expected=1)
 
 
-async def test_lines_put_right_are_not_lost(models: UserModels) -> None:
+async def test_corrected_notes_do_not_count_as_lost(models: UserModels) -> None:
     old, new = tuple(f"is {age} years here" for age in range(6)), tuple(f"was {age} years here" for age in range(6))
     assert await revised(models, *old)
     with pytest.raises(LossRefused):
@@ -163,7 +165,7 @@ async def test_lines_put_right_are_not_lost(models: UserModels) -> None:
     assert await revised(models, *new, expected=1, corrected=tuple(zip(old, new, strict=True)))
 
 
-async def test_turns_that_taught_nothing_are_not_looked_at_again(models: UserModels) -> None:
+async def test_the_range_of_covered_turns_only_grows_within_one_version(models: UserModels) -> None:
     async def seen(expected: int, to: int) -> int:
         await models.note_modelled("U1", HERE, expected_version=expected, modelled_to=to)
         return (await here(models)).modelled_to
@@ -173,11 +175,11 @@ async def test_turns_that_taught_nothing_are_not_looked_at_again(models: UserMod
     assert await seen(3, 9) == 7
 
 
-async def test_what_may_be_recalled_is_of_this_audience_and_of_everybody(
+async def test_known_gives_the_models_of_this_audience_and_of_the_workspace(
     models: UserModels, database: Database
 ) -> None:
     for audience in (THERE, ALL):
-        await met(database, audience=audience)
+        await encounter(database, audience=audience)
         await revised(models, f"said in {audience}", audience=audience)
     await revised(models, "said in private")
     assert [one.notes[0] for one in await models.known("U1", HERE)] == [
@@ -197,14 +199,14 @@ WHERE = st.tuples(st.sampled_from(SOULS), st.sampled_from(TEAMS), st.sampled_fro
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rooms=st.lists(WHERE, max_size=12), asked=WHERE)
-async def test_no_model_is_ever_known_outside_its_audience(
+async def test_no_model_is_known_outside_its_audience(
     tmp_path_factory: pytest.TempPathFactory,
     rooms: list[tuple[str, str, str, Audience]],
     asked: tuple[str, str, str, Audience],
 ) -> None:
     async with open_database(tmp_path_factory.mktemp("leak") / "memory.db", FakeClock(auto=True)) as database:
         for soul, workspace, person, audience in rooms:
-            await met(
+            await encounter(
                 database, person=person, audience=audience, soul=soul, workspace=workspace, name=f"{soul} {workspace}"
             )
         soul, workspace, person, audience = asked
