@@ -25,6 +25,7 @@ from daemon.core.ports import (
     Task,
     TaskState,
 )
+from daemon.core.text import one_line
 
 _NOT_OURS: Final = 2.0  # seconds after which work of another terminal is offered again
 _THINKING: Final = "… thinking"
@@ -220,7 +221,7 @@ class _TerminalSpeech:
     async def show(self, task: Task) -> None:
         """See `Speech.show`; a line that stands until the first words, at a terminal alone."""
         if not self._ended and not self.shown and task.state is not TaskState.PENDING:
-            self._screen.note(" ".join(printable(task.title).split()))
+            self._screen.note(one_line(printable(task.title)))
 
     async def settle(self) -> None:
         """See `Speech.settle`."""

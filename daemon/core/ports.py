@@ -68,7 +68,8 @@ class Prompt:
 
     `creativity` is a sampling temperature in 0..1 as seed 000 gives it, or None for the provider's default; an adapter
     whose models refuse temperatures maps it to effort (design, ruling 10). `json_schema` asks for structured output.
-    `max_output_tokens` bounds the answer.
+    `max_output_tokens` bounds the answer. `placeholder` is what the placeholder model answers, empty where it may
+    choose its words; a prompt with a `json_schema` needs one.
     """
 
     role: ModelRole
@@ -78,6 +79,7 @@ class Prompt:
     json_schema: Mapping[str, object] | None = None
     creativity: float | None = None
     max_output_tokens: int = 4096
+    placeholder: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,6 +342,21 @@ class DraftLog:
     opening: Callable[[], Awaitable[None]]
     opened: Callable[[str], Awaitable[None]]
     refused: Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReply:
+    """A message, found by the id that the sending program gave it, and the stored reply to it.
+
+    `ts` and `message` are the message's, `state` that of its inbox row. Once it is `settled`, `parts` are the reply's
+    parts in order; none means that there is no reply.
+    """
+
+    ts: str
+    message: str
+    state: str
+    settled: bool
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

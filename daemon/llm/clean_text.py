@@ -1,16 +1,18 @@
-"""Text that can always be stored, sent and shown: no halves of characters, no NULs."""
+"""Cleans a model's text, so that it can be stored and sent: no lone surrogates, no NULs."""
+
+from daemon.core.text import storable
 
 _HIGH_SURROGATES = ("\ud800", "\udbff")
 
 
 class PieceCleaner:
-    """Cleans a text that arrives in pieces; a character cut in two by the provider's JSON escapes is joined again."""
+    """Cleans a text that arrives in pieces; joins surrogate pairs that a provider splits over two pieces."""
 
     def __init__(self) -> None:
         self._half = ""
 
     def feed(self, piece: str) -> str:
-        """Take the next piece and return what is certain by now; may be empty."""
+        """Take the next piece and return the text that is complete now; may be empty."""
         text = self._half + piece
         self._half = ""
         if text and _HIGH_SURROGATES[0] <= text[-1] <= _HIGH_SURROGATES[1]:
@@ -18,16 +20,11 @@ class PieceCleaner:
         return clean(text)
 
     def flush(self) -> str:
-        """Return what was held back, once no more will come."""
+        """Return the rest after the last piece."""
         rest, self._half = self._half, ""
         return clean(rest)
 
 
 def clean(text: str) -> str:
-    """Join surrogate pairs, replace lone surrogates by U+FFFD and drop NULs."""
-    text = text.replace("\0", "")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
+    """Text without NULs that UTF-8 can hold."""
+    return storable(text.replace("\0", ""))

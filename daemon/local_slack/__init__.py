@@ -1,1 +1,1 @@
-"""The embedded local workspace: a faithful Slack for one machine, to try the soul without an account."""
+"""How do I try the soul without Slack? Web API, Socket Mode and a web page on one machine, without an account."""

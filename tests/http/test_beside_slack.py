@@ -1,4 +1,4 @@
-"""One daemon in Slack and behind an HTTP door at once: each conversation stays where it is held."""
+"""One daemon in Slack and on HTTP at once: each conversation stays in its channel."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,10 +8,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from daemon.app.assembly import assemble
-from daemon.app.lifecycle import live
+from daemon.app.assembly import assemble, souls_of
 from daemon.channels.http.channel import HttpChannel
-from daemon.channels.http.daemon_side import Backing
+from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.several import SeveralChannels
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.concurrency import alongside
@@ -48,23 +47,28 @@ async def _daemon(workspace: WorkspaceServer, home: Path, model: Actor) -> Async
         )
         stack.push_async_callback(http.close)
         channel = SeveralChannels(slack, http)
-        built = await stack.enter_async_context(assemble(settings, channel, clock, told, workspace=team, llm=model))
-        errands = Backlog(built.store.database, clock, soul=settings.name, workspace=team)
+        souls = souls_of(settings, told)
+        built = await stack.enter_async_context(
+            assemble(settings, channel, clock, told, workspace=team, souls=souls, llm_of=lambda _: model)
+        )
+        replies = StoredReplies(built.store.database)
+        backlog = Backlog(built.store.database, clock, soul=settings.name, workspace=team)
 
         async def unready() -> tuple[str, ...]:
-            await errands.waiting()
+            await backlog.waiting()
             return () if channel.healthy() else ("not connected to Slack",)
 
         http.connect(
-            Backing(
-                replies=StoredReplies(built.store.database),
-                enqueue=lambda conversation: errands.enqueue(conversation, SUBPROCESSES),
+            DaemonSide(
+                find_reply=replies.find,
+                last_name=replies.last_name,
+                enqueue=lambda conversation: backlog.enqueue(conversation, SUBPROCESSES),
                 unready=unready,
-                queues=errands.waiting,
+                queues=backlog.waiting,
             )
         )
         service = ServiceManager()
-        async with alongside(live(built, stop, service, Watchdog(service, None), lambda _: ready.set())):
+        async with alongside(built.live(stop, service, Watchdog(service, None), lambda _: ready.set())):
             async with asyncio.timeout(PATIENCE):
                 await ready.wait()
             yield http
@@ -84,7 +88,7 @@ async def _ask(client: aiohttp.ClientSession, url: str, message: str, message_id
         return str((await Stream(response).until("done")).data["text"])
 
 
-async def test_both_are_answered_where_they_ask_and_neither_hears_of_the_other(
+async def test_both_users_are_answered_in_their_channel_and_neither_learns_of_the_other(
     workspace: WorkspaceServer, tmp_path: Path
 ) -> None:
     model = Actor()
@@ -117,7 +121,7 @@ async def test_a_reply_over_http_is_whole_and_as_the_soul_said_it(workspace: Wor
         assert await _ask(client, http.url, "tell me all", "a") == words.strip()
 
 
-async def test_the_house_behind_the_door_tells_how_it_is_and_takes_errands(
+async def test_readiness_background_jobs_and_metrics_come_from_the_running_daemon(
     workspace: WorkspaceServer, tmp_path: Path
 ) -> None:
     async with (

@@ -14,22 +14,21 @@ from daemon.core.errors import LostLease, ModelUnavailable, StoreBusy
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Passage
 from daemon.core.working_memory import WorkingMemory
-from daemon.llm.scripted import ScriptedLLM
 from daemon.memory.database import open_database
 from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.user_models import UserModels
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.jobs import TRIES, Job
 from daemon.mind.interrupts import Interrupts
-from daemon.mind.mental_process import Capabilities
 from daemon.mind.mental_subprocess import Subprocess, SubprocessContext
 from daemon.mind.steps.instruction import instruction
 from daemon.runtime.background_jobs import JobRunner
 from daemon.runtime.cycle_services import CycleServices, Timing
 from daemon.runtime.triage import Triage
-from tests.fakes import FakeClock
+from tests.fakes import FakeClock, ScriptedLLM
 from tests.store.parts import DM, SOUL, WORKER, Events, Hands, look, said
 from tests.unit.every_step import soul
+from tests.unit.solving_parts import capabilities
 
 KIND = "counts_the_looms"
 
@@ -109,7 +108,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             soul_states=SoulStates(database, clock, WORKER),
             triage=Triage(channel, clock, events, stale_after=60),
             timing=Timing(1, 1, 1),
-            capabilities=Capabilities(),
+            capabilities=capabilities(),
             limits=lambda _: None,
             recollect=_nothing,
         )

@@ -1,48 +1,28 @@
-"""Replies to messages that programs sent over HTTP, found by the programs' own ids, and jobs that programs enqueue."""
+"""For the HTTP API: replies found by the message ids of the sending programs, queued jobs, and how much waits."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from daemon.core.perception import ConversationKey
-from daemon.core.ports import Clock
+from daemon.core.ports import Clock, StoredReply
 from daemon.memory.database import Database, Transaction
 from daemon.memory.queues.jobs import enqueue_job
 
 _OPEN = ("new", "claimed")
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A message and its reply.
-
-    `ts`, `said` and `state` are the timestamp, text and state of the message's inbox row. Once `settled`, `parts` holds
-    the parts of the reply in order; it is empty when there is no reply.
-    """
-
-    ts: str
-    said: str
-    state: str
-    parts: tuple[str, ...] = ()
-
-    @property
-    def settled(self) -> bool:
-        """Whether the message has its final state."""
-        return self.state not in _OPEN
-
-
 class StoredReplies:
-    """Looks up replies for the HTTP API; they stand in memory.db, so that a restart loses none."""
+    """Looks up messages and their replies; memory.db has them all, also after a restart."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def find(self, conversation: ConversationKey, message_id: str) -> Reply | None:
-        """The message with this id in a conversation, and its reply from the commit on; None when it never arrived.
+    async def find(self, conversation: ConversationKey, message_id: str) -> StoredReply | None:
+        """The message with this id in a conversation, None for no such message. Raises StoreError.
 
-        Raises StoreError.
+        A reply counts from its commit on, delivered or not.
         """
 
-        async def unit(transaction: Transaction) -> Reply | None:
+        async def unit(transaction: Transaction) -> StoredReply | None:
             row = await transaction.one(
                 """
                 SELECT ts, body, state, answered_by FROM inbox
@@ -55,12 +35,12 @@ class StoredReplies:
             if row is None:
                 return None
             parts = await _parts(transaction, row["answered_by"]) if row["answered_by"] else ()
-            return Reply(row["ts"], row["body"], row["state"], parts)
+            return StoredReply(row["ts"], row["body"], row["state"], row["state"] not in _OPEN, parts)
 
         return await self._database.read(unit)
 
     async def last_name(self, conversation: ConversationKey) -> str:
-        """The name that the user of a conversation gave last; empty when there is none. Raises StoreError."""
+        """The name that the user of a conversation gave last; '' for none. Raises StoreError."""
         row = await self._database.one(
             """
             SELECT name FROM turns WHERE conversation = :conversation AND speaker = 'person' AND name <> ''
@@ -72,7 +52,7 @@ class StoredReplies:
 
 
 async def _parts(transaction: Transaction, first: str) -> tuple[str, ...]:
-    """The texts of a committed reply, by the key of its first part."""
+    """The parts of a committed reply, by the key of the first."""
     stem = first.rpartition("#")[0]
     rows = await transaction.rows(
         "SELECT body FROM outbox WHERE id >= :since AND id < :beyond AND state <> 'drafting' ORDER BY part",
@@ -83,7 +63,7 @@ async def _parts(transaction: Transaction, first: str) -> tuple[str, ...]:
 
 
 class Backlog:
-    """Enqueues jobs for programs, and counts what waits, for one soul in one workspace."""
+    """The queues of one soul in one workspace: queues background jobs and counts what waits."""
 
     def __init__(self, database: Database, clock: Clock, *, soul: str, workspace: str) -> None:
         self._database = database
@@ -91,9 +71,9 @@ class Backlog:
         self._scope = {"soul": soul, "workspace": workspace}
 
     async def enqueue(self, conversation: ConversationKey, kinds: Sequence[str]) -> tuple[str, ...] | None:
-        """Enqueue jobs of these kinds, in this order, after the newest turn; returns the kinds that now wait.
+        """Queue jobs of these kinds, in this order, for the newest turn; a waiting job is not queued twice.
 
-        None when there is no such conversation. A kind that waits already is not enqueued twice. Raises StoreError.
+        Returns the kinds, or None for an unknown conversation. Raises StoreError.
         """
         now = self._clock.now_ms()
 
@@ -108,7 +88,7 @@ class Backlog:
         return await self._database.write(unit)
 
     async def waiting(self) -> dict[str, int]:
-        """How many rows wait in `inbox`, `outbox` and `jobs`. Raises StoreError."""
+        """The number of rows that wait in `inbox`, `outbox` and `jobs`. Raises StoreError."""
         rows = await self._database.rows(
             """
             SELECT 'inbox' AS queue, count(*) AS waiting FROM inbox
