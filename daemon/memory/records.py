@@ -30,6 +30,11 @@ def read_row(record: type[T], row: sqlite3.Row, **decoders: Callable[..., object
     return record(**values | {name: decode(values[name]) for name, decode in decoders.items()})
 
 
+def conversation_columns(key: ConversationKey) -> dict[str, str]:
+    """The columns of a row that belongs to a conversation."""
+    return {"conversation": str(key), "soul": key.soul, "workspace": key.workspace}
+
+
 @dataclass(frozen=True, slots=True)
 class Worker:
     """One daemon that works for one soul in one workspace; its claims lapse after `lease_ms` without renewal."""
@@ -155,11 +160,6 @@ class Turn:
     body: str
     thought: Mapping[str, object] = field(default_factory=dict)
     seq: int = 0
-
-    @classmethod
-    def from_row(cls, row: sqlite3.Row) -> "Turn":
-        """Read a `turns` row."""
-        return read_row(cls, row, speaker=Speaks, thought=json.loads)
 
 
 @dataclass(frozen=True, slots=True)

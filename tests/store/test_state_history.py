@@ -6,7 +6,7 @@ import pytest
 
 from daemon.core.perception import ConversationKey
 from daemon.memory.database import Database
-from daemon.memory.knowledge.state_history import PathStep, Transitions, store_path
+from daemon.memory.knowledge.state_history import PathStep, state_path, store_path
 from tests.store.parts import DM, SOUL, TEAM
 from tests.store.test_intentions import room
 
@@ -23,14 +23,13 @@ async def test_a_path_is_read_oldest_first_and_a_limit_keeps_the_newest_steps(da
     await _store(
         database, ConversationKey(SOUL, TEAM, "D2"), "t3", PathStep(0, "enter", "", "ready", "schedule", "Due.")
     )
-    transitions = Transitions(database)
-    whole = await transitions.path(DM, 10)
+    whole = await state_path(database, DM, 10)
     assert [(one.trace_id, one.hop, one.act) for one in whole] == [
         ("t1", 0, "enter"),
         ("t1", 1, "move"),
         ("t2", 0, "stay"),
     ]
-    assert await transitions.path(DM, 2) == whole[1:]
+    assert await state_path(database, DM, 2) == whole[1:]
     (_, second, _) = whole
     assert (second.origin, second.target, second.decided_by, second.reason, second.params, second.at_ms) == (
         "greeting",
@@ -48,4 +47,4 @@ async def test_a_step_with_an_unknown_act_or_decider_is_not_stored(
 ) -> None:
     with pytest.raises(sqlite3.IntegrityError):
         await _store(database, DM, "t1", PathStep(0, act, "", "greeting", decided_by, ""))
-    assert await Transitions(database).path(DM, 1) == ()
+    assert await state_path(database, DM, 1) == ()

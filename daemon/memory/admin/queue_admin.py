@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from daemon.core.errors import StoreError
-from daemon.core.ports import Clock
-from daemon.memory.audit import record_act
-from daemon.memory.database import Database, Transaction
+from daemon.memory.audit import AuditedChanges
+from daemon.memory.database import Transaction
 from daemon.memory.records import read_row
 
 INBOX_STATES = ("new", "claimed", "answered", "ignored", "withdrawn", "stale", "dead", "dropped")
@@ -72,13 +71,8 @@ class Retried(StrEnum):
     LOOKED_UP_FIRST = "looked up first"
 
 
-class Admin:
+class Admin(AuditedChanges):
     """Lists, shows and changes rows for the admin `actor`, a user name of the operating system."""
-
-    def __init__(self, database: Database, clock: Clock, actor: str) -> None:
-        self._database = database
-        self._clock = clock
-        self._actor = actor
 
     async def messages(self, state: str | None, limit: int) -> tuple[InboxRow, ...]:
         """The newest messages, of one state or of all."""
@@ -186,11 +180,8 @@ class Admin:
         async def unit(transaction: Transaction) -> OutboxRow:
             found = await _find_post(transaction, name)
             if found.state not in _OUTBOX_DROPPED:
-                hint = (
-                    "wait until the daemon is done with it"
-                    if found.state in ("drafting", "sending")
-                    else "nothing to do"
-                )
+                working = found.state in ("drafting", "sending")
+                hint = "wait until the daemon is done with it" if working else "nothing to do"
                 raise StoreError(f"{found.id} is {found.state}; it can't be dropped", hint=hint)
             await transaction.run(
                 """
@@ -205,9 +196,6 @@ class Admin:
             return found
 
         return await self._database.write(unit)
-
-    async def _record(self, transaction: Transaction, act: str, name: str, detail: str) -> None:
-        await record_act(transaction, actor=self._actor, act=act, subject=name, detail=detail, now=self._clock.now_ms())
 
 
 def _before(found: InboxRow | OutboxRow, **more: object) -> str:

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from daemon.core.errors import StoreError
 from daemon.core.perception import Audience, ConversationKey, Place
-from daemon.core.ports import Clock
-from daemon.memory.audit import record_act
-from daemon.memory.database import Database, Transaction
+from daemon.memory.audit import AuditedChanges
+from daemon.memory.database import Transaction
 from daemon.memory.queues.approvals import Approval, close_question, is_being_posted
 from daemon.memory.queues.intentions import Intention, NewIntention, cancel_intentions, store_intentions
 
@@ -18,13 +17,8 @@ APPROVAL_STATES = ("waiting", "approved", "refused", "expired", "using", "used",
 _CANDIDATES = 8
 
 
-class Agenda:
+class Agenda(AuditedChanges):
     """Lists and changes rows for the admin `actor`, a user name of the operating system."""
-
-    def __init__(self, database: Database, clock: Clock, actor: str) -> None:
-        self._database = database
-        self._clock = clock
-        self._actor = actor
 
     async def conversation(self, name: str) -> ConversationKey:
         """The conversation that `name` means; see `find_conversation`. Raises StoreError."""
@@ -88,7 +82,7 @@ class Agenda:
             if found.state != "waiting":
                 raise StoreError(f"{name} is {found.state} already", hint="nothing to do")
             await cancel_intentions(transaction, ConversationKey.parse(found.conversation), (found.id,), now)
-            await self._record(transaction, "schedule.cancel", name, "")
+            await self._record(transaction, "schedule.cancel", name)
             return found
 
         return await self._database.write(unit)
@@ -119,15 +113,10 @@ class Agenda:
             if await is_being_posted(transaction, found):
                 raise StoreError(f"{name} is being posted at this moment", hint="try again in a few seconds")
             await close_question(transaction, found, "refused", by=self._actor, now=now)
-            await self._record(transaction, "approval.refused", name, "")
+            await self._record(transaction, "approval.refused", name)
             return found
 
         return await self._database.write(unit)
-
-    async def _record(self, transaction: Transaction, act: str, subject: str, detail: str) -> None:
-        await record_act(
-            transaction, actor=self._actor, act=act, subject=subject, detail=detail, now=self._clock.now_ms()
-        )
 
 
 async def find_conversation(transaction: Transaction, name: str) -> ConversationKey:

@@ -67,7 +67,7 @@ def back_up(path: Path, target: Path, clock: Clock, *, stopped: Callable[[], boo
         raise StoreError(f"{target} exists already", hint="choose another file name, or a folder")
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}{_PARTIAL}")
     try:
-        _create_private(partial)
+        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # private from the start
         _copy(path, partial, clock, stopped)
         found = verify(partial)
         sync(partial)
@@ -231,7 +231,7 @@ def _copy(path: Path, target: Path, clock: Clock, stopped: Callable[[], bool]) -
 
     try:
         # Opened for writing, because only then can SQLite roll back what a killed process left half written.
-        with closing(sqlite.connect(path)) as source, closing(_open_copy(target)) as copy:
+        with closing(sqlite.connect(path)) as source, closing(sqlite3.connect(target, isolation_level=None)) as copy:
             if sqlite.journal_mode(source) == "wal":
                 source.execute("BEGIN")  # one snapshot, so that writers do not wait and the copy does not start over
                 source.execute("PRAGMA user_version").fetchone()
@@ -244,19 +244,11 @@ def _copy(path: Path, target: Path, clock: Clock, stopped: Callable[[], bool]) -
         raise sqlite.translate(error) from error
 
 
-def _open_copy(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-
-
 def discard(path: Path) -> None:
     """Delete a database that is not in use, and its journals, as far as they exist."""
     for suffix in ("", *COMPANIONS):
         with suppress(OSError):
             path.with_name(path.name + suffix).unlink()
-
-
-def _create_private(path: Path) -> None:
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def sync(path: Path) -> None:

@@ -7,31 +7,20 @@ neither searched nor read.
 import asyncio
 import datetime as dt
 import math
+import sqlite3
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.core.ports import Passage
 from daemon.memory.database import Database
 from daemon.memory.knowledge.library import search_terms, words_of
-from daemon.memory.records import read_row
 
 NEWEST = 2_000
 """How many of the newest readable turns a search covers."""
 
 _LONGEST_PASSAGE = 1_500
 _LONGEST_NAME = 80
-
-
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """One turn, without its thought."""
-
-    conversation: str
-    name: str
-    body: str
-    said_ms: int
 
 
 class ConversationSearch:
@@ -55,9 +44,11 @@ class ConversationSearch:
         said = await self._readable(conversation, audience, outsiders=outsiders)
         return await asyncio.to_thread(_rank, said, frozenset(terms), str(conversation), limit)
 
-    async def _readable(self, conversation: ConversationKey, audience: Audience, *, outsiders: bool) -> list[_Said]:
+    async def _readable(
+        self, conversation: ConversationKey, audience: Audience, *, outsiders: bool
+    ) -> list[sqlite3.Row]:
         """The newest turns that the audience may read, newest first; row and conversation must both allow it."""
-        rows = await self._database.rows(
+        return await self._database.rows(
             """
             SELECT t.conversation, t.name, t.body, t.said_ms
             FROM turns t JOIN conversations c ON c.id = t.conversation
@@ -73,21 +64,22 @@ class ConversationSearch:
             channel=conversation.channel if outsiders else None,
             newest=NEWEST,
         )
-        return [read_row(_Said, row) for row in rows]
 
 
-def _rank(said: Sequence[_Said], terms: frozenset[str], here: str, limit: int) -> tuple[Passage, ...]:
+def _rank(said: Sequence[sqlite3.Row], terms: frozenset[str], here: str, limit: int) -> tuple[Passage, ...]:
     """The best turns; a rare word counts more than a frequent one. `said` is newest first, and sorting is stable."""
-    shared = [terms.intersection(words_of(turn.body)) for turn in said]
+    shared = [terms.intersection(words_of(turn["body"])) for turn in said]
     turns_with = Counter(word for words in shared for word in words)
     scores = [sum(math.log(1 + len(said) / turns_with[word]) for word in sorted(words)) for words in shared]
     best = sorted((number for number, score in enumerate(scores) if score), key=lambda number: -scores[number])
-    return tuple(Passage(_source(said[number], here), said[number].body[:_LONGEST_PASSAGE]) for number in best[:limit])
+    return tuple(
+        Passage(_source(said[number], here), said[number]["body"][:_LONGEST_PASSAGE]) for number in best[:limit]
+    )
 
 
-def _source(said: _Said, here: str) -> str:
+def _source(turn: sqlite3.Row, here: str) -> str:
     """The source of a turn, without the id of another conversation."""
-    where = "this conversation" if said.conversation == here else "conversation"
-    day = dt.datetime.fromtimestamp(said.said_ms / 1000, dt.UTC).date().isoformat()
-    name = " ".join("".join(letter if letter.isprintable() else " " for letter in said.name).split())[:_LONGEST_NAME]
+    where = "this conversation" if turn["conversation"] == here else "conversation"
+    day = dt.datetime.fromtimestamp(turn["said_ms"] / 1000, dt.UTC).date().isoformat()
+    name = " ".join("".join(letter if letter.isprintable() else " " for letter in turn["name"]).split())[:_LONGEST_NAME]
     return f"{where} {day}, {name or 'somebody'}"

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 from daemon.core.perception import Audience
-from daemon.core.ports import Clock
-from daemon.memory.database import Database
-from daemon.memory.records import Worker, read_row
+from daemon.memory.records import read_row
+from daemon.memory.worker_store import WorkerStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +18,8 @@ class SoulState:
     version: int = 0
 
 
-class SoulStates:
+class SoulStates(WorkerStore):
     """Reads and revises the states of one worker's soul."""
-
-    def __init__(self, database: Database, clock: Clock, worker: Worker) -> None:
-        self._database = database
-        self._clock = clock
-        self._worker = worker
 
     async def known(self, audience: Audience) -> SoulState | None:
         """The state before exactly this audience; None before the first revision."""

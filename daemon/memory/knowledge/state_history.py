@@ -62,17 +62,11 @@ async def store_path(
         )
 
 
-class Transitions:
-    """The paths of all conversations in one memory.db."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def path(self, conversation: ConversationKey, limit: int) -> tuple[TracedStep, ...]:
-        """The newest `limit` steps of a conversation, oldest first."""
-        rows = await self._database.rows(
-            "SELECT * FROM transitions WHERE conversation = :id ORDER BY seq DESC LIMIT :limit",
-            id=str(conversation),
-            limit=limit,
-        )
-        return tuple(read_row(TracedStep, row, params=json.loads) for row in reversed(rows))
+async def state_path(database: Database, conversation: ConversationKey, limit: int) -> tuple[TracedStep, ...]:
+    """The newest `limit` steps of a conversation, oldest first."""
+    rows = await database.rows(
+        "SELECT * FROM transitions WHERE conversation = :id ORDER BY seq DESC LIMIT :limit",
+        id=str(conversation),
+        limit=limit,
+    )
+    return tuple(read_row(TracedStep, row, params=json.loads) for row in reversed(rows))

@@ -1,11 +1,12 @@
 """The turns of a conversation, kept for ever, and the summary that replaces the older ones in working memory."""
 
+import json
 from dataclasses import dataclass
 
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Clock
 from daemon.memory.database import Database, Transaction
-from daemon.memory.records import InboxMessage, Turn
+from daemon.memory.records import InboxMessage, Speaks, Turn, read_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class Turns:
             return Transcript(
                 summary=known["summary"] if known else "",
                 summarized_to=summarized_to,
-                turns=tuple(Turn.from_row(row) for row in reversed(rows)),
+                turns=tuple(read_row(Turn, row, speaker=Speaks, thought=json.loads) for row in reversed(rows)),
                 aside=tuple(InboxMessage.from_row(row) for row in reversed(aside)),
             )
 

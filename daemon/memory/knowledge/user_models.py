@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 
 from daemon.core.errors import StoreError
 from daemon.core.perception import Audience, AudienceKind
-from daemon.core.ports import Clock
 from daemon.memory.database import Database, Transaction
-from daemon.memory.records import Worker, as_json, read_row
+from daemon.memory.records import as_json, read_row
+from daemon.memory.worker_store import WorkerStore
 
 MODEL_KEY = "soul = :soul AND workspace = :workspace AND person = :person AND audience = :audience"
 
@@ -73,13 +73,8 @@ class NotesDiff:
     retired: tuple[str, ...] = ()
 
 
-class UserModels:
+class UserModels(WorkerStore):
     """Reads and revises what one worker's soul knows of users."""
-
-    def __init__(self, database: Database, clock: Clock, worker: Worker) -> None:
-        self._database = database
-        self._clock = clock
-        self._worker = worker
 
     async def known(self, person: str, audience: Audience, *, outsiders: bool = False) -> tuple[UserModel, ...]:
         """The models of a user that `audience` may know of: its own first, then that of the whole workspace.

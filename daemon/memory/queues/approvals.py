@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from daemon.core.perception import Audience, ConversationKey, Modality
-from daemon.core.ports import Acceptance, Clock, Decision
+from daemon.core.ports import Acceptance, Decision
 from daemon.memory.audit import record_act
-from daemon.memory.database import Database, Transaction
+from daemon.memory.database import Transaction
 from daemon.memory.queues.internal_events import store_internal_event
-from daemon.memory.records import Worker, as_json, read_row
+from daemon.memory.records import as_json, conversation_columns, read_row
+from daemon.memory.worker_store import WorkerStore
 
 _WORDS = {"approved": "Allowed.", "refused": "Refused.", "expired": "Expired, nothing was done."}
 _TOO_LATE = "too late"
@@ -80,9 +81,7 @@ async def store_approval(
     await transaction.insert(
         "approvals",
         id=new.id,
-        conversation=str(conversation),
-        soul=conversation.soul,
-        workspace=conversation.workspace,
+        **conversation_columns(conversation),
         turn=turn,
         tool=new.tool,
         arguments=as_json(dict(new.arguments)),
@@ -208,13 +207,8 @@ async def is_being_posted(transaction: Transaction, asked: Approval) -> bool:
     return row is None
 
 
-class Approvals:
+class Approvals(WorkerStore):
     """Questions for permission of one worker's soul in its workspace."""
-
-    def __init__(self, database: Database, clock: Clock, worker: Worker) -> None:
-        self._database = database
-        self._clock = clock
-        self._worker = worker
 
     async def expire(self) -> int:
         """Close the questions whose deadline has passed; returns how many there were."""
@@ -238,14 +232,12 @@ class Approvals:
 
     async def next_due_ms(self) -> int | None:
         """When the next question expires; None when none waits."""
-        row = await self._database.one(
+        return await self._due_ms(
             f"""
             SELECT min(expires_ms) AS due FROM approvals a
             WHERE soul = :soul AND workspace = :workspace AND state = 'waiting' AND {_NOT_BEING_POSTED}
-            """,  # noqa: S608 - a constant of this module
-            **self._worker.scope,
+            """  # noqa: S608 - a constant of this module
         )
-        return row["due"] if row else None
 
     async def begin_use(self, approval_id: str) -> Approval | None:
         """Take a permission for use, at most once ever; None when it is not given, used up or expired.

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from daemon.core.errors import LostLease
-from daemon.core.ports import Clock, LLMCall
-from daemon.memory.database import Database, Transaction
+from daemon.core.ports import LLMCall
+from daemon.memory.database import Transaction
 from daemon.memory.knowledge.state_history import store_path
 from daemon.memory.knowledge.user_models import record_encounter
 from daemon.memory.queues.approvals import store_approval
@@ -14,20 +14,16 @@ from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.intentions import cancel_intentions, store_intentions
 from daemon.memory.queues.jobs import enqueue_job
 from daemon.memory.queues.llm_calls import store_calls
-from daemon.memory.records import Delivery, Speaks, Worker, as_json
+from daemon.memory.records import Delivery, Speaks, as_json, conversation_columns
+from daemon.memory.worker_store import WorkerStore
 
 
 class Superseded(LostLease):
     """A user edited or deleted a claimed message during the cycle; nothing was written, and a new cycle is due."""
 
 
-class Commits:
+class Commits(WorkerStore):
     """Commits the cycles of one worker."""
-
-    def __init__(self, database: Database, clock: Clock, worker: Worker) -> None:
-        self._database = database
-        self._clock = clock
-        self._worker = worker
 
     async def commit(self, effect: CycleEffect) -> Delivery | None:
         """Store the whole effect of a cycle, and return its first post, claimed for sending.
@@ -79,7 +75,6 @@ class Commits:
                   approval = excluded.approval WHERE outbox.state = 'drafting'
                 """,
                 id=claim.key(part),
-                conversation=str(claim.conversation),
                 part=part,
                 last=int(last),
                 body=body,
@@ -90,7 +85,7 @@ class Commits:
                 approval=effect.approval.id if effect.approval and last else None,
                 state="pending",
                 created_ms=now,
-                **self._worker.scope,
+                **conversation_columns(claim.conversation),
             )
 
     async def _record_encounters(self, transaction: Transaction, effect: CycleEffect, now: int) -> None:

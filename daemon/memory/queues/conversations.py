@@ -7,18 +7,13 @@ from dataclasses import replace
 
 from daemon.core.errors import LostLease
 from daemon.core.perception import Audience, ConversationKey
-from daemon.core.ports import Clock
-from daemon.memory.database import Database, Transaction
-from daemon.memory.records import Claim, Draft, InboxMessage, ProcessState, VisitState, Worker, read_row
+from daemon.memory.database import Transaction
+from daemon.memory.records import Claim, Draft, InboxMessage, ProcessState, VisitState, conversation_columns, read_row
+from daemon.memory.worker_store import WorkerStore
 
 
-class Conversations:
+class Conversations(WorkerStore):
     """Claims conversations for one worker."""
-
-    def __init__(self, database: Database, clock: Clock, worker: Worker) -> None:
-        self._database = database
-        self._clock = clock
-        self._worker = worker
 
     async def claim_next(self) -> Claim | None:
         """Claim the free conversation whose oldest message waited longest, with all its waiting messages in ts order.
@@ -111,7 +106,7 @@ class Conversations:
 
     async def next_due_ms(self) -> int | None:
         """When the next waiting message may be claimed, after a lease lapses or a pause ends; None when none waits."""
-        row = await self._database.one(
+        return await self._due_ms(
             """
             SELECT min(max(w.not_before, c.lease_until)) AS due FROM (
               SELECT conversation, max(not_before) AS not_before FROM (
@@ -119,10 +114,8 @@ class Conversations:
                 UNION ALL SELECT conversation, 0 FROM outbox WHERE state = 'drafting'
               ) GROUP BY conversation
             ) w JOIN conversations c ON c.id = w.conversation WHERE c.soul = :soul AND c.workspace = :workspace
-            """,
-            **self._worker.scope,
+            """
         )
-        return row["due"] if row else None
 
     async def renew(self, claim: Claim) -> None:
         """Hold a claim for another lease. Raises LostLease."""
@@ -177,7 +170,6 @@ class Conversations:
                 "outbox",
                 "ON CONFLICT (id) DO NOTHING",
                 id=claim.key(0),
-                conversation=str(claim.conversation),
                 part=0,
                 last=1,
                 body="",
@@ -188,7 +180,7 @@ class Conversations:
                 state="drafting",
                 draft_lost=1,
                 created_ms=now,
-                **self._worker.scope,
+                **conversation_columns(claim.conversation),
             )
 
         await self._database.write(unit)

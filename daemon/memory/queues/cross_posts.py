@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from daemon.core.perception import Audience, ConversationKey, Place
 from daemon.core.timetable import CLOCKS_DIFFER_S
 from daemon.memory.database import Transaction
+from daemon.memory.records import conversation_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,7 @@ async def enqueue_cross_post(
     await transaction.insert(
         "outbox",
         id=f"{key}!errand:{cross_post.approval}",
-        conversation=str(key),
-        soul=key.soul,
-        workspace=key.workspace,
+        **conversation_columns(key),
         part=0,
         last=1,
         body=cross_post.body,

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from daemon.core.perception import Audience, ConversationKey, Modality, Place
-from daemon.core.ports import Clock
 from daemon.core.timetable import FARTHEST_MS, next_slot, require_seldom
-from daemon.memory.database import Database, Transaction
+from daemon.memory.database import Transaction
 from daemon.memory.queues.internal_events import store_internal_event
-from daemon.memory.records import Worker, as_json, read_row
+from daemon.memory.records import as_json, conversation_columns, read_row
+from daemon.memory.worker_store import WorkerStore
 
 IDLE = "idle"
 """The slot of the daemon's own look after a silence; a new message cancels it, and no cap counts it."""
@@ -102,9 +102,7 @@ async def store_intentions(
         await transaction.insert(
             "intentions",
             id=secrets.token_hex(6),
-            conversation=str(conversation),
-            soul=conversation.soul,
-            workspace=conversation.workspace,
+            **conversation_columns(conversation),
             slot=new.slot,
             due_ms=due,
             every=new.every,
@@ -127,13 +125,8 @@ async def cancel_intentions(
     return await _cancel(transaction, conversation, names, "cancelled", now)
 
 
-class Intentions:
+class Intentions(WorkerStore):
     """The intentions of one worker's soul in its workspace."""
-
-    def __init__(self, database: Database, clock: Clock, worker: Worker) -> None:
-        self._database = database
-        self._clock = clock
-        self._worker = worker
 
     async def fall_due(self) -> int:
         """Move due intentions into the inbox, each slot exactly once; returns how many were moved.
@@ -169,14 +162,12 @@ class Intentions:
 
     async def next_due_ms(self) -> int | None:
         """When the next intention falls due; None when there is none."""
-        row = await self._database.one(
+        return await self._due_ms(
             """
             SELECT min(due_ms) AS due FROM intentions
             WHERE soul = :soul AND workspace = :workspace AND state = 'waiting'
-            """,
-            **self._worker.scope,
+            """
         )
-        return row["due"] if row else None
 
     async def has_room(self, most: int) -> bool:
         """Whether fewer than `most` intentions wait for this soul; the daemon's own looks do not count."""

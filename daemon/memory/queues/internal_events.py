@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from daemon.core.perception import ConversationKey, Modality
 from daemon.core.timetable import platform_time
 from daemon.memory.database import Transaction
-from daemon.memory.records import as_json
+from daemon.memory.records import as_json, conversation_columns
 
 
 async def store_internal_event(
@@ -32,11 +32,9 @@ async def store_internal_event(
         "inbox",
         "ON CONFLICT (id) DO NOTHING",
         id="/".join((conversation.soul, conversation.workspace, conversation.channel, name)),
-        soul=conversation.soul,
-        workspace=conversation.workspace,
         channel=conversation.channel,
         ts=platform_time(at_ms),
-        conversation=str(conversation),
+        **conversation_columns(conversation),
         author=author,
         place=place,
         audience=audience,

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from daemon.core.perception import Audience, ConversationKey
-from daemon.core.ports import Clock, LLMCall
-from daemon.memory.database import Database, Transaction
+from daemon.core.ports import LLMCall
+from daemon.memory.database import Transaction
 from daemon.memory.queues.llm_calls import store_calls
-from daemon.memory.records import Worker, read_row
+from daemon.memory.records import conversation_columns, read_row
+from daemon.memory.worker_store import WorkerStore
 
 TRIES = 5
 
@@ -37,22 +38,15 @@ async def enqueue_job(transaction: Transaction, kind: str, conversation: Convers
         "jobs",
         "ON CONFLICT (conversation, kind) WHERE state IN ('ready', 'running') DO UPDATE SET turn = excluded.turn",
         kind=kind,
-        conversation=str(conversation),
-        soul=conversation.soul,
-        workspace=conversation.workspace,
+        **conversation_columns(conversation),
         turn=turn,
         state="ready",
         created_ms=now,
     )
 
 
-class Jobs:
+class Jobs(WorkerStore):
     """Jobs of one worker."""
-
-    def __init__(self, database: Database, clock: Clock, worker: Worker) -> None:
-        self._database = database
-        self._clock = clock
-        self._worker = worker
 
     async def claim_next(self) -> Job | None:
         """Claim the next job that is due, if any. A job whose lease lapsed TRIES times is dead."""
@@ -97,14 +91,12 @@ class Jobs:
 
     async def next_due_ms(self) -> int | None:
         """When the next job may be tried; None when there is none."""
-        row = await self._database.one(
+        return await self._due_ms(
             f"""
             SELECT min(CASE WHEN state = 'running' THEN lease_until ELSE not_before END) AS due FROM jobs j
             WHERE soul = :soul AND workspace = :workspace AND state IN ('ready', 'running') AND {_MAY_RUN}
-            """,  # noqa: S608 - a constant of this module
-            **self._worker.scope,
+            """  # noqa: S608 - a constant of this module
         )
-        return row["due"] if row else None
 
     async def finish(self, job: Job, calls: tuple[LLMCall, ...]) -> None:
         """End a job and record its model calls; it runs once more when a newer turn has enqueued it meanwhile.

@@ -6,9 +6,9 @@ twice by guesswork.
 """
 
 from daemon.core.errors import LostLease
-from daemon.core.ports import Clock
-from daemon.memory.database import Database, Transaction
-from daemon.memory.records import Delivery, Worker
+from daemon.memory.database import Transaction
+from daemon.memory.records import Delivery
+from daemon.memory.worker_store import WorkerStore
 
 _NOT_FIRST = """
   EXISTS (SELECT 1 FROM outbox e WHERE e.conversation = o.conversation AND e.seq < o.seq
@@ -16,13 +16,8 @@ _NOT_FIRST = """
 """
 
 
-class Outbox:
+class Outbox(WorkerStore):
     """The posts that one worker sends."""
-
-    def __init__(self, database: Database, clock: Clock, worker: Worker) -> None:
-        self._database = database
-        self._clock = clock
-        self._worker = worker
 
     async def claim_next(self, conversation: str | None = None) -> Delivery | None:
         """Claim the next post that may be sent now, of any conversation or of one; None when none is due."""
@@ -60,15 +55,13 @@ class Outbox:
 
     async def next_due_ms(self) -> int | None:
         """When the next post may be tried; None when none waits."""
-        row = await self._database.one(
+        return await self._due_ms(
             f"""
             SELECT min(CASE WHEN state = 'sending' THEN max(lease_until, not_before) ELSE not_before END) AS due
             FROM outbox o WHERE soul = :soul AND workspace = :workspace AND state IN ('pending', 'sending')
               AND NOT {_NOT_FIRST}
-            """,  # noqa: S608 - a constant of this module
-            **self._worker.scope,
+            """  # noqa: S608 - a constant of this module
         )
-        return row["due"] if row else None
 
     async def sent(self, delivery: Delivery, ts: str) -> None:
         """Record that the post is visible as `ts`. Raises LostLease when another daemon took the row over."""
