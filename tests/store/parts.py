@@ -135,7 +135,7 @@ def effect(
     jobs: tuple[str, ...] = (),
 ) -> CycleEffect:
     answered = claim.messages if answered is None else answered
-    heard = tuple(
+    messages = tuple(
         Turn(Speaks.PERSON, one.perception.author, "Ben", one.perception.ts, one.perception.content) for one in answered
     )
     newest = answered[-1].perception.ts if answered else "0"
@@ -145,7 +145,7 @@ def effect(
         trace_id="t1",
         state=claim.state,
         visit_state=claim.visit_state,
-        turns=heard + spoken,
+        turns=messages + spoken,
         parts=parts,
         reply_to="",
         recipient="U1",

@@ -15,6 +15,8 @@ from daemon.memory.database import Database, migrate, sqlite
 from tests.fakes import FakeClock
 from tests.store.parts import DM, Hands, deleted, edited, effect, look, said
 
+pytestmark = pytest.mark.migrates
+
 _ALEMBICS = "alembic_version"
 
 
@@ -69,8 +71,6 @@ import asyncio, json, sys
 from pathlib import Path
 from daemon.core.clock import SystemClock
 from daemon.memory.store import open_store
-
-pytestmark = pytest.mark.migrates
 async def live():
     async with open_store(Path(sys.argv[1]), SystemClock(), lambda *a, **k: None, soul="a", workspace="b", kind="c",
                           version="0", lease=1, on_accepted=lambda _: None):
