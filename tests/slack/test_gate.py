@@ -8,8 +8,9 @@ from daemon.channels.slack.channel import SlackChannel
 from daemon.core.errors import NotDelivered
 from daemon.core.perception import Place
 from tests.fakes import FakeClock
+from tests.given import perception, post
 from tests.slack.conftest import Open
-from tests.slack.parts import Hands, perception, post
+from tests.slack.parts import WorkspaceControl
 
 
 async def decide(channel: SlackChannel, source: str, room: str = "D0ADA", place: Place = Place.DM) -> tuple[str, bool]:
@@ -20,9 +21,9 @@ async def decide(channel: SlackChannel, source: str, room: str = "D0ADA", place:
     return admission.reason, bool(admission.say)
 
 
-async def person(hands: Hands, **fields: object) -> str:
+async def person(control: WorkspaceControl, **fields: object) -> str:
     """Somebody new; their id."""
-    return str((await hands.do("person", **fields))["person"]["id"])
+    return str((await control.do("person", **fields))["person"]["id"])
 
 
 async def test_a_member_is_admitted_under_the_name_they_chose(channel: SlackChannel) -> None:
@@ -31,8 +32,8 @@ async def test_a_member_is_admitted_under_the_name_they_chose(channel: SlackChan
     assert (admission.admitted, admission.name) == (True, "Ada")
 
 
-async def test_without_a_chosen_name_the_real_one_is_used(channel: SlackChannel, hands: Hands) -> None:
-    nameless = await person(hands, name="dora", display_name="", real_name="Dora\nMaar")
+async def test_without_a_chosen_name_the_real_one_is_used(channel: SlackChannel, control: WorkspaceControl) -> None:
+    nameless = await person(control, name="dora", display_name="", real_name="Dora\nMaar")
     await channel.introduce()
     admission = await channel.admit(perception(source=nameless, place=Place.DM))
     assert admission.name in {"Dora Maar", "dora"}
@@ -49,26 +50,30 @@ async def test_without_a_chosen_name_the_real_one_is_used(channel: SlackChannel,
     ],
 )
 async def test_the_default_is_no_for_all_but_members(
-    channel: SlackChannel, hands: Hands, standing: str, reason: str, told: bool
+    channel: SlackChannel, control: WorkspaceControl, standing: str, reason: str, told: bool
 ) -> None:
     team = {"team": "T0ELSEWHERE"} if standing == "stranger" else {}
-    somebody = await person(hands, name="somebody", standing=standing, **team)
+    somebody = await person(control, name="somebody", standing=standing, **team)
     assert await decide(channel, somebody) == (reason, told)
 
 
-async def test_settings_open_the_door_for_guests_strangers_and_bots(open_channel: Open, hands: Hands) -> None:
-    guest = await person(hands, name="g", standing="guest")
-    stranger = await person(hands, name="s", standing="stranger", team="T0ELSEWHERE")
-    bot = await person(hands, name="b", standing="bot")
+async def test_settings_open_the_door_for_guests_strangers_and_bots(
+    open_channel: Open, control: WorkspaceControl
+) -> None:
+    guest = await person(control, name="g", standing="guest")
+    stranger = await person(control, name="s", standing="stranger", team="T0ELSEWHERE")
+    bot = await person(control, name="b", standing="bot")
     channel = open_channel(allow_guests=True, allow_strangers=True, allow_bots=(bot, "B0IDONLY"))
     for source in (guest, stranger, bot, "B0IDONLY"):
         assert await decide(channel, source) == ("", False)
 
 
-async def test_unknown_people_unnamed_bots_and_ourselves_are_denied(channel: SlackChannel, hands: Hands) -> None:
+async def test_unknown_people_unnamed_bots_and_ourselves_are_denied(
+    channel: SlackChannel, control: WorkspaceControl
+) -> None:
     assert await decide(channel, "U0NOBODY") == ("unknown", False)
     assert await decide(channel, "B0NOBODY") == ("bot", False)
-    assert await decide(channel, hands.server.bot_user.id) == ("self", False)
+    assert await decide(channel, control.server.bot_user.id) == ("self", False)
 
 
 async def test_a_list_of_members_excludes_all_others_courteously(open_channel: Open) -> None:
@@ -77,9 +82,11 @@ async def test_a_list_of_members_excludes_all_others_courteously(open_channel: O
     assert await decide(channel, "U0ADA") == ("not_listed", True)
 
 
-async def test_channels_shared_with_others_are_closed_unless_opened(open_channel: Open, hands: Hands) -> None:
-    members = ["U0ADA", hands.server.bot_user.id]
-    made = await hands.do("channel", name="partners", kind="channel", members=members, shared=True)
+async def test_channels_shared_with_others_are_closed_unless_opened(
+    open_channel: Open, control: WorkspaceControl
+) -> None:
+    members = ["U0ADA", control.server.bot_user.id]
+    made = await control.do("channel", name="partners", kind="channel", members=members, shared=True)
     shared = str(made["channel"]["id"])
     closed, opened = open_channel(), open_channel(allow_shared_channels=True)
     assert await decide(closed, "U0ADA", shared, Place.PUBLIC_CHANNEL) == ("shared_channel", True)
@@ -95,30 +102,32 @@ async def test_before_we_know_ourselves_nobody_is_judged(channel: SlackChannel) 
 
 @pytest.mark.parametrize("fault", [{"status": 503}, {"body": {"ok": False, "error": "token_revoked"}}])
 async def test_when_slack_can_not_be_asked_the_answer_is_later(
-    channel: SlackChannel, hands: Hands, fault: dict[str, object]
+    channel: SlackChannel, control: WorkspaceControl, fault: dict[str, object]
 ) -> None:
     await channel.introduce()
-    await hands.fail("users.info", **fault)
+    await control.fail("users.info", **fault)
     with pytest.raises(NotDelivered):
         await channel.admit(perception(channel="D0ADA", source="U0ADA", place=Place.DM))
     assert await decide(channel, "U0ADA") == ("", False)
 
 
-async def test_a_person_is_looked_up_once_in_ten_minutes_even_by_many_at_once(open_channel: Open, hands: Hands) -> None:
+async def test_a_person_is_looked_up_once_in_ten_minutes_even_by_many_at_once(
+    open_channel: Open, control: WorkspaceControl
+) -> None:
     clock = FakeClock()
     channel = open_channel(clock)
     await channel.introduce()
     async with asyncio.TaskGroup() as group:
         for _ in range(5):
             group.create_task(decide(channel, "U0ADA"))
-    assert len(await hands.calls("users.info")) == 1
+    assert len(await control.calls("users.info")) == 1
     await clock.advance(601)
     await decide(channel, "U0ADA")
-    assert len(await hands.calls("users.info")) == 2
+    assert len(await control.calls("users.info")) == 2
 
 
-async def test_a_bot_gets_three_turns_a_minute_in_a_conversation(open_channel: Open, hands: Hands) -> None:
-    bot, clock = await person(hands, name="b", standing="bot"), FakeClock()
+async def test_a_bot_gets_three_turns_a_minute_in_a_conversation(open_channel: Open, control: WorkspaceControl) -> None:
+    bot, clock = await person(control, name="b", standing="bot"), FakeClock()
     channel = open_channel(clock, allow_bots=(bot,))
     await channel.introduce()
 
@@ -132,13 +141,13 @@ async def test_a_bot_gets_three_turns_a_minute_in_a_conversation(open_channel: O
     assert await turn(6) == ""
 
 
-async def test_earlier_words_in_a_thread_pass_the_same_gate(channel: SlackChannel, hands: Hands) -> None:
-    root = await hands.say("Ben", "general", "Shall we & should we?")
-    await hands.say("Gus", "general", "obey me", thread=root)
+async def test_earlier_words_in_a_thread_pass_the_same_gate(channel: SlackChannel, control: WorkspaceControl) -> None:
+    root = await control.say("Ben", "general", "Shall we & should we?")
+    await control.say("Gus", "general", "obey me", thread=root)
     for number in range(4):
-        await hands.say("Ada", "general", f"yes {number}", thread=root)
-    asked = await hands.say("Ada", "general", "@soul what do you think?", thread=root)
-    await hands.say("Ben", "general", "later words", thread=root)
+        await control.say("Ada", "general", f"yes {number}", thread=root)
+    asked = await control.say("Ada", "general", "@soul what do you think?", thread=root)
+    await control.say("Ben", "general", "later words", thread=root)
     await channel.introduce()
     mention = perception(channel="C0GENERAL", thread=root, ts=asked, source="U0ADA")
     heard = await channel.overheard(mention, 3)
@@ -149,22 +158,24 @@ async def test_earlier_words_in_a_thread_pass_the_same_gate(channel: SlackChanne
     ]
 
 
-async def test_our_own_earlier_words_are_marked(channel: SlackChannel, hands: Hands) -> None:
+async def test_our_own_earlier_words_are_marked(channel: SlackChannel, control: WorkspaceControl) -> None:
     await channel.introduce()
-    root = await hands.say("Ada", "general", "@soul hi")
+    root = await control.say("Ada", "general", "@soul hi")
     await channel.deliver(post("C0GENERAL", "Hello.", reply_to=root))
-    again = await hands.say("Ada", "general", "thanks", thread=root)
+    again = await control.say("Ada", "general", "thanks", thread=root)
     heard = await channel.overheard(perception(channel="C0GENERAL", thread=root, ts=again), 10)
     assert [line.own for line in heard] == [False, True]
 
 
-async def test_nothing_is_overheard_outside_threads_or_while_slack_is_away(channel: SlackChannel, hands: Hands) -> None:
-    root = await hands.say("Ada", "general", "@soul hi")
+async def test_nothing_is_overheard_outside_threads_or_while_slack_is_away(
+    channel: SlackChannel, control: WorkspaceControl
+) -> None:
+    root = await control.say("Ada", "general", "@soul hi")
     fresh = perception(channel="C0GENERAL", thread=root, ts=root)
     assert await channel.overheard(fresh, 5) == ()
     await channel.introduce()
     assert await channel.overheard(fresh, 5) == ()
-    await hands.fail("conversations.replies", status=503)
+    await control.fail("conversations.replies", status=503)
     late = perception(channel="C0GENERAL", thread=root, ts="1999999999.000100")
     assert await channel.overheard(late, 5) == ()
     assert await channel.overheard(late, 0) == ()

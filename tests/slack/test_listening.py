@@ -6,7 +6,9 @@ import dataclasses
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.perception import AudienceKind, Place
 from daemon.core.ports import Channel, Deletion, Edit, Feedback
-from tests.slack.parts import Events, FakeIntake, Hands, listening, post
+from tests.fakes import TIMEOUT, Events, FakeIntake
+from tests.given import post
+from tests.slack.parts import WorkspaceControl, listening
 
 
 async def test_it_is_a_channel_as_the_port_wants_one(channel: SlackChannel) -> None:
@@ -16,27 +18,30 @@ async def test_it_is_a_channel_as_the_port_wants_one(channel: SlackChannel) -> N
 
 
 async def test_a_direct_message_arrives_once_and_is_addressed(
-    channel: SlackChannel, intake: FakeIntake, hands: Hands
+    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl
 ) -> None:
     async with listening(channel, intake):
-        ts = await hands.say("Ada", "dm", "Good morning & welcome")
+        ts = await control.say("Ada", "dm", "Good morning & welcome")
         (said,) = (await intake.until(1))[:1]
         assert channel.healthy()
-    assert intake.said() == [said]
-    assert (intake.said()[0].perception.content, intake.said()[0].perception.ts) == ("Good morning & welcome", ts)
-    assert intake.said()[0].addressed
-    assert intake.said()[0].perception.place is Place.DM
-    assert intake.said()[0].perception.conversation.thread == ""
+    assert intake.messages() == [said]
+    assert (intake.messages()[0].perception.content, intake.messages()[0].perception.ts) == (
+        "Good morning & welcome",
+        ts,
+    )
+    assert intake.messages()[0].addressed
+    assert intake.messages()[0].perception.place is Place.DM
+    assert intake.messages()[0].perception.conversation.thread == ""
     assert not channel.healthy()
 
 
 async def test_a_mention_makes_two_events_but_one_utterance(
-    channel: SlackChannel, intake: FakeIntake, hands: Hands, events: Events
+    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
     async with listening(channel, intake):
-        ts = await hands.say("Ada", "general", "@soul what is up?")
+        ts = await control.say("Ada", "general", "@soul what is up?")
         await events.until("slack.heard", 2)
-    (said,) = intake.said()
+    (said,) = intake.messages()
     assert (said.perception.content, said.perception.conversation.thread, said.perception.audience.kind) == (
         "what is up?",
         ts,
@@ -47,53 +52,55 @@ async def test_a_mention_makes_two_events_but_one_utterance(
 
 
 async def test_a_failing_store_keeps_the_acknowledgement_back_and_slack_delivers_again(
-    channel: SlackChannel, intake: FakeIntake, hands: Hands, events: Events
+    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
     async with listening(channel, intake):
         await events.until("slack.caught_up")
         intake.broken = 1
-        await hands.say("Ada", "dm", "important")
+        await control.say("Ada", "dm", "important")
         await events.until("slack.library")
-        (first,) = (await hands.see("deliveries"))["deliveries"]
+        (first,) = (await control.see("deliveries"))["deliveries"]
         assert first["acked_at"] is None
-        await hands.do("clock", advance=400.0)
+        await control.do("clock", advance=400.0)
         await intake.until(1)
         await events.until("slack.heard")
-    assert [said.perception.content for said in intake.said()] == ["important"]
+    assert [said.perception.content for said in intake.messages()] == ["important"]
 
 
 async def test_what_slack_repeats_no_more_is_read_from_history_once_the_store_works(
-    channel: SlackChannel, intake: FakeIntake, hands: Hands, events: Events
+    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
     async with listening(channel, intake):
         await events.until("slack.caught_up")
         intake.broken = 1
-        await hands.say("Ada", "dm", "important")
+        await control.say("Ada", "dm", "important")
         await events.until("slack.caught_up", 2)  # though no socket was lost, and Slack has not delivered it again
         (failed,) = events.named("slack.store_failed")
-        assert failed["reason"] == "somebody else holds the database"
-        assert [said.perception.content for said in intake.said()] == ["important"]
-        await hands.do("clock", advance=400.0)
+        assert failed["reason"] == "another program holds the database"
+        assert [said.perception.content for said in intake.messages()] == ["important"]
+        await control.do("clock", advance=400.0)
         await events.until("slack.duplicate")
-    assert [said.perception.content for said in intake.said()] == ["important"]
+    assert [said.perception.content for said in intake.messages()] == ["important"]
 
 
 async def test_edits_deletions_and_feedback_arrive_as_what_they_are(
-    channel: SlackChannel, intake: FakeIntake, hands: Hands
+    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl
 ) -> None:
     async with listening(channel, intake):
-        ts = await hands.say("Ada", "dm", "helo")
+        ts = await control.say("Ada", "dm", "helo")
         await intake.until(1)
-        await hands.do("edit", person="Ada", channel="dm", ts=ts, text="hello")
+        await control.do("edit", person="Ada", channel="dm", ts=ts, text="hello")
         await intake.until(2)
-        dm = intake.said()[0].perception.conversation.channel
+        dm = intake.messages()[0].perception.conversation.channel
         reply = await channel.deliver(post(dm, "Hi.", reply_to=ts))
-        pressed = await hands.do("click", person="Ada", channel="dm", ts=reply, action_id="soul_feedback", value="bad")
+        pressed = await control.do(
+            "click", person="Ada", channel="dm", ts=reply, action_id="soul_feedback", value="bad"
+        )
         assert pressed["delivered"]
         await intake.until(3)
-        gone = await hands.say("Ada", "dm", "never mind")
+        gone = await control.say("Ada", "dm", "never mind")
         await intake.until(4)
-        await hands.do("delete", person="Ada", channel="dm", ts=gone)
+        await control.do("delete", person="Ada", channel="dm", ts=gone)
         await intake.until(5)
     revision, feedback, withdrawal = intake.arrivals[1], intake.arrivals[2], intake.arrivals[4]
     assert isinstance(revision, Edit)
@@ -105,33 +112,35 @@ async def test_edits_deletions_and_feedback_arrive_as_what_they_are(
 
 
 async def test_events_that_are_not_for_us_are_acknowledged_all_the_same(
-    channel: SlackChannel, intake: FakeIntake, hands: Hands
+    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl
 ) -> None:
     async with listening(channel, intake):
-        ts = await hands.say("Ada", "general", "lunch?")
-        await hands.do("react", person="Ben", channel="general", ts=ts, name="eyes")
-        await hands.do("command", person="Ada", channel="general", command="/unknown", text="x")
-        await hands.say("Ada", "dm", "done")
+        ts = await control.say("Ada", "general", "lunch?")
+        await control.do("react", person="Ben", channel="general", ts=ts, name="eyes")
+        await control.do("command", person="Ada", channel="general", command="/unknown", text="x")
+        await control.say("Ada", "dm", "done")
         await intake.until(1)
-        deliveries = (await hands.see("deliveries"))["deliveries"]
-        async with asyncio.timeout(5):
+        deliveries = (await control.see("deliveries"))["deliveries"]
+        async with asyncio.timeout(TIMEOUT):
             while any(one["acked_at"] is None for one in deliveries):
-                deliveries = (await hands.see("deliveries"))["deliveries"]
-    assert [said.perception.content for said in intake.said()] == ["done"]
+                deliveries = (await control.see("deliveries"))["deliveries"]
+    assert [said.perception.content for said in intake.messages()] == ["done"]
     assert len(deliveries) >= 3
 
 
-async def test_our_own_words_never_come_back_to_us(channel: SlackChannel, intake: FakeIntake, hands: Hands) -> None:
+async def test_our_own_words_never_come_back_to_us(
+    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl
+) -> None:
     async with listening(channel, intake):
-        ts = await hands.say("Ada", "dm", "first")
+        ts = await control.say("Ada", "dm", "first")
         await intake.until(1)
-        dm = intake.said()[0].perception.conversation.channel
+        dm = intake.messages()[0].perception.conversation.channel
         await channel.deliver(post(dm, "An answer.", reply_to=ts))
-        await hands.say("Ada", "dm", "second", thread=ts)
+        await control.say("Ada", "dm", "second", thread=ts)
         await intake.until(2)
-    assert [said.perception.content for said in intake.said()] == ["first", "second"]
+    assert [said.perception.content for said in intake.messages()] == ["first", "second"]
     assert (
-        dataclasses.replace(intake.said()[1].perception.conversation, thread="")
-        == intake.said()[0].perception.conversation
+        dataclasses.replace(intake.messages()[1].perception.conversation, thread="")
+        == intake.messages()[0].perception.conversation
     )
-    assert intake.said()[1].thread_root == ts
+    assert intake.messages()[1].thread_root == ts

@@ -6,7 +6,7 @@ from daemon.channels.slack.channel import SlackChannel
 from daemon.core.errors import ChannelRefused, NotDelivered
 from daemon.core.perception import AudienceKind, Place
 from tests.slack.conftest import Open
-from tests.slack.parts import Hands
+from tests.slack.parts import WorkspaceControl
 
 
 @pytest.mark.parametrize(
@@ -46,9 +46,9 @@ async def test_whoever_may_not_be_heard_is_not_written_to(channel: SlackChannel,
 
 @pytest.mark.parametrize("allowed", [True, False])
 async def test_a_channel_shared_with_others_is_written_to_only_where_that_is_allowed(
-    open_channel: Open, hands: Hands, allowed: bool
+    open_channel: Open, control: WorkspaceControl, allowed: bool
 ) -> None:
-    made = (await hands.do("channel", name="bridge", members=["U0ADA"], shared=True, app=True))["channel"]["id"]
+    made = (await control.do("channel", name="bridge", members=["U0ADA"], shared=True, app=True))["channel"]["id"]
     channel = open_channel(allow_shared_channels=allowed)
     await channel.introduce()
     if allowed:
@@ -60,12 +60,12 @@ async def test_a_channel_shared_with_others_is_written_to_only_where_that_is_all
 
 @pytest.mark.parametrize("fault", [{"mode": "reset_before"}, {"body": {"ok": True}}])
 async def test_a_dm_that_could_not_be_opened_is_tried_again(
-    channel: SlackChannel, hands: Hands, fault: dict[str, object]
+    channel: SlackChannel, control: WorkspaceControl, fault: dict[str, object]
 ) -> None:
     with pytest.raises(NotDelivered):
         await channel.room_of("U0ADA")
     await channel.introduce()
-    await hands.fail("conversations.open", **fault)
+    await control.fail("conversations.open", **fault)
     with pytest.raises(NotDelivered):
         await channel.room_of("U0ADA")
     assert (await channel.room_of("U0ADA")).channel == "D0ADA"

@@ -11,9 +11,9 @@ from daemon.core.config import Settings
 from daemon.core.errors import ChannelRefused
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Decision, Deletion, Edit, Feedback, NewMessage
-from tests.slack.parts import OURS, Events, FakeIntake, Hands, QuickClock, listening, perception, post
-from tests.slack.test_approvals import press
-from tests.slack.test_delivery import Log
+from tests.fakes import Events, FakeDrafts, FakeIntake, TurnableClock
+from tests.given import perception, post
+from tests.slack.parts import OURS, WorkspaceControl, listening, press
 
 FACES: Mapping[str, Face] = {
     "tamarru": Face("Tamarru <!channel>", ":fire:"),
@@ -36,20 +36,20 @@ def house(settings: Settings) -> Settings:
 
 @pytest.fixture
 async def channel(house: Settings, events: Events) -> AsyncIterator[SlackChannel]:
-    opened = SlackChannel(house, QuickClock(), events, ping_interval=5.0, soul_of=soul_of, faces=FACES.get)
+    opened = SlackChannel(house, TurnableClock(), events, ping_interval=5.0, soul_of=soul_of, faces=FACES.get)
     yield opened
     await opened.close()
 
 
 async def test_each_channel_is_heard_by_its_own_soul_and_dms_by_the_main_one(
-    channel: SlackChannel, intake: FakeIntake, hands: Hands
+    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl
 ) -> None:
     async with listening(channel, intake):
-        await hands.say("Ada", "founders", "@soul a")
-        await hands.say("Ada", "general", "@soul b")
-        await hands.say("Ada", "dm", "c")
+        await control.say("Ada", "founders", "@soul a")
+        await control.say("Ada", "general", "@soul b")
+        await control.say("Ada", "dm", "c")
         await intake.until(3)
-    assert {said.perception.content: said.perception.conversation.soul for said in intake.said()} == {
+    assert {said.perception.content: said.perception.conversation.soul for said in intake.messages()} == {
         "a": "tamarru",
         "b": "minoan",
         "c": "minoan",
@@ -82,12 +82,12 @@ def test_edits_deletions_feedback_and_decisions_belong_to_the_soul_of_their_chan
 
 
 async def test_catch_up_asks_for_every_soul_and_marks_for_the_main_one(
-    channel: SlackChannel, events: Events, hands: Hands
+    channel: SlackChannel, events: Events, control: WorkspaceControl
 ) -> None:
     asked: list[tuple[str, str]] = []
-    root = await hands.say("Ada", "founders", "an old talk")
-    other = await hands.say("Ada", "general", "another old talk")
-    team = hands.server.team.id
+    root = await control.say("Ada", "founders", "an old talk")
+    other = await control.say("Ada", "general", "another old talk")
+    team = control.server.team.id
 
     class Asked(FakeIntake):
         async def heard_until(self, soul: str, workspace: str) -> str | None:
@@ -108,23 +108,23 @@ async def test_catch_up_asks_for_every_soul_and_marks_for_the_main_one(
             asked.append(("channels", soul))
             return ("C0FOUNDERS",) if soul == "tamarru" else ()
 
-    await hands.do("clock", advance=1.0)
+    await control.do("clock", advance=1.0)
     intake = Asked()
     async with listening(channel, intake):
         await events.until("slack.caught_up")
     assert {soul for what, soul in asked if what == "mark"} == {"minoan"}
     assert {soul for what, soul in asked if what == "threads"} == {"minoan", "tamarru"}
     assert {soul for what, soul in asked if what == "channels"} == {"minoan", "tamarru"}
-    assert intake.said() == []
+    assert intake.messages() == []
 
 
-async def test_posts_and_streams_wear_the_face_of_their_soul(channel: SlackChannel, hands: Hands) -> None:
-    root = await hands.say("Ada", "founders", "hi")
-    team = hands.server.team.id
+async def test_posts_and_streams_wear_the_face_of_their_soul(channel: SlackChannel, control: WorkspaceControl) -> None:
+    root = await control.say("Ada", "founders", "hi")
+    team = control.server.team.id
     await channel.introduce()
     for soul in ("minoan", "tamarru", "gordon", "astour", "nobody"):
         await channel.deliver(post("C0FOUNDERS", "I am.", reply_to=root, key=soul, soul=soul))
-    sent = [call["args"] for call in await hands.calls("chat.postMessage")]
+    sent = [call["args"] for call in await control.calls("chat.postMessage")]
     assert [(one.get("username"), one.get("icon_emoji"), one.get("icon_url")) for one in sent] == [
         (None, None, None),
         ("Tamarru <\u2060!channel>", ":fire:", None),
@@ -132,41 +132,41 @@ async def test_posts_and_streams_wear_the_face_of_their_soul(channel: SlackChann
         ("Astour", None, None),
         (None, None, None),
     ]
-    shown = await hands.replies("C0FOUNDERS", root)
+    shown = await control.replies("C0FOUNDERS", root)
     assert shown[1]["icons"] == {"emoji": ":fire:"}
     assert shown[2]["icons"] == {"image_48": "https://example.org/gordon.png"}
-    log = Log()
+    log = FakeDrafts()
     asked = perception(channel="C0FOUNDERS", thread=root, ts=root, source="U0ADA", team=team, soul="gordon")
     speech = channel.speak(asked, log.log)
     await speech.say("q" * 100)
     await log.settled.wait()
     await speech.settle()
-    (start,) = await hands.calls("chat.startStream")
+    (start,) = await control.calls("chat.startStream")
     assert (start["answer"]["ok"], start["args"]["username"]) == (True, "Gordon")
 
 
 async def test_without_the_scope_it_is_told_once_and_all_posts_are_plain(
-    channel: SlackChannel, events: Events, hands: Hands
+    channel: SlackChannel, events: Events, control: WorkspaceControl
 ) -> None:
-    scopes = hands.server.workspace.scopes
-    hands.server.workspace.scopes = scopes - {"chat:write.customize"}
+    scopes = control.server.workspace.scopes
+    control.server.workspace.scopes = scopes - {"chat:write.customize"}
     await channel.introduce()
     (told,) = events.named("slack.faces_missing")
     assert "chat:write.customize" in str(told["hint"])
     await channel.deliver(post("C0GENERAL", "I am.", soul="gordon"))
-    (call,) = await hands.calls("chat.postMessage")
+    (call,) = await control.calls("chat.postMessage")
     assert (call["answer"]["ok"], "username" in call["args"]) == (True, False)
 
 
 async def test_a_scope_that_went_missing_later_costs_one_refusal(
-    channel: SlackChannel, events: Events, hands: Hands
+    channel: SlackChannel, events: Events, control: WorkspaceControl
 ) -> None:
     await channel.introduce()
-    hands.server.workspace.scopes -= {"chat:write.customize"}
+    control.server.workspace.scopes -= {"chat:write.customize"}
     for key in ("k1", "k2"):
         await channel.deliver(post("C0GENERAL", "I am.", key=key, soul="gordon"))
-    assert ["username" in call["args"] for call in await hands.calls("chat.postMessage")] == [True, False, False]
+    assert ["username" in call["args"] for call in await control.calls("chat.postMessage")] == [True, False, False]
     assert len(events.named("slack.faces_missing")) == 1
-    hands.server.workspace.scopes = frozenset()
+    control.server.workspace.scopes = frozenset()
     with pytest.raises(ChannelRefused):
         await channel.deliver(post("C0GENERAL", "I am.", key="k3"))

@@ -1,12 +1,9 @@
 """In any order of events, every accepted message is settled exactly once and every post is made once."""
 
 import asyncio
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,11 +23,13 @@ from hypothesis.stateful import (
 from daemon.core.errors import LostLease
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Acceptance
-from daemon.memory.database import migrate, open_database
+from daemon.memory.database import open_database
 from daemon.memory.queues.inbox import Inbox
 from daemon.memory.records import Claim, Delivery
+from tests import template
 from tests.fakes import FakeClock
-from tests.store.parts import LEASE, SOUL, TEAM, Hands, deleted, edited, effect, said
+from tests.given import LEASE, SOUL, TEAM, deleted, edited, effect, new_message
+from tests.store.parts import Stores
 
 T = TypeVar("T")
 
@@ -38,14 +37,6 @@ CHANNELS = ("D1", "D2")
 times = st.integers(1, 6).map(lambda number: f"{number}.0")
 channels = st.sampled_from(CHANNELS)
 workers = st.sampled_from([0, 1])
-
-
-@cache
-def _template() -> Path:
-    """A migrated memory.db to copy, so that the examples run no migration."""
-    path = Path(tempfile.mkdtemp()) / "memory.db"
-    migrate.migrate(path)
-    return path
 
 
 class Ledger(RuleBasedStateMachine):
@@ -56,13 +47,12 @@ class Ledger(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.TemporaryDirectory()
+        self.folder = template.folder()
         path = Path(self.folder.name) / "memory.db"
-        shutil.copyfile(_template(), path)
         self.runner = asyncio.Runner()
         self.clock, self.stack = FakeClock(auto=True), AsyncExitStack()
         self.database = self.do(self.stack.enter_async_context(open_database(path, self.clock)))
-        self.workers = [Hands.of(self.database, self.clock, f"worker-{number}") for number in range(2)]
+        self.workers = [Stores.of(self.database, self.clock, f"worker-{number}") for number in range(2)]
         self.words: dict[str, str] = {}  # the current text of each accepted message
         self.gone: set[str] = set()  # deleted before a reply, or before they arrived
         self.answered: Counter[str] = Counter()
@@ -84,7 +74,7 @@ class Ledger(RuleBasedStateMachine):
         self.events += 1
         key, event = ConversationKey(SOUL, TEAM, channel), f"E{channel}{ts}" if again else f"twin-{self.events}"
         row, words = f"{SOUL}/{TEAM}/{channel}/{ts}", f"<{channel} {ts} {self.events}>"
-        acceptance = self.do(self.inbox.accept(said(ts, words, event=event, conversation=key)))
+        acceptance = self.do(self.inbox.accept(new_message(ts, words, event=event, conversation=key)))
         if row in self.words or row in self.gone:
             assert acceptance is not Acceptance.ACCEPTED
         else:
@@ -125,7 +115,7 @@ class Ledger(RuleBasedStateMachine):
         assert claim.messages or claim.draft
         return claim
 
-    def _hands_of(self, claim: Claim) -> Hands:
+    def _hands_of(self, claim: Claim) -> Stores:
         return self.workers[int(claim.owner[-1])]
 
     @rule(claim=claims)
@@ -223,10 +213,10 @@ class Ledger(RuleBasedStateMachine):
             self.folder.cleanup()
 
     def _run_to_the_end(self) -> None:
-        hands = self.workers[1]
+        stores = self.workers[1]
         self.do(self.clock.advance(LEASE * 10))
-        while (claim := self.do(hands.conversations.claim_next())) is not None:
-            self.do(hands.commits.commit(effect(claim, "in the end")))
+        while (claim := self.do(stores.conversations.claim_next())) is not None:
+            self.do(stores.commits.commit(effect(claim, "in the end")))
             for one in claim.messages:
                 self.answered[one.id] += 1
             self.do(self.clock.advance(LEASE * 10))

@@ -2,13 +2,10 @@
 
 import asyncio
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
 
 import pytest
 from hypothesis import given, settings
@@ -16,11 +13,12 @@ from hypothesis import strategies as st
 
 from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports import Acceptance, Clock, Decision
-from daemon.memory.database import Database, migrate, open_database
+from daemon.memory.database import Database, open_database
 from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, decide, store_approval
+from tests import template
 from tests.fakes import FakeClock
-from tests.store.parts import DM, SOUL, TEAM, WORKER, Hands, look, poke
-from tests.store.test_intentions import room
+from tests.given import DM, SOUL, TEAM
+from tests.store.parts import WORKER, Stores, look, poke, room
 
 ASKED, OPEN_FOR_MS = ("U1", "U2"), 900_000
 CLICK = Decision("P1", SOUL, TEAM, "D1", "5.0", "U1", "a1", approves=True)
@@ -159,7 +157,9 @@ async def test_a_second_click_is_never_accepted_also_after_a_restart(
     assert look(path, "SELECT count(*) FROM outbox WHERE revises IS NOT NULL") == [(1,)]
 
 
-async def test_simultaneous_clicks_decide_once(database: Database, clock: FakeClock, others: Hands, path: Path) -> None:
+async def test_simultaneous_clicks_decide_once(
+    database: Database, clock: FakeClock, others: Stores, path: Path
+) -> None:
     await ask(database, clock)
     answers: list[Acceptance] = []
 
@@ -193,7 +193,7 @@ async def test_a_late_click_expires_the_question(
 
 
 async def test_a_question_expires_once_at_its_deadline(
-    database: Database, clock: FakeClock, approvals: Approvals, others: Hands, path: Path
+    database: Database, clock: FakeClock, approvals: Approvals, others: Stores, path: Path
 ) -> None:
     await ask(database, clock)
     assert await approvals.next_due_ms() == clock.now_ms() + OPEN_FOR_MS
@@ -243,7 +243,7 @@ async def test_a_question_that_was_never_posted_expires_too(
 
 
 async def test_a_permission_is_used_once_by_the_first_worker(
-    database: Database, clock: FakeClock, approvals: Approvals, others: Hands
+    database: Database, clock: FakeClock, approvals: Approvals, others: Stores
 ) -> None:
     await ask(database, clock)
     assert await approvals.begin_use("a1") is None
@@ -292,13 +292,6 @@ async def test_an_unknown_question_has_no_status(approvals: Approvals) -> None:
 def test_a_question_without_users_to_ask_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one user"):
         NewApproval("a1", "files/write", {}, (), 1)
-
-
-@cache
-def _template() -> Path:
-    path = Path(mkdtemp()) / "memory.db"
-    migrate.migrate(path)
-    return path
 
 
 clicks = st.builds(
@@ -357,7 +350,6 @@ def test_any_course_of_clicks_decides_at_most_once_and_is_used_at_most_once(
         assert look(path, "SELECT count(*) FROM inbox") == [(int(bool(decided)),)]
         assert look(path, "SELECT count(*) FROM outbox WHERE revises IS NOT NULL") == [(int(bool(decided)),)]
 
-    with TemporaryDirectory() as folder:
+    with template.folder() as folder:
         path = Path(folder) / "memory.db"
-        shutil.copyfile(_template(), path)
         asyncio.run(live(path, count().__next__))

@@ -18,39 +18,13 @@ from daemon.memory.knowledge.user_models import (
     UserModels,
     list_models,
     model_history,
-    record_encounter,
 )
 from tests.fakes import FakeClock
-from tests.store.parts import DM, SOUL, TEAM, WORKER, Hands, look
+from tests.given import DM, HERE, SOUL, TEAM
+from tests.store.parts import SILENCE, WORKER, Stores, look, met
 
-HERE = Audience(AudienceKind.DM, "D1")
 THERE = Audience(AudienceKind.CHANNEL, "G1")
 ALL = Audience(AudienceKind.WORKSPACE, TEAM)
-SILENCE = 1800 * 1000
-
-
-async def encounter(
-    database: Database,
-    now: int = 1_000,
-    *,
-    person: str = "U1",
-    audience: Audience = HERE,
-    name: str = "Ben",
-    soul: str = SOUL,
-    workspace: str = TEAM,
-) -> None:
-    await database.write(
-        lambda transaction: record_encounter(
-            transaction,
-            soul=soul,
-            workspace=workspace,
-            person=person,
-            name=name,
-            audience=audience,
-            now=now,
-            visit_timeout_ms=SILENCE,
-        )
-    )
 
 
 async def revised(
@@ -80,7 +54,7 @@ async def revised(
 
 @pytest.fixture
 async def models(database: Database, clock: FakeClock) -> UserModels:
-    await encounter(database)
+    await met(database)
     return UserModels(database, clock, WORKER)
 
 
@@ -97,7 +71,7 @@ async def test_a_new_user_has_a_model_with_a_name_alone(models: UserModels) -> N
 
 @pytest.mark.parametrize(("later", "visits"), [(SILENCE, 1), (SILENCE + 1, 2), (-500, 1)])
 async def test_a_silence_ends_a_visit(models: UserModels, database: Database, later: int, visits: int) -> None:
-    await encounter(database, 1_000 + later, name="")
+    await met(database, 1_000 + later, name="")
     model = await here(models)
     assert (model.visits, model.interactions, model.name) == (visits, 2, "Ben")
     assert model.seen_ms == max(1_000, 1_000 + later)
@@ -105,7 +79,7 @@ async def test_a_silence_ends_a_visit(models: UserModels, database: Database, la
 
 async def test_a_second_encounter_leaves_notes_and_version_unchanged(models: UserModels, database: Database) -> None:
     assert await revised(models, "likes tea", whispers="tired?")
-    await encounter(database, 2_000, name="Benjamin")
+    await met(database, 2_000, name="Benjamin")
     model = await here(models)
     assert (model.version, model.notes, model.whispers, model.name) == (1, ("likes tea",), "tired?", "Benjamin")
 
@@ -122,7 +96,7 @@ async def test_each_revision_is_copied_into_the_history_with_its_turns(models: U
 
 
 async def test_of_simultaneous_revisions_one_wins_and_the_others_return_false(
-    models: UserModels, others: Hands
+    models: UserModels, others: Stores
 ) -> None:
     rival = UserModels(others.database, FakeClock(), WORKER)
     async with asyncio.TaskGroup() as group:
@@ -179,7 +153,7 @@ async def test_known_gives_the_models_of_this_audience_and_of_the_workspace(
     models: UserModels, database: Database
 ) -> None:
     for audience in (THERE, ALL):
-        await encounter(database, audience=audience)
+        await met(database, audience=audience)
         await revised(models, f"said in {audience}", audience=audience)
     await revised(models, "said in private")
     assert [one.notes[0] for one in await models.known("U1", HERE)] == [
@@ -206,7 +180,7 @@ async def test_no_model_is_known_outside_its_audience(
 ) -> None:
     async with open_database(tmp_path_factory.mktemp("leak") / "memory.db", FakeClock(auto=True)) as database:
         for soul, workspace, person, audience in rooms:
-            await encounter(
+            await met(
                 database, person=person, audience=audience, soul=soul, workspace=workspace, name=f"{soul} {workspace}"
             )
         soul, workspace, person, audience = asked

@@ -11,6 +11,8 @@ from tempfile import mkdtemp
 
 import pytest
 
+from tests.fakes import TIMEOUT
+
 REPOSITORY = Path(__file__).parents[2]
 
 
@@ -34,7 +36,7 @@ class Checkout:
         return self.home / ".local/share/soul"
 
     def install(self, *arguments: str, stdin: str = "", destdir: str = "") -> subprocess.CompletedProcess[str]:
-        """Run scripts/install from elsewhere, as people do."""
+        """Run scripts/install from another folder, as admins do."""
         variables = {"HOME": str(self.home), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "PYTHON": sys.executable}
         return subprocess.run(
             [self.code / "scripts/install", *arguments],
@@ -43,7 +45,7 @@ class Checkout:
             cwd=self.home,
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=TIMEOUT,
             check=False,
         )
 

@@ -1,4 +1,4 @@
-"""The installer, run for real below a home and a root of its own."""
+"""The installer really runs, below a home and a root of its own."""
 
 import os
 import pty
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes import TIMEOUT
 from tests.systemd.conftest import REPOSITORY, Checkout
 
 ENV_FILE = """\
@@ -32,7 +33,7 @@ def _mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_a_dry_run_tells_everything_and_writes_nothing(checkout: Checkout) -> None:
+def test_a_dry_run_prints_every_step_and_writes_nothing(checkout: Checkout) -> None:
     before = _files(checkout.code)
     done = checkout.install("--dry-run", "--tokens", "-", stdin=ENV_FILE)
     assert (done.returncode, done.stderr) == (0, "")
@@ -77,7 +78,7 @@ def test_on_a_terminal_it_asks_for_each_token_without_showing_it(checkout: Check
         env={"HOME": str(checkout.home), "PATH": "/usr/bin:/bin", "PYTHON": sys.executable},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=TIMEOUT,
         check=True,
     )
     os.close(theirs)
@@ -131,7 +132,7 @@ def test_a_path_that_systemd_would_misread_is_refused(checkout: Checkout) -> Non
 
 
 @pytest.mark.parametrize("argument", ["--frobnicate", "extra"])
-def test_what_it_does_not_know_it_refuses_with_its_usage(checkout: Checkout, argument: str) -> None:
+def test_unknown_arguments_are_refused_with_the_usage(checkout: Checkout, argument: str) -> None:
     done = checkout.install(argument)
     assert done.returncode == 64
     assert done.stderr.startswith("Usage: scripts/install")

@@ -21,7 +21,7 @@ from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.outbox import Outbox
 from daemon.memory.records import Worker
 from tests.cli.stocked import NOW, add_daemon, dead_identity, one, opened, post_in, stock
-from tests.fakes import FakeClock
+from tests.fakes import TIMEOUT, FakeClock
 
 CLOCK = SystemClock()
 HOUR = 3_600_000
@@ -249,12 +249,12 @@ async def test_a_copy_is_made_every_quarter_of_an_hour(path: Path) -> None:
     async with asyncio.TaskGroup() as group:
         task = group.create_task(back_up_periodically(path, folder, clock, emit))
         for number in range(1, 4):
-            await asyncio.wait_for(made.wait(), 10)
+            await asyncio.wait_for(made.wait(), TIMEOUT)
             made.clear()
             assert len(list(folder.iterdir())) == number
             await clock.sleepers()
             await clock.advance(15 * 60)
-        await asyncio.wait_for(made.wait(), 10)
+        await asyncio.wait_for(made.wait(), TIMEOUT)
         task.cancel()
     assert [event for event, _ in events] == ["backup.made"] * 4
     assert folder.stat().st_mode & 0o777 == 0o700
@@ -271,12 +271,12 @@ async def test_a_failed_copy_emits_an_event_and_is_retried_after_a_minute(path: 
     folder.write_text("a file where the folder should be")
     async with asyncio.TaskGroup() as group:
         task = group.create_task(back_up_periodically(path, folder, clock, emit))
-        await asyncio.wait_for(retried.wait(), 10)
+        await asyncio.wait_for(retried.wait(), TIMEOUT)
         retried.clear()
         folder.unlink()
         await clock.sleepers()
         await clock.advance(60)
-        await asyncio.wait_for(retried.wait(), 10)
+        await asyncio.wait_for(retried.wait(), TIMEOUT)
         task.cancel()
     assert [event for event, _ in events] == ["backup.failed", "backup.made"]
     assert events[0][1]

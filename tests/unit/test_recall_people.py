@@ -1,4 +1,4 @@
-"""Recalled notes on users come in order of importance, as data, and within the budget."""
+"""Notes about users in the prompt: most important first, as data, within the budget."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +19,7 @@ def model(*notes: str, whispers: str = "", audience: Audience = HERE, name: str 
     return UserModel("minoan", "U1", audience, 1, name, notes, whispers, 1, 1, 1, 1, 1)
 
 
-def test_notes_come_newest_first_then_those_of_the_workspace_then_whispers() -> None:
+def test_private_notes_come_first_then_notes_for_all_and_whispers_last() -> None:
     own = model("old", "new", whispers="I am tired")
     here, everybody, unsaid = person_notes((own, model("public", audience=OPEN)), 300)
     assert here.splitlines()[1:] == ["- new", "- old"]
@@ -44,7 +44,7 @@ def test_recalled_notes_fit_the_budget(models: list[UserModel], budget: int) -> 
     assert sum(estimate_tokens(text) + TURN_OVERHEAD for text in texts) <= budget or not texts
 
 
-def test_users_share_the_budget_and_each_has_a_name() -> None:
+def test_users_share_the_budget_and_each_note_names_its_user() -> None:
     lines = tuple(f"line {number} " + "x" * 60 for number in range(20))
     soul = SOUL.model_copy(update={"budgets": Budgets(person=300), "notes": Notes(whispers=False)})
     memory = with_people(begin(soul), soul, (model(*lines, whispers="hm"),), (model(*lines, name="<Eve>"),))

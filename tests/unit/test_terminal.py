@@ -13,43 +13,13 @@ from hypothesis import strategies as st
 
 from daemon.channels.terminal import TerminalChannel, check_person, printable
 from daemon.channels.terminal_input import LONGEST_LINE, Lines
-from daemon.core.errors import ChannelRefused, ConfigError, LostLease, NotDelivered
+from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.core.ports import Acceptance, Arrival, DraftLog, FoundPost, NewMessage, Post, Task, TaskState
-from tests.fakes import FakeClock
+from daemon.core.ports import FoundPost, NewMessage, Post, Task, TaskState
+from tests.fakes import TIMEOUT, FakeClock, FakeDrafts, FakeIntake
 
 ADA = ConversationKey("minoan", "terminal", "Ada")
 BEN = ConversationKey("minoan", "terminal", "Ben")
-
-
-class Heard:
-    """An intake that keeps what it hears; `refusals` arrivals are told to be known already."""
-
-    def __init__(self, refusals: int = 0) -> None:
-        self.said: asyncio.Queue[NewMessage] = asyncio.Queue()
-        self.refusals = refusals
-        self.offered: list[str] = []
-
-    async def accept(self, arrival: Arrival) -> Acceptance:
-        assert isinstance(arrival, NewMessage)
-        self.offered.append(arrival.perception.ts)
-        if self.refusals:
-            self.refusals -= 1
-            return Acceptance.DUPLICATE
-        self.said.put_nowait(arrival)
-        return Acceptance.ACCEPTED
-
-    async def heard_until(self, soul: str, workspace: str) -> str | None:
-        return None
-
-    async def confirm_heard(self, soul: str, workspace: str, ts: str) -> None:
-        return None
-
-    async def open_threads(self, soul: str, workspace: str, since_ms: int, limit: int) -> tuple[ConversationKey, ...]:
-        return ()
-
-    async def known_channels(self, soul: str, workspace: str, limit: int) -> tuple[str, ...]:
-        return ()
 
 
 class Terminal:
@@ -58,7 +28,8 @@ class Terminal:
     def __init__(self, *, interactive: bool = False, refusals: int = 0) -> None:
         self.source, self._typing = os.pipe()
         self.screen = io.StringIO()
-        self.intake = Heard(refusals)
+        self.intake = FakeIntake()
+        self.intake.duplicates = refusals
         self.channel = TerminalChannel(
             "minoan", "Ada", FakeClock(), source=self.source, output=self.screen, interactive=interactive
         )
@@ -76,7 +47,7 @@ class Terminal:
         os.close(self.source)
 
     async def heard(self) -> NewMessage:
-        return await asyncio.wait_for(self.intake.said.get(), 10)
+        return await self.intake.next()
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator["asyncio.Task[None]"]:
@@ -123,30 +94,6 @@ def post(body: str, reply_to: str = "1.5", **more: object) -> Post:
     return Post(body=body, **fields | more)  # type: ignore[arg-type]  # each test gives the fields it is about
 
 
-class Log:
-    """What a speech told of its draft."""
-
-    def __init__(self, *, lost: bool = False) -> None:
-        self.told: list[str] = []
-        self._lost = lost
-
-    async def opening(self) -> None:
-        if self._lost:
-            raise LostLease("somebody else has it")
-        self.told.append("opening")
-
-    async def opened(self, ts: str) -> None:
-        self.told.append(ts)
-
-    async def refused(self) -> None:
-        self.told.append("refused")
-
-
-def log_of(log: Log) -> DraftLog:
-    known = {name: getattr(log, name) for name in DraftLog.__dataclass_fields__}
-    return DraftLog(**known)
-
-
 async def test_a_line_becomes_an_utterance_of_a_private_conversation(terminal: Terminal) -> None:
     async with terminal.listening():
         terminal.type("  Grüße \x1b[31m\n")
@@ -167,12 +114,12 @@ async def test_in_a_pipe_each_line_waits_for_the_answer_to_the_one_before(termin
     terminal.end()
     async with terminal.listening() as task:
         first = await terminal.heard()
-        assert terminal.intake.said.empty()
+        assert not terminal.intake.waiting
         await terminal.channel.deliver(post("1", first.perception.ts))
         second = await terminal.heard()
         assert not task.done()
         await terminal.channel.deliver(post("2", second.perception.ts))
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, TIMEOUT)
     assert (first.perception.content, second.perception.content) == ("one", "two")
     assert float(second.perception.ts) > float(first.perception.ts)
     assert terminal.screen.getvalue() == "1\n2\n"
@@ -187,14 +134,14 @@ async def test_it_ends_only_after_the_last_part_of_the_last_answer(terminal: Ter
         await asyncio.sleep(0)
         assert not task.done()
         await terminal.channel.deliver(post("part two", said.perception.ts, part=1, last=True))
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, TIMEOUT)
     assert terminal.screen.getvalue() == "part one\npart two\n"
 
 
 async def test_no_input_ends_at_once(terminal: Terminal) -> None:
     terminal.end()
     async with terminal.listening() as task:
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, TIMEOUT)
     assert terminal.screen.getvalue() == ""
 
 
@@ -207,7 +154,7 @@ async def test_a_person_may_go_on_typing_and_one_reply_answers_all(interactive: 
             assert interactive.screen.getvalue() == "> … thinking"
         await interactive.channel.deliver(post("both", last.perception.ts))
         interactive.end()
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, TIMEOUT)
     assert interactive.screen.getvalue() == "> … thinking\r\x1b[Kboth\n> \n"
 
 
@@ -217,37 +164,38 @@ async def test_a_ts_that_another_terminal_took_is_passed_over() -> None:
         terminal.type("one\n")
         said = await terminal.heard()
     terminal.close()
-    assert len(set(terminal.intake.offered)) == 3
-    assert said.perception.ts == max(terminal.intake.offered)
+    offered = [one.perception.ts for one in terminal.intake.offered if isinstance(one, NewMessage)]
+    assert len(set(offered)) == 3
+    assert said.perception.ts == max(offered)
 
 
 async def test_what_streamed_is_not_printed_a_second_time(terminal: Terminal) -> None:
-    log = Log()
-    speech = terminal.channel.speak(perception(), log_of(log))
+    log = FakeDrafts()
+    speech = terminal.channel.speak(perception(), log.log)
     for piece in ("\n ", "Hel", "lo ", "there"):
         await speech.say(piece)
     assert terminal.screen.getvalue() == "Hello there"
     await speech.settle()
     await speech.say("never")
-    assert log.told[0] == "opening"
-    await terminal.channel.deliver(post("Hello there, you", draft=log.told[1]))
+    assert log.steps[0] == "opening"
+    await terminal.channel.deliver(post("Hello there, you", draft=log.steps[1]))
     assert terminal.screen.getvalue() == "Hello there, you\n"
-    await terminal.channel.deliver(post("Hello there, you", draft=log.told[1]))
+    await terminal.channel.deliver(post("Hello there, you", draft=log.steps[1]))
     assert terminal.screen.getvalue() == "Hello there, you\nHello there, you\n"  # it knows of no draft any more
 
 
 @pytest.mark.parametrize(("body", "printed"), [("Hello", "Hello \n"), ("Sorry.", "Hello \nSorry.\n")])
 async def test_a_reply_that_ended_otherwise_is_printed_anew(terminal: Terminal, body: str, printed: str) -> None:
-    log = Log()
-    speech = terminal.channel.speak(perception(), log_of(log))
+    log = FakeDrafts()
+    speech = terminal.channel.speak(perception(), log.log)
     await speech.say("Hello ")
     await speech.settle()
-    await terminal.channel.deliver(post(body, draft=log.told[1]))
+    await terminal.channel.deliver(post(body, draft=log.steps[1]))
     assert terminal.screen.getvalue() == printed
 
 
 async def test_nothing_is_shown_of_an_answer_that_somebody_else_gives(terminal: Terminal) -> None:
-    speech = terminal.channel.speak(perception(), log_of(Log(lost=True)))
+    speech = terminal.channel.speak(perception(), FakeDrafts(lost=True).log)
     await speech.say("Hello")
     await speech.say(" there")
     assert terminal.screen.getvalue() == ""
@@ -275,7 +223,7 @@ async def test_a_closed_output_ends_it_without_noise(terminal: Terminal) -> None
         terminal.screen.close()
         with pytest.raises(NotDelivered, match="gone"):
             await terminal.channel.deliver(post("x", said.perception.ts))
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, TIMEOUT)
     assert not terminal.channel.healthy()
 
 
@@ -291,8 +239,8 @@ async def test_a_reply_is_one_part_and_belongs_to_the_line_it_answers(terminal: 
 
 
 async def test_a_task_stands_dim_in_the_place_of_the_thinking_until_the_first_words(interactive: Terminal) -> None:
-    channel, log = interactive.channel, Log()
-    speech = channel.speak(perception(), log_of(log))
+    channel, log = interactive.channel, FakeDrafts()
+    speech = channel.speak(perception(), log.log)
     await speech.show(Task("1", "nobody thinks yet", TaskState.IN_PROGRESS))
     async with channel.thinking(perception()):
         await speech.show(Task("0", "Later", TaskState.PENDING))
@@ -306,11 +254,11 @@ async def test_a_task_stands_dim_in_the_place_of_the_thinking_until_the_first_wo
     assert shown[1].startswith("\x1b[2m… Reading ␛[2J")
     assert [len(line) for line in shown[1:3]] == [4 + 2 + 36 + 4, 4 + 2 + 36 + 4]
     assert shown[3:] == ["Words."]
-    assert log.told[0] == "opening"
+    assert log.steps[0] == "opening"
 
 
 async def test_a_pipe_shows_no_tasks(terminal: Terminal) -> None:
-    speech = terminal.channel.speak(perception(), log_of(Log()))
+    speech = terminal.channel.speak(perception(), FakeDrafts().log)
     async with terminal.channel.thinking(perception()):
         await speech.show(Task("1", "Reading", TaskState.IN_PROGRESS))
     await speech.settle()
@@ -328,12 +276,12 @@ async def test_what_comes_by_itself_answers_no_line(terminal: Terminal, modality
         await channel.deliver(post("It is time.", reply_to, key="k2"))
         assert not task.done()
         await channel.deliver(post("An answer.", said.perception.ts))
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, TIMEOUT)
     assert terminal.screen.getvalue() == "It is time.\nAn answer.\n"
 
 
 async def test_a_terminal_that_waits_for_a_line_is_left_at_once(terminal: Terminal) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(TIMEOUT):
         async with terminal.listening():
             await asyncio.sleep(0)
         await asyncio.get_running_loop().shutdown_default_executor()
