@@ -7,9 +7,9 @@ import click
 from daemon.cli.database_access import for_each, with_admin
 from daemon.cli.options import json_option, limit_option, names_argument, state_option
 from daemon.cli.output import Columns, age, show_row, show_rows
-from daemon.memory.admin.queue_admin import INBOX_STATES, Admin, Arrived
+from daemon.memory.admin.queue_admin import INBOX_STATES, Admin, InboxRow
 
-_COLUMNS: Columns[Arrived] = {
+_COLUMNS: Columns[InboxRow] = {
     "ID": lambda one, _: one.id,
     "STATE": lambda one, _: one.state,
     "AGE": lambda one, now: age(now, one.received_ms),

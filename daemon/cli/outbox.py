@@ -7,9 +7,9 @@ import click
 from daemon.cli.database_access import for_each, with_admin
 from daemon.cli.options import json_option, limit_option, names_argument, state_option
 from daemon.cli.output import Columns, age, show_row, show_rows
-from daemon.memory.admin.queue_admin import OUTBOX_STATES, Admin, Leaving, Retried
+from daemon.memory.admin.queue_admin import OUTBOX_STATES, Admin, OutboxRow, Retried
 
-_COLUMNS: Columns[Leaving] = {
+_COLUMNS: Columns[OutboxRow] = {
     "NO": lambda one, _: one.seq,
     "KEY": lambda one, _: one.id,
     "STATE": lambda one, _: one.state,

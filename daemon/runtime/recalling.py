@@ -23,7 +23,7 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
     """Working memory with everything recalled and every perception integrated. Raises StoreError."""
     services, claim = cycle.services, cycle.claim
     around = (*await _thread_before(cycle, transcript), *await _aside(cycle, transcript))
-    known = RecalledFacts(await _people(cycle), await _own_state(cycle, soul))
+    known = RecalledFacts(await _people(cycle), await _own_state(cycle))
     now = services.clock.now_ms()
     memory = recall(soul, cycle.newest, transcript, around, known=known, now_ms=now)
     for perception in cycle.perceptions:
@@ -56,20 +56,19 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
 async def _people(cycle: Cycle) -> dict[str, tuple[UserModel, ...]]:
     """What may be known here of the users who wrote last, by user, the newest first."""
     people = dict.fromkeys(one.author for one in reversed(cycle.perceptions))
-    claim, models = cycle.claim, cycle.services.user_models
-    soul, workspace = claim.conversation.soul, claim.conversation.workspace
+    models = cycle.services.user_models
     return {
-        person: await models.known(soul, workspace, person, claim.audience, outsiders=cycle.outsiders)
+        person: await models.known(person, cycle.claim.audience, outsiders=cycle.outsiders)
         for person in list(people)[:_KNOWN_PEOPLE]
     }
 
 
-async def _own_state(cycle: Cycle, soul: Soul) -> SoulState | None:
+async def _own_state(cycle: Cycle) -> SoulState | None:
     """The soul's mood, topic and task here; what concerns the whole workspace is not for outsiders."""
     claim = cycle.claim
     if cycle.outsiders and claim.audience.kind is AudienceKind.WORKSPACE:
         return None
-    return await cycle.services.soul_states.known(soul.name, claim.conversation.workspace, claim.audience)
+    return await cycle.services.soul_states.known(claim.audience)
 
 
 async def _thread_before(cycle: Cycle, transcript: Transcript) -> tuple[Overheard, ...]:

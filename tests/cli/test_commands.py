@@ -146,8 +146,8 @@ def test_an_answered_message_is_answered_again_only_by_force(path: Path) -> None
     result = call("inbox", "retry", message_in("answered"))
     assert result.exit_code == 70
     assert result.stderr.splitlines() == [
-        f"{message_in('answered')} was answered",
-        "--force has it answered a second time",
+        f"{message_in('answered')} has a reply",
+        "repeat with --force for a second reply",
     ]
     assert call("inbox", "retry", "--force", message_in("answered")).exit_code == 0
 
