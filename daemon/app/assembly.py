@@ -185,7 +185,7 @@ def _cycle_services(shared: _Shared, store: Store, souls: Souls, name: str, llm:
             approvals=store.approvals,
             may_intend=lambda planned: store.intentions.has_room(settings.schedule_max - planned),
             intended=store.intentions.waiting,
-            room_of=shared.channel.room_of,
+            find_room=shared.channel.find_room,
             approvers=settings.approvers,
             approval_seconds=settings.approval_seconds,
         ),

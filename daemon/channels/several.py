@@ -7,7 +7,7 @@ from contextvars import ContextVar
 
 from daemon.core.concurrency import alongside
 from daemon.core.perception import ConversationKey, Perception
-from daemon.core.ports import Channel, DraftLog, FoundPost, GateDecision, Intake, Overheard, Post, Room, Speech
+from daemon.core.ports import Channel, DraftLog, FoundPost, GateDecision, Intake, Post, Room, Speech, ThreadMessage
 
 
 class SeveralChannels:
@@ -68,9 +68,9 @@ class SeveralChannels:
         """See `Channel.reply_to`."""
         return self._of(perception.conversation).reply_to(perception)
 
-    async def room_of(self, contact: str) -> Room:
-        """See `Channel.room_of`; people are written to where they are at home."""
-        return await self._main.room_of(contact)
+    async def find_room(self, contact: str) -> Room:
+        """See `Channel.find_room`; people are written to where they are at home."""
+        return await self._main.find_room(contact)
 
     async def deliver(self, post: Post) -> str:
         """See `Channel.deliver`."""
@@ -80,9 +80,9 @@ class SeveralChannels:
         """See `Channel.find`."""
         return await self._of(post.conversation).find(post)
 
-    async def overheard(self, perception: Perception, limit: int) -> tuple[Overheard, ...]:
-        """See `Channel.overheard`."""
-        return await self._of(perception.conversation).overheard(perception, limit)
+    async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
+        """See `Channel.thread_before`."""
+        return await self._of(perception.conversation).thread_before(perception, limit)
 
     def _of(self, conversation: ConversationKey) -> Channel:
         return self._doors.get(conversation.channel, self._main)

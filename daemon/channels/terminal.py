@@ -18,12 +18,12 @@ from daemon.core.ports import (
     GateDecision,
     Intake,
     NewMessage,
-    Overheard,
     Post,
     Room,
     Speech,
     Task,
     TaskState,
+    ThreadMessage,
 )
 
 _NOT_OURS: Final = 2.0  # seconds after which work of another terminal is offered again
@@ -165,8 +165,8 @@ class TerminalChannel:
         """See `Channel.reply_to`; tells `deliver` up to which line a post answers, which only words are."""
         return perception.ts if perception.modality is Modality.WORDS else ""
 
-    async def room_of(self, contact: str) -> Room:
-        """See `Channel.room_of`; there is nobody at a terminal but the person who sits there."""
+    async def find_room(self, contact: str) -> Room:
+        """See `Channel.find_room`; there is nobody at a terminal but the person who sits there."""
         raise ChannelRefused(f"{printable(contact)} can't be written to from a terminal", code="unreachable")
 
     async def deliver(self, post: Post) -> str:
@@ -188,8 +188,8 @@ class TerminalChannel:
         ts = self._delivered.get(post.key)
         return FoundPost(ts, finished=True) if ts else None
 
-    async def overheard(self, perception: Perception, limit: int) -> tuple[Overheard, ...]:
-        """See `Channel.overheard`; there are no threads here."""
+    async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
+        """See `Channel.thread_before`; there are no threads here."""
         return ()
 
     def _require_ours(self, conversation: ConversationKey) -> None:

@@ -138,7 +138,7 @@ async def _send(context: ProcessContext, allowed: Approval) -> Done:
     if allowed.state != "approved":
         return Done(status_sentence(allowed))
     try:
-        room = await context.capabilities.room_of(str(allowed.arguments["to"]))
+        room = await context.capabilities.find_room(str(allowed.arguments["to"]))
     except ChannelError as error:
         return Done(f"{_called(allowed)}: it can't be written there just now; nothing was sent.", remark=error.message)
     here = context.perception.conversation

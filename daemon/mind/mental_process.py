@@ -52,7 +52,7 @@ class Capabilities:
     `limits` is None where the autonomous loop may not run. `absorb_new_messages` adds new messages of the conversation
     to a memory, so that one reply answers them too. `usage` gives the tokens and US dollars spent on this cycle.
     `recollect` searches what the soul may remember here. `approvers` may permit what a tool would change; without them
-    the user who is answered may, for `approval_seconds`. `room_of` finds where to write to a contact, by platform id.
+    the user who is answered may, for `approval_seconds`. `find_room` finds where to write to a contact, by platform id.
     `may_intend` tells whether one more intention fits beside those planned, `intended` lists those of a conversation.
     `emit` logs an event.
     """
@@ -66,7 +66,7 @@ class Capabilities:
     usage: Callable[[], tuple[int, float]] = lambda: (0, 0.0)
     may_intend: Callable[[int], Awaitable[bool]] = _always
     intended: Callable[[ConversationKey], Awaitable[tuple[Intention, ...]]] = _none_intended
-    room_of: Callable[[str], Awaitable[Room]] = _nowhere
+    find_room: Callable[[str], Awaitable[Room]] = _nowhere
     approvers: tuple[str, ...] = ()
     approval_seconds: float = 900.0
     emit: Emit = _untold

@@ -13,7 +13,18 @@ from daemon.channels.http.channel import HttpChannel
 from daemon.channels.several import SeveralChannels
 from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.core.ports import DraftLog, FoundPost, GateDecision, Intake, Overheard, Post, Room, Speech, Task, TaskState
+from daemon.core.ports import (
+    DraftLog,
+    FoundPost,
+    GateDecision,
+    Intake,
+    Post,
+    Room,
+    Speech,
+    Task,
+    TaskState,
+    ThreadMessage,
+)
 from daemon.core.telemetry.metrics import Metrics
 from tests.fakes import FakeClock
 from tests.http.house import Dwelling, settings_for
@@ -100,7 +111,7 @@ class Main:
     def reply_to(self, perception: Perception) -> str:
         return "the main thread"
 
-    async def room_of(self, contact: str) -> Room:
+    async def find_room(self, contact: str) -> Room:
         return Room(contact, Place.DM, Audience(AudienceKind.DM, contact))
 
     async def deliver(self, post: Post) -> str:
@@ -111,9 +122,9 @@ class Main:
         self.asked.append("find")
         return None
 
-    async def overheard(self, perception: Perception, limit: int) -> tuple[Overheard, ...]:
-        self.asked.append("overheard")
-        return (Overheard("0.5", "U1", "Ada", "earlier"),)
+    async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
+        self.asked.append("thread_before")
+        return (ThreadMessage("0.5", "U1", "Ada", "earlier"),)
 
 
 async def _everything(channel: SeveralChannels, conversation: ConversationKey) -> list[object]:
@@ -124,7 +135,7 @@ async def _everything(channel: SeveralChannels, conversation: ConversationKey) -
         channel.reply_to(perception),
         await channel.deliver(post),
         await channel.find(post),
-        await channel.overheard(perception, 5),
+        await channel.thread_before(perception, 5),
     ]
 
 
@@ -137,7 +148,7 @@ async def test_each_conversation_goes_to_its_channel(tmp_path: Path) -> None:
     in_slack = await _everything(channel, IN_SLACK)
     assert in_slack[:3] == ["the main thread", "ts", None]
     assert (await channel.admit(_perception(IN_SLACK))).admitted
-    assert main.asked == ["thinking", "speak", "deliver", "find", "overheard", "admit"]
+    assert main.asked == ["thinking", "speak", "deliver", "find", "thread_before", "admit"]
 
 
 async def test_the_main_channel_counts_for_name_and_health(tmp_path: Path) -> None:
@@ -191,9 +202,9 @@ async def test_a_door_that_can_not_open_takes_the_main_channel_down_with_its_own
 
 async def test_people_are_written_to_in_the_main_channel_and_never_over_http(tmp_path: Path) -> None:
     http = _http(tmp_path)
-    assert (await SeveralChannels(Main(), http).room_of("U1")).channel == "U1"
+    assert (await SeveralChannels(Main(), http).find_room("U1")).channel == "U1"
     with pytest.raises(ChannelRefused):
-        await http.room_of("U1")
+        await http.find_room("U1")
 
 
 async def test_nobody_is_let_in_before_the_house_stands(tmp_path: Path) -> None:

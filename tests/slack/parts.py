@@ -77,11 +77,11 @@ class FakeIntake:
         self.changed.set()
         return Acceptance.ACCEPTED
 
-    async def heard_until(self, soul: str, workspace: str) -> str | None:
+    async def watermark(self, soul: str, workspace: str) -> str | None:
         """The mark."""
         return self.mark
 
-    async def confirm_heard(self, soul: str, workspace: str, ts: str) -> None:
+    async def advance_watermark(self, soul: str, workspace: str, ts: str) -> None:
         """Move the mark."""
         self.mark = max(self.mark or "", ts)
 

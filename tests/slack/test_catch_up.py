@@ -217,7 +217,7 @@ async def test_the_mark_moves_once_a_minute_and_stays_behind_what_may_still_come
     async def busy(soul: str, workspace: str, ts: str) -> None:
         raise StoreBusy("somebody else holds the database")
 
-    intake.confirm_heard = busy  # type: ignore[method-assign]  # a store that fails
+    intake.advance_watermark = busy  # type: ignore[method-assign]  # a store that fails
     await clock.advance(60)
     await up.confirm()
     assert len(events.named("slack.confirm_failed")) == 1

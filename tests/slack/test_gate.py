@@ -141,7 +141,7 @@ async def test_earlier_words_in_a_thread_pass_the_same_gate(channel: SlackChanne
     await hands.say("Ben", "general", "later words", thread=root)
     await channel.introduce()
     mention = perception(channel="C0GENERAL", thread=root, ts=asked, source="U0ADA")
-    heard = await channel.overheard(mention, 3)
+    heard = await channel.thread_before(mention, 3)
     assert [(line.name, line.text) for line in heard] == [
         ("Ben", "Shall we & should we?"),
         ("Ada", "yes 2"),
@@ -154,18 +154,18 @@ async def test_our_own_earlier_words_are_marked(channel: SlackChannel, hands: Ha
     root = await hands.say("Ada", "general", "@soul hi")
     await channel.deliver(post("C0GENERAL", "Hello.", reply_to=root))
     again = await hands.say("Ada", "general", "thanks", thread=root)
-    heard = await channel.overheard(perception(channel="C0GENERAL", thread=root, ts=again), 10)
+    heard = await channel.thread_before(perception(channel="C0GENERAL", thread=root, ts=again), 10)
     assert [line.own for line in heard] == [False, True]
 
 
 async def test_nothing_is_overheard_outside_threads_or_while_slack_is_away(channel: SlackChannel, hands: Hands) -> None:
     root = await hands.say("Ada", "general", "@soul hi")
     fresh = perception(channel="C0GENERAL", thread=root, ts=root)
-    assert await channel.overheard(fresh, 5) == ()
+    assert await channel.thread_before(fresh, 5) == ()
     await channel.introduce()
-    assert await channel.overheard(fresh, 5) == ()
+    assert await channel.thread_before(fresh, 5) == ()
     await hands.fail("conversations.replies", status=503)
     late = perception(channel="C0GENERAL", thread=root, ts="1999999999.000100")
-    assert await channel.overheard(late, 5) == ()
-    assert await channel.overheard(late, 0) == ()
-    assert len(await channel.overheard(late, 5)) == 1
+    assert await channel.thread_before(late, 5) == ()
+    assert await channel.thread_before(late, 0) == ()
+    assert len(await channel.thread_before(late, 5)) == 1

@@ -21,7 +21,7 @@ async def test_a_contact_is_a_person_s_dm_or_a_channel_with_its_own_circle(
     channel: SlackChannel, contact: str, channel_id: str, place: Place, audience: AudienceKind
 ) -> None:
     await channel.introduce()
-    room = await channel.room_of(contact)
+    room = await channel.find_room(contact)
     assert (room.channel, room.place, room.audience.kind) == (channel_id, place, audience)
 
 
@@ -40,7 +40,7 @@ async def test_a_contact_is_a_person_s_dm_or_a_channel_with_its_own_circle(
 async def test_whoever_may_not_be_heard_is_not_written_to(channel: SlackChannel, contact: str, code: str) -> None:
     await channel.introduce()
     with pytest.raises(ChannelRefused) as refused:
-        await channel.room_of(contact)
+        await channel.find_room(contact)
     assert refused.value.code == code
 
 
@@ -52,10 +52,10 @@ async def test_a_channel_shared_with_others_is_written_to_only_where_that_is_all
     channel = open_channel(allow_shared_channels=allowed)
     await channel.introduce()
     if allowed:
-        assert (await channel.room_of(made)).channel == made
+        assert (await channel.find_room(made)).channel == made
         return
     with pytest.raises(ChannelRefused, match="may not be written to"):
-        await channel.room_of(made)
+        await channel.find_room(made)
 
 
 @pytest.mark.parametrize("fault", [{"mode": "reset_before"}, {"body": {"ok": True}}])
@@ -63,9 +63,9 @@ async def test_a_dm_that_could_not_be_opened_is_tried_again(
     channel: SlackChannel, hands: Hands, fault: dict[str, object]
 ) -> None:
     with pytest.raises(NotDelivered):
-        await channel.room_of("U0ADA")
+        await channel.find_room("U0ADA")
     await channel.introduce()
     await hands.fail("conversations.open", **fault)
     with pytest.raises(NotDelivered):
-        await channel.room_of("U0ADA")
-    assert (await channel.room_of("U0ADA")).channel == "D0ADA"
+        await channel.find_room("U0ADA")
+    assert (await channel.find_room("U0ADA")).channel == "D0ADA"

@@ -90,11 +90,11 @@ async def test_catch_up_asks_for_every_soul_and_marks_for_the_main_one(
     team = hands.server.team.id
 
     class Asked(FakeIntake):
-        async def heard_until(self, soul: str, workspace: str) -> str | None:
+        async def watermark(self, soul: str, workspace: str) -> str | None:
             asked.append(("mark", soul))
-            return await super().heard_until(soul, workspace)
+            return await super().watermark(soul, workspace)
 
-        async def confirm_heard(self, soul: str, workspace: str, ts: str) -> None:
+        async def advance_watermark(self, soul: str, workspace: str, ts: str) -> None:
             asked.append(("mark", soul))
 
         async def open_threads(

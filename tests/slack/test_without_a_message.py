@@ -28,7 +28,7 @@ async def test_in_a_dm_without_a_thread_nothing_is_shown_and_the_post_stands_in_
     async with channel.thinking(due):
         await _speak(speech)
     await speech.settle()
-    assert await channel.overheard(due, 5) == ()
+    assert await channel.thread_before(due, 5) == ()
     assert log.steps == []
     assert (await hands.see("calls"))["calls"] == []
     ts = await channel.deliver(post("D0ADA", "You asked me to remind you.", newer_than_ts="1.0"))
@@ -59,7 +59,7 @@ async def test_in_a_thread_it_is_shown_there_and_all_that_was_said_is_heard(
     (start,) = await hands.calls("chat.startStream")
     assert (start["args"]["thread_ts"], start["args"]["recipient_user_id"]) == (root, "U0ADA")
     async with listening(channel, intake):
-        heard = await channel.overheard(due, 5)
+        heard = await channel.thread_before(due, 5)
     assert [line.text for line in heard][:2] == ["first", "second"]
     (call,) = await hands.calls("conversations.replies")
     assert "latest" not in call["args"]

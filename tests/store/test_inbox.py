@@ -155,17 +155,17 @@ async def test_feedback_finds_the_reply_it_was_given_under(hands: Hands, path: P
 
 
 async def test_the_mark_of_what_was_heard_never_moves_back(hands: Hands) -> None:
-    assert await hands.inbox.heard_until(SOUL, TEAM) is None
+    assert await hands.inbox.watermark(SOUL, TEAM) is None
     for ts in ("9.5", "10.1", "9.9"):
-        await hands.inbox.confirm_heard(SOUL, TEAM, ts)
-    assert await hands.inbox.heard_until(SOUL, TEAM) == "10.1"
+        await hands.inbox.advance_watermark(SOUL, TEAM, ts)
+    assert await hands.inbox.watermark(SOUL, TEAM) == "10.1"
 
 
 async def test_old_event_ids_are_forgotten_when_the_mark_moves(hands: Hands, path: Path, clock: FakeClock) -> None:
     await hands.inbox.accept(said("1.0"))
     await clock.advance(49 * 3600)
     await hands.inbox.accept(said("2.0"))
-    await hands.inbox.confirm_heard(SOUL, TEAM, "2.0")
+    await hands.inbox.advance_watermark(SOUL, TEAM, "2.0")
     assert look(path, "SELECT event_id FROM deliveries") == [("ED12.0",)]
     assert await hands.inbox.accept(said("1.0")) is Acceptance.DUPLICATE  # the message itself is known for ever
 

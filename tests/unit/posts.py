@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from daemon.core.perception import Audience, AudienceKind, Perception, Place
-from daemon.core.ports import DraftLog, FoundPost, GateDecision, Intake, Overheard, Post, Room, Speech
+from daemon.core.ports import DraftLog, FoundPost, GateDecision, Intake, Post, Room, Speech, ThreadMessage
 
 
 class PostOffice:
@@ -40,7 +40,7 @@ class PostOffice:
             await self._grew.wait()
         return self.posted
 
-    async def room_of(self, contact: str) -> Room:
+    async def find_room(self, contact: str) -> Room:
         return Room(contact, Place.PRIVATE_CHANNEL, Audience(AudienceKind.CHANNEL, contact))
 
     async def find(self, post: Post) -> FoundPost | None:
@@ -71,5 +71,5 @@ class PostOffice:
     def reply_to(self, perception: Perception) -> str:
         return ""
 
-    async def overheard(self, perception: Perception, limit: int) -> tuple[Overheard, ...]:
+    async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         return ()

@@ -155,7 +155,7 @@ async def test_no_more_conversations_run_at_once_than_allowed(path: Path) -> Non
         await built.hear(*channels)
         async with alongside(built.dispatcher.run()):
             await built.parrot.until_handled(3)
-            assert await built.store.inbox.heard_until(SOUL, TEAM) is None  # a round trip in which it could claim more
+            assert await built.store.inbox.watermark(SOUL, TEAM) is None  # a round trip in which it could claim more
             assert len(built.parrot.handled) == 3
             for event in built.parrot.hang.values():
                 event.set()
@@ -260,7 +260,7 @@ async def test_a_drain_claims_nothing_more_and_waits_for_what_is_under_way(path:
             await built.parrot.until_handled(1)
             await built.hear("D2")  # waits for the only slot
             drained = asyncio.ensure_future(built.dispatcher.drain(60))
-            await built.store.inbox.heard_until(SOUL, TEAM)
+            await built.store.inbox.watermark(SOUL, TEAM)
             assert not drained.done()
             held.set()
             assert await drained

@@ -314,11 +314,11 @@ LETTER = {"to": "C9", "name": "the potters", "summary": "Mend it."}
 async def test_words_are_carried_exactly(database: Database, approvals: Approvals, clock: FakeClock) -> None:
     await allowed(database, approvals, clock, permission(POST_ELSEWHERE, clock, **LETTER))
 
-    async def room_of(contact: str) -> Room:
+    async def find_room(contact: str) -> Room:
         assert contact == "C9"
         return ROOM
 
-    one = stage(approvals, clock, room_of=room_of)
+    one = stage(approvals, clock, find_room=find_room)
     assert (await carry_out(one.context, "a1")).told == "The message to the potters: on its way, word for word."
     cross_post = one.context.motor.cross_post
     assert cross_post is not None
@@ -332,10 +332,10 @@ async def test_words_that_reach_nobody_are_told(
 ) -> None:
     await allowed(database, approvals, clock, permission(POST_ELSEWHERE, clock, **LETTER))
 
-    async def room_of(_: str) -> Room:
+    async def find_room(_: str) -> Room:
         raise error
 
-    one = stage(approvals, clock, room_of=room_of)
+    one = stage(approvals, clock, find_room=find_room)
     assert "nothing was sent" in (await carry_out(one.context, "a1")).told
     assert one.context.motor.cross_post is None
 

@@ -39,10 +39,10 @@ class Heard:
         self.said.put_nowait(arrival)
         return Acceptance.ACCEPTED
 
-    async def heard_until(self, soul: str, workspace: str) -> str | None:
+    async def watermark(self, soul: str, workspace: str) -> str | None:
         return None
 
-    async def confirm_heard(self, soul: str, workspace: str, ts: str) -> None:
+    async def advance_watermark(self, soul: str, workspace: str, ts: str) -> None:
         return None
 
     async def open_threads(self, soul: str, workspace: str, since_ms: int, limit: int) -> tuple[ConversationKey, ...]:
@@ -284,10 +284,10 @@ async def test_a_reply_is_one_part_and_belongs_to_the_line_it_answers(terminal: 
     assert channel.split("  a\nb ") == ("a\nb",)
     assert channel.split(" \n") == ()
     assert channel.reply_to(perception("7.5")) == "7.5"
-    assert await channel.overheard(perception(), 5) == ()
+    assert await channel.thread_before(perception(), 5) == ()
     assert channel.healthy()
     with pytest.raises(ChannelRefused):
-        await channel.room_of("U0BEN")
+        await channel.find_room("U0BEN")
 
 
 async def test_a_task_stands_dim_in_the_place_of_the_thinking_until_the_first_words(interactive: Terminal) -> None:

@@ -22,11 +22,11 @@ from daemon.core.ports import (
     FoundPost,
     GateDecision,
     Intake,
-    Overheard,
     Post,
     Room,
     Speech,
     Task,
+    ThreadMessage,
 )
 from daemon.core.telemetry.metrics import Metrics
 
@@ -123,8 +123,8 @@ class HttpChannel:
         """See `Channel.reply_to`."""
         return perception.ts
 
-    async def room_of(self, contact: str) -> Room:
-        """See `Channel.room_of`; programs ask, they can't be called."""
+    async def find_room(self, contact: str) -> Room:
+        """See `Channel.find_room`; programs ask, they can't be called."""
         raise ChannelRefused("nobody can be written to over HTTP", code="no_room", hint="name a contact in Slack")
 
     async def deliver(self, post: Post) -> str:
@@ -136,8 +136,8 @@ class HttpChannel:
         """See `Channel.find`; what is kept can be fetched at any time and counts as delivered."""
         return FoundPost(await self.deliver(post), finished=True)
 
-    async def overheard(self, perception: Perception, limit: int) -> tuple[Overheard, ...]:
-        """See `Channel.overheard`; nothing is said in a session before its first message."""
+    async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
+        """See `Channel.thread_before`; nothing is said in a session before its first message."""
         return ()
 
     def _services(self) -> Backing:

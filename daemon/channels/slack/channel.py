@@ -36,11 +36,11 @@ from daemon.core.ports import (
     FoundPost,
     GateDecision,
     Intake,
-    Overheard,
     Post,
     Room,
     Speech,
     Task,
+    ThreadMessage,
 )
 
 _STORING: Final = 3.0  # seconds that arrivals under way get at the end
@@ -150,9 +150,9 @@ class SlackChannel:
         root = perception.ts if perception.modality is Modality.WORDS else ""
         return perception.conversation.thread or root
 
-    async def room_of(self, contact: str) -> Room:
-        """See `Channel.room_of`."""
-        return await self._rooms.room_of(contact)
+    async def find_room(self, contact: str) -> Room:
+        """See `Channel.find_room`."""
+        return await self._rooms.find_room(contact)
 
     async def deliver(self, post: Post) -> str:
         """See `Channel.deliver`."""
@@ -162,8 +162,8 @@ class SlackChannel:
         """See `Channel.find`."""
         return await self._delivery.find(post)
 
-    async def overheard(self, perception: Perception, limit: int) -> tuple[Overheard, ...]:
-        """See `Channel.overheard`; empty also when Slack can't be read just now."""
+    async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
+        """See `Channel.thread_before`; empty also when Slack can't be read just now."""
         return await self._overhearing.before(perception, self._reader, limit) if self._reader else ()
 
     async def _introduced(self) -> Reader:

@@ -42,8 +42,8 @@ class Inbox:
         self._emit(f"inbox.{acceptance}", kind=type(arrival).__name__, reason=reason, event=arrival.event_id)
         return acceptance
 
-    async def heard_until(self, soul: str, workspace: str) -> str | None:
-        """The ts up to which the platform was heard without a gap."""
+    async def watermark(self, soul: str, workspace: str) -> str | None:
+        """The ts up to which every message surely arrived."""
 
         async def unit(transaction: Transaction) -> str | None:
             row = await transaction.one(
@@ -55,8 +55,8 @@ class Inbox:
 
         return await self._database.read(unit)
 
-    async def confirm_heard(self, soul: str, workspace: str, ts: str) -> None:
-        """Move the mark forward, never back; also forgets event ids too old to come again."""
+    async def advance_watermark(self, soul: str, workspace: str, ts: str) -> None:
+        """Move the watermark forward, never back; also forgets event ids too old to come again."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> None:

@@ -28,8 +28,8 @@ class Rooms:
         self._settings = settings
         self._reader = reader
 
-    async def room_of(self, contact: str) -> Room:
-        """See `Channel.room_of`; whoever may not be heard isn't written to either."""
+    async def find_room(self, contact: str) -> Room:
+        """See `Channel.find_room`; whoever may not be heard isn't written to either."""
         reader = self._reader()
         if reader is None:
             raise NotDelivered("who we are in Slack is not known yet", retry_after=1.0)

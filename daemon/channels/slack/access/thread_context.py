@@ -12,7 +12,7 @@ from daemon.channels.slack.incoming.event_reader import Reader
 from daemon.channels.slack.incoming.text import readable
 from daemon.core.errors import ChannelError
 from daemon.core.perception import Modality, Perception
-from daemon.core.ports import Emit, Overheard
+from daemon.core.ports import Emit, ThreadMessage
 
 _PAGES: Final = 5
 _LONGEST: Final = 4_000  # characters of one earlier message
@@ -26,7 +26,7 @@ class Overhearing:
         self._gate = gate
         self._emit = emit
 
-    async def before(self, perception: Perception, reader: Reader, limit: int) -> tuple[Overheard, ...]:
+    async def before(self, perception: Perception, reader: Reader, limit: int) -> tuple[ThreadMessage, ...]:
         """The thread's first message and the newest before the perception, oldest first; empty if it can't be read.
 
         What isn't a message of the thread itself comes after all that stands there.
@@ -45,12 +45,12 @@ class Overhearing:
             return ()
         return (*heard[:1], *deque(heard[1:], maxlen=limit - 1))
 
-    async def _line(self, perception: Perception, reader: Reader, message: Mapping[str, Any]) -> Overheard | None:
+    async def _line(self, perception: Perception, reader: Reader, message: Mapping[str, Any]) -> ThreadMessage | None:
         author = str(message.get("user") or message.get("bot_id") or "")
         text = readable(str(message.get("text") or ""), reader.identity.user)[:_LONGEST]
         if not author or not text:
             return None
         if reader.is_own(message):
-            return Overheard(str(message["ts"]), author, "", text, own=True)
+            return ThreadMessage(str(message["ts"]), author, "", text, own=True)
         admission = await self._gate.may_be_heard(author, perception.conversation.channel, perception.place)
-        return Overheard(str(message["ts"]), author, admission.name or author, text) if admission.admitted else None
+        return ThreadMessage(str(message["ts"]), author, admission.name or author, text) if admission.admitted else None

@@ -72,12 +72,12 @@ class CatchUp:
         return frozenset((self._reader.identity.user, self._reader.identity.bot))
 
     async def _mark(self, seconds: float) -> None:
-        await self._intake.confirm_heard(self._reader.soul, self._reader.identity.team, as_ts(seconds))
+        await self._intake.advance_watermark(self._reader.soul, self._reader.identity.team, as_ts(seconds))
 
     async def _read_all(self) -> bool:
         """One whole pass; False when Slack could not be read just now."""
         began = self._clock.now_ms() / 1000
-        mark = await self._intake.heard_until(self._reader.soul, self._reader.identity.team)
+        mark = await self._intake.watermark(self._reader.soul, self._reader.identity.team)
         furthest = began - self._settings.backfill_hours * 3600
         since = max(moment(mark) - _OVERLAP, furthest) if mark else furthest
         most, self._new, self._complete = self._settings.backfill_conversations, 0, True
