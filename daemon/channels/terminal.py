@@ -156,7 +156,7 @@ class TerminalChannel:
         speech = self._drafts[draft] = _TerminalSpeech(self._screen, draft, drafts)
         return speech
 
-    def split(self, reply: str) -> tuple[str, ...]:
+    def split(self, reply: str, conversation: ConversationKey) -> tuple[str, ...]:
         """See `Channel.split`; a terminal takes everything whole."""
         text = printable(reply).strip()
         return (text,) if text else ()

@@ -379,8 +379,8 @@ class Channel(Gate, Protocol):
     def speak(self, perception: Perception, drafts: DraftLog) -> Speech:
         """Begin to show a reply to a perception while it is being made."""
 
-    def split(self, reply: str) -> tuple[str, ...]:
-        """Cut a reply into messages that this channel takes whole, in order; an inert rendering of hostile markup."""
+    def split(self, reply: str, conversation: ConversationKey) -> tuple[str, ...]:
+        """Cut a reply into messages that the conversation's channel takes whole, in order; hostile markup is inert."""
 
     def reply_to(self, perception: Perception) -> str:
         """The thread under which an answer to this perception belongs; empty for the timeline."""

@@ -105,7 +105,7 @@ class Main:
         self.asked.append("speak")
         return self  # type: ignore[return-value]  # never spoken with
 
-    def split(self, reply: str) -> tuple[str, ...]:
+    def split(self, reply: str, conversation: ConversationKey) -> tuple[str, ...]:
         return tuple(reply.split())
 
     def reply_to(self, perception: Perception) -> str:
@@ -160,20 +160,10 @@ async def test_the_main_channel_counts_for_name_and_health(tmp_path: Path) -> No
     assert not channel.healthy()
 
 
-async def test_a_reply_is_split_as_the_channel_takes_it_that_is_thought_for(tmp_path: Path) -> None:
+async def test_a_reply_is_split_by_the_channel_of_its_conversation(tmp_path: Path) -> None:
     channel = SeveralChannels(Main(), _http(tmp_path))
-    assert channel.split("two words") == ("two", "words")
-    async with asyncio.TaskGroup() as group, channel.thinking(_perception()):
-        other = group.create_task(_split_in_slack(channel))
-        await asyncio.sleep(0)
-        assert channel.split("two words") == ("two words",)
-    assert other.result() == ("two", "words")
-    assert channel.split("two words") == ("two", "words")
-
-
-async def _split_in_slack(channel: SeveralChannels) -> tuple[str, ...]:
-    async with channel.thinking(_perception(IN_SLACK)):
-        return channel.split("two words")
+    assert channel.split("two words", HERE) == ("two words",)
+    assert channel.split("two words", IN_SLACK) == ("two", "words")
 
 
 async def test_all_listen_and_it_is_ready_once_each_of_them_is(home: Dwelling, tmp_path: Path) -> None:
@@ -228,8 +218,8 @@ async def test_speech_after_its_end_is_not_heard(tmp_path: Path) -> None:
 
 async def test_a_reply_is_one_part_however_long(tmp_path: Path) -> None:
     http = _http(tmp_path)
-    assert http.split(f"  {'x' * 50_000}\n") == ("x" * 50_000,)
-    assert http.split(" \n ") == ()
+    assert http.split(f"  {'x' * 50_000}\n", HERE) == ("x" * 50_000,)
+    assert http.split(" \n ", HERE) == ()
 
 
 async def test_a_closed_door_is_not_healthy_before_it_opens(tmp_path: Path) -> None:
@@ -239,7 +229,10 @@ async def test_a_closed_door_is_not_healthy_before_it_opens(tmp_path: Path) -> N
 
 
 async def test_parts_that_another_channel_cut_are_joined_in_order(home: Dwelling) -> None:
-    home.now.channel.split = lambda reply: tuple(reply.partition(" "))  # type: ignore[method-assign]  # as Slack would
+    def cut(reply: str, conversation: ConversationKey) -> tuple[str, ...]:
+        return tuple(reply.partition(" "))
+
+    home.now.channel.split = cut  # type: ignore[method-assign]  # as Slack would
     done = await home.say("hello")
     assert done.data["text"] == "Echo: hello"
     assert done.data["parts"] == ["Echo:", " ", "hello"]

@@ -145,7 +145,7 @@ async def test_other_refusals_of_a_post_are_told(channel: SlackChannel, hands: H
 
 
 async def test_replies_are_split_inertly_in_order(channel: SlackChannel) -> None:
-    parts = channel.split("<!channel> " + "word " * 5_000)
+    parts = channel.split("<!channel> " + "word " * 5_000, post("D0ADA", "x").conversation)
     assert len(parts) > 1
     assert "<!" not in "".join(parts)
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from daemon.core.perception import Audience, AudienceKind, Perception, Place
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
 from daemon.core.ports import DraftLog, FoundPost, GateDecision, Intake, Post, Room, Speech, ThreadMessage
 
 
@@ -65,7 +65,7 @@ class PostOffice:
     def speak(self, perception: Perception, drafts: DraftLog) -> Speech:
         raise NotImplementedError
 
-    def split(self, reply: str) -> tuple[str, ...]:
+    def split(self, reply: str, conversation: ConversationKey) -> tuple[str, ...]:
         return (reply,)
 
     def reply_to(self, perception: Perception) -> str:

@@ -281,8 +281,8 @@ async def test_a_closed_output_ends_it_without_noise(terminal: Terminal) -> None
 
 async def test_a_reply_is_one_part_and_belongs_to_the_line_it_answers(terminal: Terminal) -> None:
     channel = terminal.channel
-    assert channel.split("  a\nb ") == ("a\nb",)
-    assert channel.split(" \n") == ()
+    assert channel.split("  a\nb ", perception().conversation) == ("a\nb",)
+    assert channel.split(" \n", perception().conversation) == ()
     assert channel.reply_to(perception("7.5")) == "7.5"
     assert await channel.thread_before(perception(), 5) == ()
     assert channel.healthy()

@@ -114,7 +114,7 @@ class HttpChannel:
         self._hub.begin(perception.conversation, perception.ts)
         return _HttpSpeech(self._hub, perception.conversation)
 
-    def split(self, reply: str) -> tuple[str, ...]:
+    def split(self, reply: str, conversation: ConversationKey) -> tuple[str, ...]:
         """See `Channel.split`; programs take everything whole, and JSON is inert."""
         text = reply.strip()
         return (text,) if text else ()

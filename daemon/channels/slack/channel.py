@@ -28,7 +28,7 @@ from daemon.channels.slack.outgoing.splitting import split
 from daemon.channels.slack.outgoing.status_line import StatusLine
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
-from daemon.core.perception import Modality, Perception, Place
+from daemon.core.perception import ConversationKey, Modality, Perception, Place
 from daemon.core.ports import (
     Clock,
     DraftLog,
@@ -141,7 +141,7 @@ class SlackChannel:
         )
         return SlackSpeech(self._client, where, drafts, self._drafts, self._clock, self._emit)
 
-    def split(self, reply: str) -> tuple[str, ...]:
+    def split(self, reply: str, conversation: ConversationKey) -> tuple[str, ...]:
         """See `Channel.split`; parts within what a markdown block takes."""
         return split(inert(reply))
 
