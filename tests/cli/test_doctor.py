@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.channels.slack.api.identity import Identity
+from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.api.manifest import REQUIRED_SCOPES
 from daemon.cli.checks.finding import Finding, Verdict
 from daemon.cli.checks.machine import data_folder, file_system, free_space, python_version
@@ -315,7 +315,7 @@ def test_tokens_of_the_wrong_kind_are_told_without_asking(
 
 
 def test_scopes_that_slack_does_not_tell_are_a_warning() -> None:
-    identity = Identity("T", "U", "B", "A1", frozenset(REQUIRED_SCOPES), "")
+    identity = SlackIdentity("T", "U", "B", "A1", frozenset(REQUIRED_SCOPES), "")
     assert scopes(identity).verdict is Verdict.WARN  # what further souls and errands need is not among them
     assert "chat:write.customize" in scopes(identity).found
     everything = identity.scopes | {"chat:write.customize", "im:write"}

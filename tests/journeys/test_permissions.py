@@ -118,7 +118,7 @@ async def test_whoever_presses_in_vain_is_told_and_nobody_else(empty_house: Hous
     ts = await _question(house, note, "general")
     assert await press(house, "Ben", "general", ts) != "accepted"
     (told,) = await house.people.ephemerals("Ben", "C0GENERAL")
-    assert "changed nothing" in told["text"]
+    assert "had no effect" in told["text"]
     assert await house.people.ephemerals("Ada", "C0GENERAL") == []
 
 

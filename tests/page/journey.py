@@ -209,13 +209,13 @@ class Journey:
         """A tool that writes is asked for; the press is seen by everybody, and it is done once."""
         thread = await self._mention(f"@Kothar {WRITTEN}")
         question = self._last_in_thread()
-        await expect(question.get_by_role("button", name="Approve: let it be done once")).to_be_visible()
+        await expect(question.get_by_role("button", name="Approve: allow this once")).to_be_visible()
         assert not (self.daemon.home / "notes.txt").exists()
         await self.daemon.at_rest()
         await self.look("permission", f"C0GENERAL/{thread}")
-        await question.get_by_role("button", name="Approve: let it be done once").click()
+        await question.get_by_role("button", name="Approve: allow this once").click()
         await expect(self._last_in_thread()).to_contain_text("It is noted")
-        await expect(self.ada.thread.get_by_role("button", name="Approve: let it be done once")).to_have_count(0)
+        await expect(self.ada.thread.get_by_role("button", name="Approve: allow this once")).to_have_count(0)
         assert (self.daemon.home / "notes.txt").read_text(encoding="utf-8") == "Freeze on Friday\n"
         await self.look("permitted", f"C0GENERAL/{thread}")
 

@@ -32,8 +32,8 @@ QUESTION: Json = {
             "accessibility_label": spoken,
         }
         for action, style, name, spoken in (
-            ("allow", "primary", "Approve", "Approve: let it be done once"),
-            ("refuse", "danger", "Refuse", "Refuse: nothing will be done"),
+            ("allow", "primary", "Approve", "Approve: allow this once"),
+            ("refuse", "danger", "Refuse", "Refuse: do nothing"),
         )
     ],
 }

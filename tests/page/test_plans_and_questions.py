@@ -81,7 +81,7 @@ async def test_a_question_is_pressed_by_whoever_the_person_is_and_shows_what_was
         blocks=[{"type": "markdown", "text": "May I **archive** it?"}, QUESTION],
     )
     ts = str(answer["ts"])
-    for person, name in (("U0BEN", "Refuse: nothing will be done"), ("U0ADA", "Approve: let it be done once")):
+    for person, name in (("U0BEN", "Refuse: do nothing"), ("U0ADA", "Approve: allow this once")):
         window = await new_window(server.url, person, f"C0GENERAL/{asked['ts']}")
         await window.thread.get_by_role("button", name=name).click()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import aiohttp
 
-from daemon.channels.slack.api.identity import Identity
+from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.config import Settings
 from daemon.core.errors import StoreBusy
@@ -16,7 +16,7 @@ from daemon.core.perception import Audience, AudienceKind, ConversationKey, Moda
 from daemon.core.ports import Acceptance, Arrival, NewMessage, Post
 from daemon.local_slack.server import WorkspaceServer
 
-OURS = Identity(team="T1", user="U0SOUL", bot="B0SOUL")
+OURS = SlackIdentity(team="T1", user="U0SOUL", bot="B0SOUL")
 
 
 class Events:

@@ -3,7 +3,7 @@
 import pytest
 
 from daemon.channels.slack.channel import SlackChannel
-from daemon.channels.slack.incoming.event_reader import reader_for
+from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.outgoing.blocks import plain
 from daemon.core.errors import ChannelRefused, DeliveryUncertain
 from daemon.core.ports import Decision
@@ -27,8 +27,8 @@ async def test_a_question_stands_with_two_buttons_instead_of_feedback(channel: S
         (NO, "refuse:a-1", "danger"),
     ]
     assert [one["accessibility_label"] for one in actions["elements"]] == [
-        "Approve: let it be done once",
-        "Refuse: nothing will be done",
+        "Approve: allow this once",
+        "Refuse: do nothing",
     ]
 
 
@@ -101,12 +101,12 @@ def press(action_id: str = YES, value: str = "approve:a-1", **more: object) -> d
     ],
 )
 def test_what_is_no_button_of_ours_or_pressed_from_elsewhere_decides_nothing(payload: dict[str, object]) -> None:
-    assert reader_for("minoan", OURS, (), ()).action(payload) is None
+    assert EventReader("minoan", OURS).action(payload) is None
 
 
 def test_only_listed_members_decide_where_there_is_a_list() -> None:
-    assert reader_for("minoan", OURS, (), ("U2",)).action(press()) is None
-    found = reader_for("minoan", OURS, (), ("U1",)).action(press())
+    assert EventReader("minoan", OURS, members=frozenset({"U2"})).action(press()) is None
+    found = EventReader("minoan", OURS, members=frozenset({"U1"})).action(press())
     assert found == Decision("action:C1:" + TS + ":U1:9.1", "minoan", "T1", "C1", TS, "U1", "a-1", approves=True)
 
 

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.api.preflight import establish
+from daemon.channels.slack.api.preflight import fetch_identity
 from daemon.channels.slack.incoming.catch_up import CatchUp
-from daemon.channels.slack.incoming.event_reader import Reader, reader_for
+from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings
 from daemon.core.errors import StoreBusy
@@ -19,15 +19,15 @@ from tests.slack.parts import Events, FakeIntake, Hands, QuickClock, listening, 
 
 
 @pytest.fixture
-async def reader(client: SlackClient, settings: Settings, events: Events) -> Reader:
-    return reader_for("minoan", await establish(client, settings, SystemClock(), events), (), ())
+async def reader(client: SlackClient, settings: Settings, events: Events) -> EventReader:
+    return EventReader("minoan", await fetch_identity(client, settings, SystemClock(), events))
 
 
 class Catching:
     """Builds catch-ups over the same workspace and intake."""
 
     def __init__(
-        self, client: SlackClient, reader: Reader, intake: FakeIntake, settings: Settings, events: Events
+        self, client: SlackClient, reader: EventReader, intake: FakeIntake, settings: Settings, events: Events
     ) -> None:
         self._parts = (client, reader, intake)
         self._settings = settings
@@ -40,7 +40,7 @@ class Catching:
 
 @pytest.fixture
 async def catching(
-    client: SlackClient, reader: Reader, intake: FakeIntake, settings: Settings, events: Events
+    client: SlackClient, reader: EventReader, intake: FakeIntake, settings: Settings, events: Events
 ) -> Catching:
     return Catching(client, reader, intake, settings, events)
 

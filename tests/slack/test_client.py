@@ -8,7 +8,7 @@ from aiohttp import web
 
 from daemon.channels.slack.api.client import SlackClient, is_loopback
 from daemon.channels.slack.api.manifest import REQUIRED_SCOPES
-from daemon.channels.slack.api.preflight import check_tokens, establish
+from daemon.channels.slack.api.preflight import check_tokens, fetch_identity
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, ConfigError, DeliveryUncertain, NotDelivered
@@ -193,7 +193,7 @@ async def test_a_token_that_slack_refuses_is_a_config_error(  # noqa: PLR0917  #
 ) -> None:
     await hands.fail(method, body=body)
     with pytest.raises(ConfigError, match=word):
-        await establish(client, settings, SystemClock(), events)
+        await fetch_identity(client, settings, SystemClock(), events)
 
 
 async def test_an_unreachable_slack_is_waited_for_and_told(
@@ -201,7 +201,7 @@ async def test_an_unreachable_slack_is_waited_for_and_told(
 ) -> None:
     await hands.fail("auth.test", times=6, status=503)
     clock = FakeClock(auto=True)
-    identity = await establish(client, settings, clock, events)
+    identity = await fetch_identity(client, settings, clock, events)
     assert clock.slept == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0]
     assert len(events.named("slack.unreachable")) == 6
     assert (identity.team, identity.user) == ("T0LOCAL", hands.server.bot_user.id)
@@ -213,7 +213,7 @@ async def test_an_app_that_lacks_scopes_starts_and_says_which(
     client: SlackClient, settings: Settings, events: Events, hands: Hands
 ) -> None:
     await hands.do("scopes", scopes=[scope for scope in REQUIRED_SCOPES if scope not in {"users:read", "im:read"}])
-    await establish(client, settings, FakeClock(), events)
+    await fetch_identity(client, settings, FakeClock(), events)
     (told,) = events.named("slack.scopes_missing")
     assert told["scopes"] == "im:read users:read"
 
@@ -222,7 +222,7 @@ async def test_the_app_id_is_read_from_the_app_token(odd: Server, events: Events
     odd.answer = answer(200, '{"ok": true, "team_id": "T1", "user_id": "U1", "bot_id": "B1", "url": "x"}')
     settings = settings_for(odd.url, app_token="xapp-1-A123-456-abc")
     client = SlackClient(settings, FakeClock(), events)
-    identity = await establish(client, settings, FakeClock(), events)
+    identity = await fetch_identity(client, settings, FakeClock(), events)
     assert (identity.app, identity.scopes) == ("A123", frozenset())
     await client.close()
 

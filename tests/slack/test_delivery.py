@@ -125,7 +125,7 @@ async def test_nothing_can_be_found_while_our_ids_are_unknown(channel: SlackChan
 
 
 async def test_too_much_history_is_uncertain(channel: SlackChannel, hands: Hands) -> None:
-    await channel.introduce()
+    await channel.identify()
     more = {"ok": True, "messages": [], "response_metadata": {"next_cursor": "more"}}
     await hands.fail("conversations.history", times=10, body=more)
     with pytest.raises(DeliveryUncertain, match="too much"):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.channels.slack.incoming.event_reader import BARE_MENTION, Reader, channel_type, place_of, reader_for
+from daemon.channels.slack.incoming.event_reader import BARE_MENTION, EventReader, channel_type, place_of
 from daemon.core.perception import ConversationKey, Place
 from daemon.core.ports import Decision, Deletion, Edit, Feedback, NewMessage, Source
 from tests.slack.parts import OURS
@@ -17,9 +17,9 @@ TS = "1750000000.000100"
 OLD = "1740000000.000100"
 
 
-def reader(**more: Any) -> Reader:  # noqa: ANN401  # any field
+def reader(**more: Any) -> EventReader:  # noqa: ANN401  # any field
     """A reader for the soul U0SOUL."""
-    return Reader("minoan", OURS, **more)
+    return EventReader("minoan", OURS, **more)
 
 
 def event(**more: object) -> dict[str, object]:
@@ -251,8 +251,8 @@ def test_other_buttons_strangers_and_nonsense_are_no_feedback(more: dict[str, ob
 
 
 def test_only_listed_members_give_feedback_where_there_is_a_list() -> None:
-    assert reader_for("minoan", OURS, (), ("U2",)).action(press()) is None
-    assert reader_for("minoan", OURS, (), ("U1",)).action(press()) is not None
+    assert EventReader("minoan", OURS, members=frozenset({"U2"})).action(press()) is None
+    assert EventReader("minoan", OURS, members=frozenset({"U1"})).action(press()) is not None
 
 
 @pytest.mark.parametrize(

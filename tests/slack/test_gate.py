@@ -14,7 +14,7 @@ from tests.slack.parts import Hands, perception, post
 
 async def decide(channel: SlackChannel, source: str, room: str = "D0ADA", place: Place = Place.DM) -> tuple[str, bool]:
     """The reason, empty when admitted, and whether something is said."""
-    await channel.introduce()
+    await channel.identify()
     admission = await channel.admit(perception(channel=room, source=source, place=place))
     assert admission.admitted is (admission.reason == "")
     return admission.reason, bool(admission.say)
@@ -26,14 +26,14 @@ async def person(hands: Hands, **fields: object) -> str:
 
 
 async def test_a_member_is_admitted_under_the_name_they_chose(channel: SlackChannel) -> None:
-    await channel.introduce()
+    await channel.identify()
     admission = await channel.admit(perception(channel="D0ADA", source="U0ADA", place=Place.DM))
     assert (admission.admitted, admission.name) == (True, "Ada")
 
 
 async def test_without_a_chosen_name_the_real_one_is_used(channel: SlackChannel, hands: Hands) -> None:
     nameless = await person(hands, name="dora", display_name="", real_name="Dora\nMaar")
-    await channel.introduce()
+    await channel.identify()
     admission = await channel.admit(perception(source=nameless, place=Place.DM))
     assert admission.name in {"Dora Maar", "dora"}
 
@@ -97,7 +97,7 @@ async def test_before_we_know_ourselves_nobody_is_judged(channel: SlackChannel) 
 async def test_when_slack_can_not_be_asked_the_answer_is_later(
     channel: SlackChannel, hands: Hands, fault: dict[str, object]
 ) -> None:
-    await channel.introduce()
+    await channel.identify()
     await hands.fail("users.info", **fault)
     with pytest.raises(NotDelivered):
         await channel.admit(perception(channel="D0ADA", source="U0ADA", place=Place.DM))
@@ -107,7 +107,7 @@ async def test_when_slack_can_not_be_asked_the_answer_is_later(
 async def test_a_person_is_looked_up_once_in_ten_minutes_even_by_many_at_once(open_channel: Open, hands: Hands) -> None:
     clock = FakeClock()
     channel = open_channel(clock)
-    await channel.introduce()
+    await channel.identify()
     async with asyncio.TaskGroup() as group:
         for _ in range(5):
             group.create_task(decide(channel, "U0ADA"))
@@ -120,7 +120,7 @@ async def test_a_person_is_looked_up_once_in_ten_minutes_even_by_many_at_once(op
 async def test_a_bot_gets_three_turns_a_minute_in_a_conversation(open_channel: Open, hands: Hands) -> None:
     bot, clock = await person(hands, name="b", standing="bot"), FakeClock()
     channel = open_channel(clock, allow_bots=(bot,))
-    await channel.introduce()
+    await channel.identify()
 
     async def turn(number: int, room: str = "D1") -> str:
         said = perception(channel=room, source=bot, place=Place.DM, ts=f"17500000{number:02}.000100")
@@ -139,7 +139,7 @@ async def test_earlier_words_in_a_thread_pass_the_same_gate(channel: SlackChanne
         await hands.say("Ada", "general", f"yes {number}", thread=root)
     asked = await hands.say("Ada", "general", "@soul what do you think?", thread=root)
     await hands.say("Ben", "general", "later words", thread=root)
-    await channel.introduce()
+    await channel.identify()
     mention = perception(channel="C0GENERAL", thread=root, ts=asked, source="U0ADA")
     heard = await channel.thread_before(mention, 3)
     assert [(line.name, line.text) for line in heard] == [
@@ -150,7 +150,7 @@ async def test_earlier_words_in_a_thread_pass_the_same_gate(channel: SlackChanne
 
 
 async def test_our_own_earlier_words_are_marked(channel: SlackChannel, hands: Hands) -> None:
-    await channel.introduce()
+    await channel.identify()
     root = await hands.say("Ada", "general", "@soul hi")
     await channel.deliver(post("C0GENERAL", "Hello.", reply_to=root))
     again = await hands.say("Ada", "general", "thanks", thread=root)
@@ -162,7 +162,7 @@ async def test_nothing_is_overheard_outside_threads_or_while_slack_is_away(chann
     root = await hands.say("Ada", "general", "@soul hi")
     fresh = perception(channel="C0GENERAL", thread=root, ts=root)
     assert await channel.thread_before(fresh, 5) == ()
-    await channel.introduce()
+    await channel.identify()
     assert await channel.thread_before(fresh, 5) == ()
     await hands.fail("conversations.replies", status=503)
     late = perception(channel="C0GENERAL", thread=root, ts="1999999999.000100")

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from daemon.channels.slack.api.cache import Remembered
-from daemon.channels.slack.api.manifest import BOT_EVENTS, FACES_SCOPE, REACHING_SCOPE, REQUIRED_SCOPES, manifest
+from daemon.channels.slack.api.cache import TimedCache
+from daemon.channels.slack.api.manifest import BOT_EVENTS, CUSTOMIZE_SCOPE, OPEN_DM_SCOPE, REQUIRED_SCOPES, manifest
 from daemon.channels.slack.api.pacing import Pacing, Window
 from daemon.channels.slack.outgoing.drafts import Drafts
 from daemon.local_slack.server import SCOPES
@@ -18,7 +18,7 @@ async def test_a_window_lets_so_many_through_in_any_minute() -> None:
     assert [window.take() for _ in range(4)] == [True, True, True, False]
     await clock.sleep(20)
     assert window.wait_needed() == 40
-    await window.turn()
+    await window.wait_for_slot()
     assert clock.monotonic() == 60
 
 
@@ -26,8 +26,8 @@ async def test_pauses_are_kept_for_the_latest_thousand_channels_only() -> None:
     pacing = Pacing(FakeClock())
     for number in range(1_001):
         pacing.throttled("chat.postMessage", f"C{number}", 30)
-    assert pacing.held("chat.postMessage", "C0") == 0
-    assert pacing.held("chat.postMessage", "C1000") == 30
+    assert pacing.pause_needed("chat.postMessage", "C0") == 0
+    assert pacing.pause_needed("chat.postMessage", "C1000") == 30
 
 
 async def test_drafts_are_forgotten_oldest_first() -> None:
@@ -46,7 +46,7 @@ async def test_an_answer_is_asked_for_once_at_a_time_and_kept_for_a_while() -> N
         await answered.wait()
         return key.upper()
 
-    known = Remembered(ask, clock, ttl=10, size=2)
+    known = TimedCache(ask, clock, ttl=10, size=2)
     async with asyncio.TaskGroup() as group:
         gets = [group.create_task(known.get("a")) for _ in range(3)]
         await asyncio.sleep(0)
@@ -70,7 +70,7 @@ async def test_a_failure_is_not_an_answer() -> None:
             raise ValueError(key)
         return key
 
-    known = Remembered(ask, FakeClock())
+    known = TimedCache(ask, FakeClock())
     with pytest.raises(ValueError, match="a"):
         await known.get("a")
     assert await known.get("a") == "a"
@@ -88,5 +88,5 @@ def test_the_manifest_asks_for_the_agent_view_socket_mode_and_no_more_than_is_us
     assert len(features["agent_view"]["agent_description"]) == 300
     assert settings["socket_mode_enabled"] is True
     assert settings["event_subscriptions"] == {"bot_events": list(BOT_EVENTS)}
-    assert app["oauth_config"] == {"scopes": {"bot": [*REQUIRED_SCOPES, FACES_SCOPE, REACHING_SCOPE]}}
-    assert {*REQUIRED_SCOPES, FACES_SCOPE, REACHING_SCOPE} <= SCOPES
+    assert app["oauth_config"] == {"scopes": {"bot": [*REQUIRED_SCOPES, CUSTOMIZE_SCOPE, OPEN_DM_SCOPE]}}
+    assert {*REQUIRED_SCOPES, CUSTOMIZE_SCOPE, OPEN_DM_SCOPE} <= SCOPES

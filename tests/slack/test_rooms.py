@@ -20,7 +20,7 @@ from tests.slack.parts import Hands
 async def test_a_contact_is_a_person_s_dm_or_a_channel_with_its_own_circle(
     channel: SlackChannel, contact: str, channel_id: str, place: Place, audience: AudienceKind
 ) -> None:
-    await channel.introduce()
+    await channel.identify()
     room = await channel.find_room(contact)
     assert (room.channel, room.place, room.audience.kind) == (channel_id, place, audience)
 
@@ -38,7 +38,7 @@ async def test_a_contact_is_a_person_s_dm_or_a_channel_with_its_own_circle(
     ],
 )
 async def test_whoever_may_not_be_heard_is_not_written_to(channel: SlackChannel, contact: str, code: str) -> None:
-    await channel.introduce()
+    await channel.identify()
     with pytest.raises(ChannelRefused) as refused:
         await channel.find_room(contact)
     assert refused.value.code == code
@@ -50,11 +50,11 @@ async def test_a_channel_shared_with_others_is_written_to_only_where_that_is_all
 ) -> None:
     made = (await hands.do("channel", name="bridge", members=["U0ADA"], shared=True, app=True))["channel"]["id"]
     channel = open_channel(allow_shared_channels=allowed)
-    await channel.introduce()
+    await channel.identify()
     if allowed:
         assert (await channel.find_room(made)).channel == made
         return
-    with pytest.raises(ChannelRefused, match="may not be written to"):
+    with pytest.raises(ChannelRefused, match="may not write to"):
         await channel.find_room(made)
 
 
@@ -64,7 +64,7 @@ async def test_a_dm_that_could_not_be_opened_is_tried_again(
 ) -> None:
     with pytest.raises(NotDelivered):
         await channel.find_room("U0ADA")
-    await channel.introduce()
+    await channel.identify()
     await hands.fail("conversations.open", **fault)
     with pytest.raises(NotDelivered):
         await channel.find_room("U0ADA")

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Mapping
 import pytest
 
 from daemon.channels.slack.channel import SlackChannel
-from daemon.channels.slack.incoming.event_reader import reader_for
-from daemon.channels.slack.outgoing.appearance import Face
+from daemon.channels.slack.incoming.event_reader import EventReader
+from daemon.channels.slack.outgoing.appearance import Appearance
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelRefused
 from daemon.core.perception import ConversationKey
@@ -15,16 +15,16 @@ from tests.slack.parts import OURS, Events, FakeIntake, Hands, QuickClock, liste
 from tests.slack.test_approvals import press
 from tests.slack.test_delivery import Log
 
-FACES: Mapping[str, Face] = {
-    "tamarru": Face("Tamarru <!channel>", ":fire:"),
-    "gordon": Face("Gordon", "https://example.org/gordon.png"),
-    "astour": Face("Astour", "javascript:alert(1)"),
-    "nobody": Face(" "),
+APPEARANCES: Mapping[str, Appearance] = {
+    "tamarru": Appearance("Tamarru <!channel>", ":fire:"),
+    "gordon": Appearance("Gordon", "https://example.org/gordon.png"),
+    "astour": Appearance("Astour", "javascript:alert(1)"),
+    "nobody": Appearance(" "),
 }
 TS = "1750000000.000100"
 
 
-def soul_of(channel: str) -> str:
+def soul_for_channel(channel: str) -> str:
     """#founders is Tamarru's; asked about a DM it would give the wrong answer."""
     return "tamarru" if channel in {"C0FOUNDERS", "D0ADA", "C2"} else "minoan"
 
@@ -36,7 +36,9 @@ def house(settings: Settings) -> Settings:
 
 @pytest.fixture
 async def channel(house: Settings, events: Events) -> AsyncIterator[SlackChannel]:
-    opened = SlackChannel(house, QuickClock(), events, ping_interval=5.0, soul_of=soul_of, faces=FACES.get)
+    opened = SlackChannel(
+        house, QuickClock(), events, ping_interval=5.0, soul_for_channel=soul_for_channel, appearance_of=APPEARANCES.get
+    )
     yield opened
     await opened.close()
 
@@ -57,7 +59,7 @@ async def test_each_channel_is_heard_by_its_own_soul_and_dms_by_the_main_one(
 
 
 def test_edits_deletions_feedback_and_decisions_belong_to_the_soul_of_their_channel() -> None:
-    reader = reader_for("minoan", OURS, (), (), soul_of=soul_of, others=("tamarru", "minoan"))
+    reader = EventReader("minoan", OURS, soul_for_channel=soul_for_channel, other_souls=("tamarru", "minoan"))
     assert reader.souls == ("minoan", "tamarru")
     said = {"type": "message", "channel": "C2", "user": "U1", "ts": TS, "text": "now <@U0SOUL>"}
     edit = {"type": "message", "subtype": "message_changed", "channel": "C2"}
@@ -121,7 +123,7 @@ async def test_catch_up_asks_for_every_soul_and_marks_for_the_main_one(
 async def test_posts_and_streams_wear_the_face_of_their_soul(channel: SlackChannel, hands: Hands) -> None:
     root = await hands.say("Ada", "founders", "hi")
     team = hands.server.team.id
-    await channel.introduce()
+    await channel.identify()
     for soul in ("minoan", "tamarru", "gordon", "astour", "nobody"):
         await channel.deliver(post("C0FOUNDERS", "I am.", reply_to=root, key=soul, soul=soul))
     sent = [call["args"] for call in await hands.calls("chat.postMessage")]
@@ -150,7 +152,7 @@ async def test_without_the_scope_it_is_told_once_and_all_posts_are_plain(
 ) -> None:
     scopes = hands.server.workspace.scopes
     hands.server.workspace.scopes = scopes - {"chat:write.customize"}
-    await channel.introduce()
+    await channel.identify()
     (told,) = events.named("slack.faces_missing")
     assert "chat:write.customize" in str(told["hint"])
     await channel.deliver(post("C0GENERAL", "I am.", soul="gordon"))
@@ -161,7 +163,7 @@ async def test_without_the_scope_it_is_told_once_and_all_posts_are_plain(
 async def test_a_scope_that_went_missing_later_costs_one_refusal(
     channel: SlackChannel, events: Events, hands: Hands
 ) -> None:
-    await channel.introduce()
+    await channel.identify()
     hands.server.workspace.scopes -= {"chat:write.customize"}
     for key in ("k1", "k2"):
         await channel.deliver(post("C0GENERAL", "I am.", key=key, soul="gordon"))

@@ -6,7 +6,7 @@ import pytest
 
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.outgoing.drafts import Drafts
-from daemon.channels.slack.outgoing.speech import SlackSpeech, Where
+from daemon.channels.slack.outgoing.speech import SlackSpeech, StreamTarget
 from daemon.core.errors import StoreBusy
 from daemon.core.perception import Place
 from daemon.core.ports import DraftLog
@@ -28,8 +28,8 @@ class Talk:
 
     def again(self, log: DraftLog | None = None) -> SlackSpeech:
         """Another speech with the same memory."""
-        where = Where("D0ADA", self._root)
-        return SlackSpeech(self._client, where, log or self.log.log, self.drafts, self.clock, self._events)
+        target = StreamTarget("D0ADA", self._root)
+        return SlackSpeech(self._client, target, log or self.log.log, self.drafts, self.clock, self._events)
 
     async def pass_time(self, seconds: float) -> None:
         """Turn the clock in steps, letting requests finish."""

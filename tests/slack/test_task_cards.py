@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.outgoing.markup import BREAK
-from daemon.channels.slack.outgoing.speech import SlackSpeech, Where
-from daemon.channels.slack.outgoing.status_line import words_for
-from daemon.channels.slack.outgoing.task_cards import DETAILS, MOST, TITLE, Plan, card_text
+from daemon.channels.slack.outgoing.speech import SlackSpeech, StreamTarget
+from daemon.channels.slack.outgoing.status_line import status_for
+from daemon.channels.slack.outgoing.task_cards import DETAILS, MOST, TITLE, TaskCards, card_text
 from daemon.core.perception import Place
 from daemon.core.ports import Task, TaskState
 from tests.slack.conftest import Open
@@ -30,8 +30,8 @@ class Working(Talk):
 
     def another(self) -> SlackSpeech:
         """Another speech of the same process."""
-        where = Where("D0ADA", self._root, status=self.said.append)
-        return SlackSpeech(self._client, where, self.log.log, self.drafts, self.clock, self._events)
+        target = StreamTarget("D0ADA", self._root, status=self.said.append)
+        return SlackSpeech(self._client, target, self.log.log, self.drafts, self.clock, self._events)
 
     async def show(self, id_: str, title: str, state: TaskState, details: str = "") -> None:
         """Show one task."""
@@ -274,12 +274,12 @@ async def test_a_speech_that_is_over_before_it_began_shows_nothing(working: Work
     ("title", "words"),
     [
         ("Reading docs/limits.md…", "is reading docs/limits.md…"),
-        ("Search the archive", "is at work: Search the archive…"),
-        ("…", "is at work: …"),
+        ("Search the archive", "is working: Search the archive…"),
+        ("…", "is working: …"),
     ],
 )
 def test_a_task_reads_as_what_the_soul_is_doing(title: str, words: str) -> None:
-    assert words_for(Task("1", title, DOING)) == words
+    assert status_for(Task("1", title, DOING)) == words
 
 
 # -- what a card may say -----------------------------------------------------------------------------------------------
@@ -302,11 +302,11 @@ def test_a_hostile_title_stays_readable() -> None:
 
 
 def test_a_plan_has_an_end_and_a_task_has_words() -> None:
-    plan = Plan()
+    plan = TaskCards()
     for number in range(MOST + 5):
-        plan.tell(Task(str(number), " ", DOING, "d" * 2 * DETAILS))
+        plan.put(Task(str(number), " ", DOING, "d" * 2 * DETAILS))
     told = plan.update()
     assert len(told) == MOST + 1
     assert (told[1]["title"], len(told[1]["details"])) == ("…", DETAILS)
-    assert Plan().closing() == ()
-    assert Plan().pulse() == []
+    assert TaskCards().closing() == ()
+    assert TaskCards().keep_alive() == []

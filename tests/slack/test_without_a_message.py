@@ -67,7 +67,7 @@ async def test_in_a_thread_it_is_shown_there_and_all_that_was_said_is_heard(
 
 @SILENT
 async def test_the_gate_judges_whose_doing_it_is(channel: SlackChannel, modality: Modality) -> None:
-    await channel.introduce()
+    await channel.identify()
     for source, admitted in (("U0ADA", True), ("U0GUS", False), ("U0NOBODY", False), ("", False)):
         due = perception(channel="D0ADA", ts="x", source=source, place=Place.DM, modality=modality)
         assert (await channel.admit(due)).admitted is admitted

@@ -1,4 +1,4 @@
-"""Turns markdown into Slack's own mrkdwn, the fallback for clients and notifications without the markdown block."""
+"""Turns markdown into Slack's mrkdwn, the fallback for clients and notifications without markdown blocks."""
 
 import re
 import unicodedata
@@ -16,7 +16,7 @@ _BULLET = "\u2022"
 
 
 def to_mrkdwn(markdown: str, *, known_people: Collection[str] = ()) -> str:
-    """Render markdown as mrkdwn: `& < >` escaped, only `known_people` (user ids) mentioned, links only where honest.
+    """Render markdown as mrkdwn: `& < >` escaped, only `known_people` (user ids) mentioned, only honest links.
 
     Slack: formatting text for app surfaces. Tables become aligned code blocks; code loses its language.
     """
@@ -26,7 +26,7 @@ def to_mrkdwn(markdown: str, *, known_people: Collection[str] = ()) -> str:
 
 
 class _Writer:
-    """Writes a syntax tree as mrkdwn; how deep a tree may be is bounded by the parser."""
+    """Writes a syntax tree as mrkdwn; the parser bounds the tree's depth."""
 
     def __init__(self, known_people: frozenset[str]) -> None:
         self._known_people = known_people
@@ -56,11 +56,11 @@ class _Writer:
         }
 
     def blocks(self, nodes: Sequence[SyntaxTreeNode], between: str = "\n\n") -> str:
-        """Block nodes, one under the other."""
+        """Block nodes, separated by `between`."""
         return between.join(self._blocks[node.type](node) for node in nodes)
 
     def inlines(self, nodes: Sequence[SyntaxTreeNode], *, inside: str = "") -> str:
-        """Inline nodes in a row; `inside` names the markup that is open already and can't be nested in itself."""
+        """Inline nodes in a row; `inside` names the open markup, which can't be nested in itself."""
         return "".join(self._inlines[node.type](node, inside) for node in nodes)
 
     def _text(self, text: str) -> str:
@@ -106,7 +106,7 @@ def _link(label: str, words: str, address: str) -> str:
 
 
 def _unlinked(label: str) -> str:
-    """A label holds no further markup of Slack's angle kind and no end of its own."""
+    """A label without angle brackets, line breaks and `|`, which would end it or begin further markup."""
     return label.replace("<", "").replace(">", "").replace("\n", " ").replace("|", "\u00a6")
 
 
@@ -131,7 +131,7 @@ def _indent(text: str, first: str, rest: str) -> str:
 
 
 def _width(text: str) -> int:
-    """Columns in a monospaced font: East Asian wide characters take two, combining ones none."""
+    """Columns in a monospaced font: wide East Asian characters take two, combining characters none."""
     return sum(
         0 if unicodedata.combining(character) else 1 + (unicodedata.east_asian_width(character) in "WF")
         for character in text
