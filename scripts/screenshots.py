@@ -1,4 +1,4 @@
-"""Takes the pictures of the documents: small scenes in a workspace, and the engine's journey, in a real browser."""
+"""Takes the pictures of the documents in a real browser: scenes in a workspace, and Ada's first days with a soul."""
 
 import asyncio
 import sys
@@ -12,17 +12,17 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import serve_workspace
 from tests.page.journey import Journey, answer, furnish
-from tests.page.mind import thinking
-from tests.page.running import running
-from tests.page.soul import FEEDBACK, HandMoved
+from tests.page.loopback_model import loopback_model
+from tests.page.manual_app import FEEDBACK, ManualApp
+from tests.page.running import running_daemon
 from tests.page.window import Window, launched
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 SIZE: ViewportSize = {"width": 1180, "height": 740}
 PHONE: ViewportSize = {"width": 390, "height": 760}
-LARGEST = 200_000  # bytes of one picture
+LARGEST = 200_000  # bytes per picture
 SMALL: ViewportSize = {"width": 1000, "height": 640}
-KEPT = ("returning", "modes", "plan", "sources", "permission", "second-soul")  # of the engine's journey
+KEPT = ("returning", "modes", "plan", "sources", "permission", "second-soul")  # of the journey
 
 MORNING = """\
 Good morning, Ada. Three things from yesterday:
@@ -56,17 +56,17 @@ SELECT count(*) FROM events WHERE day >= '2026-01-01';
 - switch the readers first; the writers follow when Chloe agrees"""
 
 
-async def dm(people: WorkspaceClient, soul: HandMoved) -> None:
-    """Ada talks with the soul; the second answer is still being written."""
+async def dm(people: WorkspaceClient, soul: ManualApp) -> None:
+    """Ada talks with the soul; the second reply is still streaming."""
     first = await people.say("ada", "dm", "Good morning! What did I leave unfinished?")
-    answer = await soul.begin(first, MORNING)
+    answer = await soul.start(first, MORNING)
     await soul.finish(first, answer)
     second = await people.say("ada", "dm", "Yes, the report. Two weeks, nothing fancy.")
-    await soul.begin(second, REPORT)
+    await soul.start(second, REPORT)
 
 
-async def channel(people: WorkspaceClient, soul: HandMoved) -> str:
-    """A question in a channel, answered in its thread; gives the thread's ts."""
+async def channel(people: WorkspaceClient, soul: ManualApp) -> str:
+    """A question in a channel and the reply in its thread; gives the thread's ts."""
     await people.say("ben", "general", "The release is out. Thanks, everybody! 🎉")
     party = await people.say("chloe", "general", "It even works on my old phone.")
     for person in ("ada", "ben", "gus"):
@@ -90,7 +90,7 @@ async def channel(people: WorkspaceClient, soul: HandMoved) -> str:
 async def shoot(
     browser: Browser, url: str, name: str, view: str, *, size: ViewportSize = SIZE, dark: bool = False
 ) -> None:
-    """One picture of Ada's window."""
+    """Take one picture of Ada's window."""
     context = await browser.new_context(
         viewport=size,
         color_scheme="dark" if dark else "light",
@@ -110,9 +110,9 @@ async def shoot(
 
 
 async def workspace(browser: Browser) -> None:
-    """Scenes in which the soul is moved by hand."""
+    """The scenes in which this script writes the soul's replies."""
     async with serve_workspace() as server, WorkspaceClient(server.url) as people:
-        soul = await HandMoved(server, people).connect()
+        soul = await ManualApp(server, people).connect()
         await people.wait_for_sockets(1)
         thread = await channel(people, soul)
         await dm(people, soul)
@@ -125,10 +125,10 @@ async def workspace(browser: Browser) -> None:
 
 
 async def engine(browser: Browser, home: Path) -> None:
-    """The engine's journey, as the tests play it, with what `soul trace` tells of it in the end."""
+    """The journey of tests/page/journey.py; prints its `soul trace` at the end."""
     async with (
-        thinking(answer) as mind,
-        running(home, furnish(home) | mind.settings) as daemon,
+        loopback_model(answer) as model,
+        running_daemon(home, furnish(home) | model.settings) as daemon,
         WorkspaceClient(daemon.url) as people,
     ):
         context = await browser.new_context(viewport=SIZE, locale="en-GB")
@@ -138,7 +138,7 @@ async def engine(browser: Browser, home: Path) -> None:
             if name in KEPT:
                 await shoot(browser, daemon.url, f"engine-{name}", view, size=SMALL)
 
-        journey = Journey(ada, daemon, people, mind, look)
+        journey = Journey(ada, daemon, people, model, look)
         await journey.greets_and_welcomes_back()
         await journey.turns_poet_and_scholar()
         await journey.solves_a_problem()
@@ -151,7 +151,7 @@ async def engine(browser: Browser, home: Path) -> None:
 
 
 async def main() -> None:
-    """Set the scenes one after the other, and look at them from all sides."""
+    """Take all pictures; `--engine` takes only those of the journey, `--phone` adds one of a phone's width."""
     IMAGES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as profile, tempfile.TemporaryDirectory() as home:
         async with launched(Path(profile)) as browser:

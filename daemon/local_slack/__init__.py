@@ -1,1 +1,1 @@
-"""The embedded local workspace: a faithful Slack for one machine, to try the soul without an account."""
+"""A local Slack workspace: Web API, Socket Mode and a web page on one machine, to try the daemon without an account."""

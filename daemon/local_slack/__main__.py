@@ -1,4 +1,4 @@
-"""A workspace as a process of its own: `python -m daemon.local_slack --port 8765`, stopped by SIGTERM or Ctrl-C."""
+"""Serves a workspace in its own process: `python -m daemon.local_slack --port 8765`, stopped by SIGTERM or Ctrl-C."""
 
 import argparse
 import asyncio
@@ -13,7 +13,7 @@ from daemon.local_slack.server import serve_workspace
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until told to stop; prints `{url, api_url, bot_token, app_token, bot_user, team}` as one JSON line."""
+    """Serve until a signal stops it; prints `{url, api_url, bot_token, app_token, bot_user, team}` as one JSON line."""
     options = _parser().parse_args(arguments)
     try:
         asyncio.run(_serve(options))
@@ -28,9 +28,9 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m daemon.local_slack", description="A local Slack workspace on loopback."
     )
     parser.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0 picks a free one")
-    parser.add_argument("--bot-token", default="", help="bot token to accept; made up when not given")
-    parser.add_argument("--app-token", default="", help="app-level token to accept; made up when not given")
-    parser.add_argument("--bot-name", default="Soul", help="what the app is called")
+    parser.add_argument("--bot-token", default="", help="bot token to accept; generated when missing")
+    parser.add_argument("--app-token", default="", help="app-level token to accept; generated when missing")
+    parser.add_argument("--bot-name", default="Soul", help="name of the app")
     parser.add_argument("--limits", choices=[str(profile) for profile in Profile], default="off", help="rate limits")
     return parser
 

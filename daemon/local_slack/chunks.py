@@ -1,4 +1,4 @@
-"""The chunks of a stream: what of them is words, and the plan that its task updates add up to (Slack: chunks)."""
+"""The chunks of a stream: their text, and the plan that their task updates add up to (Slack: chunks)."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ _GROWING: Final = ("details", "output")
 
 
 def valid(chunk: Json) -> bool:
-    """Whether Slack would take a chunk."""
+    """Whether Slack accepts a chunk."""
     match chunk.get("type"):
         case "markdown_text":
             return isinstance(chunk.get("text"), str)
@@ -24,15 +24,15 @@ def valid(chunk: Json) -> bool:
     return chunk.get("type") in _KINDS
 
 
-def words(chunks: tuple[Json, ...]) -> str:
-    """The text that some chunks add."""
+def text_of(chunks: tuple[Json, ...]) -> str:
+    """The text that the chunks add to the message."""
     return "".join(str(chunk["text"]) for chunk in chunks if chunk["type"] == "markdown_text")
 
 
 def folded(shown: tuple[Json, ...], more: tuple[Json, ...]) -> tuple[Json, ...]:
-    """What is shown beside the words once more chunks have come.
+    """The chunks a message shows besides its text, after `more` are added to `shown`.
 
-    A plan has one title, a task one card: title and status are replaced, details and output grow.
+    A plan has one title and a task has one card: title and status are replaced, details and output grow.
     """
     result = list(shown)
     for chunk in more:
@@ -52,7 +52,7 @@ def folded(shown: tuple[Json, ...], more: tuple[Json, ...]) -> tuple[Json, ...]:
 
 
 def stopped(shown: tuple[Json, ...]) -> tuple[Json, ...]:
-    """What a finished message shows: work that was still going on looks like a failure."""
+    """The chunks of a finished message: a task that is still open becomes an error."""
     return tuple(chunk | {"status": "error"} if chunk.get("status") in _OPEN else chunk for chunk in shown)
 
 

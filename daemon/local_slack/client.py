@@ -1,9 +1,10 @@
-"""A typed client of the control API, for tests and tools that drive a workspace from outside."""
+"""A typed client of the control API, for tests and tools that use a workspace over HTTP."""
 
 import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
@@ -13,11 +14,11 @@ from daemon.core.errors import DaemonError
 from daemon.local_slack.model import Json
 
 _Found = TypeVar("_Found")
-_WAIT: Final = 10.0
+_WAIT: Final = 60.0  # seconds after which a wait counts as a hang
 
 
 class WorkspaceRefused(DaemonError):
-    """The workspace said no; `code` is its name for the reason, the hint says what would work."""
+    """The workspace refused a request; `code` is the error name, the hint says what would work."""
 
     def __init__(self, code: str, hint: str) -> None:
         super().__init__(f"the workspace refused: {code}", hint=hint)
@@ -25,10 +26,10 @@ class WorkspaceRefused(DaemonError):
 
 
 class WorkspaceClient:
-    """`async with WorkspaceClient(url) as people:` and then speak as them. Everything raises WorkspaceRefused for a no.
+    """Acts as the users of a workspace: `async with WorkspaceClient(url) as people:`. Refusals raise WorkspaceRefused.
 
-    People and channels go by id or name; `dm` is a person's DM with the app. Messages are Slack's objects with their
-    `channel`.
+    Users and channels are named by id or name; `dm` is a user's DM with the app. Messages are Slack's objects plus
+    their `channel`.
     """
 
     def __init__(self, url: str) -> None:
@@ -60,73 +61,73 @@ class WorkspaceClient:
         broadcast: bool = False,
         files: Sequence[Json] = (),
     ) -> Json:
-        """Post typed words; `@Name` mentions. Files are `{name, text}` or `{name, base64}`. Gives the message."""
-        spoken = {"person": person, "channel": channel, "text": text, "thread": thread, "broadcast": broadcast}
-        return dict((await self.post("say", **spoken, files=list(files)))["message"])
+        """Post typed text; `@Name` mentions. Files are `{name, text}` or `{name, base64}`. Gives the message."""
+        fields = {"person": person, "channel": channel, "text": text, "thread": thread, "broadcast": broadcast}
+        return dict((await self.post("say", **fields, files=list(files)))["message"])
 
     async def edit(self, person: str, channel: str, ts: str, text: str) -> Json:
-        """Change somebody's own words; gives the message."""
+        """Edit the user's own message; gives the message."""
         return dict((await self.post("edit", person=person, channel=channel, ts=ts, text=text))["message"])
 
     async def delete(self, person: str, channel: str, ts: str) -> None:
-        """Take back somebody's own message."""
+        """Delete the user's own message."""
         await self.post("delete", person=person, channel=channel, ts=ts)
 
     async def react(self, person: str, channel: str, ts: str, name: str, *, remove: bool = False) -> None:
-        """Add or take back an emoji."""
+        """Add or remove an emoji."""
         await self.post("react", person=person, channel=channel, ts=ts, name=name, remove=remove)
 
     async def click(self, person: str, channel: str, ts: str, action_id: str, value: str = "") -> bool:
-        """Press a button; false when no socket was open."""
+        """Click a button; false when no socket is open."""
         pressed = await self.post("click", person=person, channel=channel, ts=ts, action_id=action_id, value=value)
         return bool(pressed["delivered"])
 
     async def command(self, person: str, channel: str, command: str, text: str = "") -> bool:
-        """Type a slash command; false when no socket was open."""
+        """Type a slash command; false when no socket is open."""
         typed = await self.post("command", person=person, channel=channel, command=command, text=text)
         return bool(typed["delivered"])
 
     async def open_dm(self, person: str) -> str:
-        """Open a person's DM with the app (raises app_home_opened); gives the channel's id."""
+        """Open a user's DM with the app (raises app_home_opened); gives the channel's id."""
         return str((await self.post("open_dm", person=person))["channel"])
 
     async def join(self, person: str, channel: str) -> None:
-        """Let somebody, or the app, join a channel."""
+        """Add a user, or the app, to a channel."""
         await self.post("join", person=person, channel=channel)
 
     async def add_person(self, name: str, *, standing: str = "member", team: str = "") -> Json:
-        """Let somebody in; standings are those of `daemon.local_slack.model.Standing`. Gives Slack's user object."""
+        """Add a user; `standing` is one of `daemon.local_slack.model.Standing`. Gives Slack's user object."""
         return dict((await self.post("person", name=name, standing=standing, team=team))["person"])
 
     async def add_channel(
         self, name: str, *, kind: str = "channel", members: Sequence[str] = (), app: bool = True, shared: bool = False
     ) -> Json:
-        """Open a room; `kind` is channel, group, im or mpim. Gives Slack's conversation object."""
+        """Add a channel; `kind` is channel, group, im or mpim. Gives Slack's conversation object."""
         room = await self.post("channel", name=name, kind=kind, members=list(members), app=app, shared=shared)
         return dict(room["channel"])
 
-    # -- looking ----------------------------------------------------------------------------------------------------
+    # -- reading ----------------------------------------------------------------------------------------------------
 
     async def state(self, person: str = "") -> Json:
-        """People, channels and status lines, as a person sees them or (without one) all."""
+        """Users, channels and status lines: those a person may see, or all without a person."""
         return await self.get("state", person=person)
 
     async def messages(self, channel: str, *, person: str = "", thread: str = "", limit: int = 10_000) -> list[Json]:
-        """A timeline, one thread with its root, or (`*`) everything, oldest first; as `person` sees it."""
+        """A timeline, one thread with its root, or (`*`) all messages, oldest first, as `person` sees them."""
         page = await self.get("messages", channel=channel, person=person, thread=thread, limit=str(limit))
         return list(page["messages"])
 
     async def ephemerals(self, person: str, channel: str) -> list[Json]:
-        """What only this person was shown in a channel."""
+        """The ephemeral messages a user got in a channel."""
         return list((await self.get("messages", person=person, channel=channel))["ephemerals"])
 
     async def posts_by_bot(self, channel: str, *, person: str = "", thread: str = "*") -> list[Json]:
-        """What the app said in a channel (threads included), oldest first."""
+        """The app's messages in a channel, threads included, oldest first."""
         bot = (await self.state())["bot"]["id"]
         return [m for m in await self.messages(channel, person=person, thread=thread) if m["user"] == bot]
 
     async def status_of(self, channel: str, thread: str) -> str:
-        """The status line under a thread, empty when there is none."""
+        """The status line under a thread; empty without one."""
         lines = (await self.state())["statuses"]
         return next((str(s["status"]) for s in lines if (s["channel"], s["thread_ts"]) == (channel, thread)), "")
 
@@ -135,7 +136,7 @@ class WorkspaceClient:
         return list((await self.get("calls", method=method, after=str(after)))["calls"])
 
     async def deliveries(self, event_id: str = "") -> list[Json]:
-        """Attempts to hand envelopes over, oldest first."""
+        """Attempts to deliver envelopes, oldest first."""
         return list((await self.get("deliveries", event_id=event_id))["deliveries"])
 
     async def sockets(self) -> int:
@@ -147,9 +148,9 @@ class WorkspaceClient:
     async def wait_for(
         self,
         look: Callable[[], Awaitable[_Found | None]],
-        timeout: float = _WAIT,  # noqa: ASYNC109  # the caller's patience
+        timeout: float = _WAIT,  # noqa: ASYNC109  # the caller chooses
     ) -> _Found:
-        """Look whenever something happened until `look` gives something true. Raises TimeoutError."""
+        """Call `look` now and after every change until it gives a true value. Raises TimeoutError."""
         async with asyncio.timeout(timeout), self._news() as news:
             while not (found := await look()):
                 await anext(news)
@@ -163,7 +164,7 @@ class WorkspaceClient:
         count: int = 1,
         timeout: float = _WAIT,  # noqa: ASYNC109  # as above
     ) -> list[Json]:
-        """Wait until the app has finished `count` messages with certain words in a channel; gives them."""
+        """Wait until the app has finished `count` messages with this text in a channel; gives them."""
 
         async def look() -> list[Json] | None:
             posts = [p for p in await self.posts_by_bot(channel) if p.get("streaming_state") != "in_progress"]
@@ -181,7 +182,7 @@ class WorkspaceClient:
         await self.wait_for(look, timeout)
 
     async def wait_for_ack(self, event_id: str, timeout: float = _WAIT) -> Json:  # noqa: ASYNC109  # as above
-        """Wait until some delivery of an event was acknowledged; gives that delivery."""
+        """Wait until one delivery of an event is acknowledged; gives that delivery."""
 
         async def look() -> Json | None:
             return next((d for d in await self.deliveries(event_id) if d["acked_at"] is not None), None)
@@ -189,10 +190,10 @@ class WorkspaceClient:
         return await self.wait_for(look, timeout)
 
     async def events(self, person: str = "", after: int | None = None) -> AsyncGenerator[tuple[str, Json], None]:
-        """Every change a person may see, as (kind, data), beginning with `ready`; without a person, everything."""
+        """Every change a person may see (all without a person) as (kind, data), beginning with `ready`."""
         params = {"person": person} if after is None else {"person": person, "after": str(after)}
         async with self._http().get(f"{self.url}/_control/events", params=params) as response:
-            if response.status != 200:  # noqa: PLR2004  # HTTP's own number
+            if response.status != HTTPStatus.OK:
                 raise _refusal(await response.json())
             kind = ""
             async for line in response.content:
@@ -209,34 +210,34 @@ class WorkspaceClient:
         await self.post("clock", advance=seconds)
 
     async def fault(self, method: str = "", **order: object) -> None:
-        """Order a fault; see `daemon.local_slack.fault_orders`."""
+        """Inject a fault; see `daemon.local_slack.fault_orders`."""
         await self.post("fault", **({"method": method} if method else {}), **order)
 
     async def clear_faults(self) -> None:
-        """From now on everything works."""
+        """End all faults."""
         await self.post("fault", clear=True)
 
     async def limits(self, profile: str) -> None:
-        """Put the rate limits `off` or as `slack` has them."""
+        """Set the rate limits: `off`, or `slack` for Slack's."""
         await self.post("limits", profile=profile)
 
     async def scopes(self, *scopes: str) -> None:
-        """Grant exactly these scopes from now on."""
+        """Grant the app exactly these scopes."""
         await self.post("scopes", scopes=list(scopes))
 
     async def emit(self, event: Json, channel: str = "") -> str:
-        """Raise any event; gives its event id."""
+        """Raise any event; gives the event id."""
         return str((await self.post("emit", event=event, channel=channel))["event_id"])
 
     async def emit_envelope(self, envelope: Json) -> bool:
-        """Send an envelope as it is; false when no socket was open."""
+        """Send an envelope unchanged; false when no socket is open."""
         return bool((await self.post("emit", envelope=envelope))["delivered"])
 
     async def repeat(self, event_id: str) -> None:
         """Deliver an earlier event again, with the same event id."""
         await self.post("emit", repeat=event_id)
 
-    # -- the wire ---------------------------------------------------------------------------------------------------
+    # -- HTTP -------------------------------------------------------------------------------------------------------
 
     async def post(self, order: str, **fields: object) -> Json:
         """Any order of the control API."""
@@ -250,14 +251,14 @@ class WorkspaceClient:
 
     @asynccontextmanager
     async def _news(self) -> AsyncIterator[AsyncIterator[None]]:
-        """Yields once for every burst of changes, beginning after the feed is open."""
+        """Once the feed is open, an iterator that yields after every burst of changes."""
         async with self._http().get(f"{self.url}/_control/events") as response:
             await response.content.readuntil(b"\n\n")
 
             async def bursts() -> AsyncIterator[None]:
                 while await response.content.readany():
                     yield
-                raise TimeoutError("the workspace stopped while it was being waited for")
+                raise TimeoutError("the workspace stopped during the wait")
 
             yield bursts()
 

@@ -1,4 +1,4 @@
-"""The workspace's own clock: it runs with the machine, can be moved forward, and rings at set times."""
+"""The workspace's clock: it runs with the machine's, can be moved forward, and calls timers when they are due."""
 
 import asyncio
 import heapq
@@ -9,7 +9,7 @@ from daemon.core.ports import Clock
 
 
 class WorkspaceClock:
-    """Seconds since the epoch that never go back, and timers on them; `run` rings them as they come due."""
+    """Seconds since the epoch that never go back, and timers on them; `run` calls each timer when it is due."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -20,11 +20,11 @@ class WorkspaceClock:
         self._changed = asyncio.Event()
 
     def now(self) -> float:
-        """Seconds since the epoch by this workspace's time."""
+        """The workspace's time, in seconds since the epoch."""
         return self._start + self._clock.monotonic() + self._moved
 
     def advance(self, seconds: float) -> None:
-        """Move time forward, ringing each timer at its own time on the way. Raises ValueError for a step back."""
+        """Move time forward, calling each timer at its own time on the way. Raises ValueError for a step back."""
         if seconds < 0:
             raise ValueError("a workspace's time only moves forward")
         end = self.now() + seconds
@@ -35,7 +35,7 @@ class WorkspaceClock:
         self._changed.set()
 
     def after(self, seconds: float, ring: Callable[[], None]) -> None:
-        """Call `ring` once this many workspace seconds have passed; it must not block or raise."""
+        """Call `ring` after this many workspace seconds; it must not block or raise."""
         due = self.now() + seconds
         heapq.heappush(self._timers, (due, next(self._numbers), ring))
         if self._timers[0][0] == due:
@@ -48,7 +48,7 @@ class WorkspaceClock:
         await rung.wait()
 
     async def run(self) -> None:
-        """Ring timers as they come due, until cancelled."""
+        """Call timers when they are due, until cancelled."""
         while True:
             self._changed.clear()
             self._ring()

@@ -1,4 +1,4 @@
-"""Envelopes to the app: sent to one socket, acknowledged in time or sent again (Slack: Events API)."""
+"""Sends envelopes to the app, one socket each, and repeats unacknowledged events (Slack: Events API)."""
 
 import json
 import uuid
@@ -9,22 +9,22 @@ from daemon.local_slack.clock import WorkspaceClock
 from daemon.local_slack.faults import Faults
 from daemon.local_slack.feed import Feed
 from daemon.local_slack.model import Json
-from daemon.local_slack.sockets import Links
+from daemon.local_slack.sockets import AppSockets
 
 _KEPT = 50_000
 
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """When an unacknowledged event is sent again: `schedule` seconds after each failure; `deadline` to answer."""
+    """Seconds before an unacknowledged event is sent again: `deadline` fails an attempt, `schedule` delays the next."""
 
     deadline: float = 3.0
     schedule: tuple[float, ...] = (0.0, 60.0, 300.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
-    """One attempt to hand over an envelope; times in workspace seconds, `socket` 0 when none was open."""
+class DeliveryAttempt:
+    """One attempt to deliver an envelope. Times in workspace seconds; `socket` is 0 when none was open."""
 
     envelope_id: str
     event_id: str
@@ -42,28 +42,30 @@ class Delivery:
 class _Outgoing:
     kind: str
     payload: Json
-    on_ack: Callable[[Json | None], None] | None
+    on_ack: Callable[[Json | None], None] | None = None
     acknowledged: bool = False
     envelopes: list[str] = field(default_factory=list)
 
 
 class Deliveries:
-    """All envelopes and what became of them."""
+    """Sends envelopes, repeats unacknowledged events, and logs every attempt."""
 
-    def __init__(self, links: Links, clock: WorkspaceClock, faults: Faults, feed: Feed, retries: Retries) -> None:
-        self._links = links
+    def __init__(
+        self, sockets: AppSockets, clock: WorkspaceClock, faults: Faults, feed: Feed, retries: Retries
+    ) -> None:
+        self._sockets = sockets
         self._clock = clock
         self._faults = faults
         self._feed = feed
         self._retries = retries
-        self._log: dict[str, Delivery] = {}
+        self._log: dict[str, DeliveryAttempt] = {}
         self._waiting: dict[str, _Outgoing] = {}
         self._events: dict[str, Json] = {}
-        links.acknowledge = self._acknowledge
+        sockets.acknowledge = self._acknowledge
 
     @property
-    def log(self) -> tuple[Delivery, ...]:
-        """Every attempt that is still remembered, oldest first."""
+    def log(self) -> tuple[DeliveryAttempt, ...]:
+        """The newest 50,000 attempts, oldest first."""
         return tuple(self._log.values())
 
     def event(self, payload: Json) -> str:
@@ -71,66 +73,64 @@ class Deliveries:
         self._events[payload["event_id"]] = payload
         if len(self._events) > _KEPT:
             del self._events[next(iter(self._events))]
-        outgoing = _Outgoing("events_api", payload, None)
-        self._attempt(outgoing, 0, "")
+        self._attempt(_Outgoing("events_api", payload))
         if self._faults.spend("duplicates"):
-            self._attempt(_Outgoing("events_api", payload, None), 0, "")
+            self._attempt(_Outgoing("events_api", payload))
         return str(payload["event_id"])
 
     def repeat(self, event_id: str) -> bool:
-        """Deliver an earlier event once more, with the same event id and a new envelope; false if it is not known."""
+        """Deliver an earlier event again, with the same event id in a new envelope; false for an unknown event."""
         payload = self._events.get(event_id)
         if payload is not None:
-            self._attempt(_Outgoing("events_api", payload, None), 0, "")
+            self._attempt(_Outgoing("events_api", payload))
         return payload is not None
 
     def once(self, kind: str, payload: Json, on_ack: Callable[[Json | None], None] | None = None) -> bool:
-        """Send an `interactive` or `slash_commands` payload, which is never repeated; false without a socket."""
-        return self._attempt(_Outgoing(kind, payload, on_ack), 0, "")
+        """Send an `interactive` or `slash_commands` payload once, never again; false when no socket is open."""
+        return self._attempt(_Outgoing(kind, payload, on_ack))
 
     def raw(self, envelope: Json) -> bool:
-        """Send an envelope as it is given; false when no socket is open."""
-        link = self._links.pick()
-        if link is None:
+        """Send a given envelope unchanged; false when no socket is open."""
+        socket = self._sockets.pick()
+        if socket is None:
             return False
-        kind = str(envelope.get("type", ""))
         payload = envelope.get("payload")
         self._remember(
-            Delivery(
+            DeliveryAttempt(
                 str(envelope.get("envelope_id", "")),
                 str(payload.get("event_id", "")) if isinstance(payload, dict) else "",
-                kind,
+                str(envelope.get("type", "")),
                 "",
                 int(envelope.get("retry_attempt", 0)),
                 str(envelope.get("retry_reason", "")),
-                link.number,
+                socket.number,
                 self._clock.now(),
             )
         )
-        link.send(json.dumps(envelope))
+        socket.send(json.dumps(envelope))
         return True
 
-    def _attempt(self, outgoing: _Outgoing, attempt: int, reason: str) -> bool:
+    def _attempt(self, outgoing: _Outgoing, attempt: int = 0, reason: str = "") -> bool:
         envelope_id = str(uuid.uuid4())
-        link = self._links.pick()
+        socket = self._sockets.pick()
         event = outgoing.payload.get("event")
-        delivery = Delivery(
+        delivery = DeliveryAttempt(
             envelope_id,
             str(outgoing.payload.get("event_id", "")),
             outgoing.kind,
             str((event if isinstance(event, dict) else outgoing.payload).get("type", "")),
             attempt,
             reason,
-            link.number if link else 0,
+            socket.number if socket else 0,
             self._clock.now(),
         )
         self._remember(delivery)
         outgoing.envelopes.append(envelope_id)
-        if link is None:
+        if socket is None:
             self._failed(outgoing, attempt, "connection_failed")
             return False
         self._waiting[envelope_id] = outgoing
-        link.send(json.dumps(_envelope(outgoing, delivery)))
+        socket.send(json.dumps(_envelope(outgoing, delivery)))
         self._clock.after(self._retries.deadline, lambda: self._failed(outgoing, attempt, "timeout"))
         return True
 
@@ -154,7 +154,7 @@ class Deliveries:
         if delivery is None or delivery.acked_at is not None:
             return
         self._log[envelope_id] = replace(delivery, acked_at=self._clock.now(), ack_payload=payload)
-        self._feed.publish("acknowledged", {"envelope_id": envelope_id, "event_id": delivery.event_id}, operator=True)
+        self._feed.publish("acknowledged", {"envelope_id": envelope_id, "event_id": delivery.event_id}, internal=True)
         outgoing = self._waiting.get(envelope_id)
         if outgoing is not None and not outgoing.acknowledged:
             outgoing.acknowledged = True
@@ -166,18 +166,18 @@ class Deliveries:
         for envelope_id in outgoing.envelopes:
             self._waiting.pop(envelope_id, None)
 
-    def _remember(self, delivery: Delivery) -> None:
+    def _remember(self, delivery: DeliveryAttempt) -> None:
         self._log[delivery.envelope_id] = delivery
         if len(self._log) > _KEPT:
             del self._log[next(iter(self._log))]
         self._feed.publish(
             "delivery",
             {"envelope_id": delivery.envelope_id, "event_id": delivery.event_id, "attempt": delivery.attempt},
-            operator=True,
+            internal=True,
         )
 
 
-def _envelope(outgoing: _Outgoing, delivery: Delivery) -> Json:
+def _envelope(outgoing: _Outgoing, delivery: DeliveryAttempt) -> Json:
     envelope: Json = {
         "type": outgoing.kind,
         "envelope_id": delivery.envelope_id,

@@ -1,10 +1,10 @@
-"""The events that Slack raises, as JSON, and the payload that carries one to an app (Slack: Events API)."""
+"""Slack's events as JSON, and the payload that carries one to the app (Slack: Events API)."""
 
 import secrets
 
-from daemon.local_slack.model import Channel, Json, Message
+from daemon.local_slack.model import Json, WorkspaceChannel, WorkspaceMessage
 from daemon.local_slack.slack_json import message_json
-from daemon.local_slack.state import State
+from daemon.local_slack.state import WorkspaceState
 
 _NOT_IN_NEW = ("reactions", "streaming_state", "chunks")
 _IN_MENTIONS = (
@@ -13,8 +13,8 @@ _IN_MENTIONS = (
 )
 
 
-def message_event(state: State, message: Message, url: str) -> Json:
-    """`message` as it is raised when somebody posts."""
+def message_event(state: WorkspaceState, message: WorkspaceMessage, url: str) -> Json:
+    """`message`, raised for a new message."""
     shape = message_json(state, message, url, metadata=True)
     event = {name: value for name, value in shape.items() if name not in _NOT_IN_NEW}
     if message.broadcast and (root := state.message(message.channel, message.thread_ts)):
@@ -23,12 +23,14 @@ def message_event(state: State, message: Message, url: str) -> Json:
 
 
 def mention_event(event: Json) -> Json:
-    """The `app_mention` twin of a message event: same ts, no channel_type."""
+    """`app_mention`, the twin of a message event: same ts, no channel_type."""
     return {"type": "app_mention"} | {name: event[name] for name in _IN_MENTIONS if name in event}
 
 
-def changed_event(state: State, before: Message, after: Message, url: str, event_ts: str) -> Json:
-    """`message_changed`, with the message as it is now and as it was."""
+def changed_event(
+    state: WorkspaceState, before: WorkspaceMessage, after: WorkspaceMessage, url: str, event_ts: str
+) -> Json:
+    """`message_changed`, with the new and the previous version."""
     return {
         "type": "message",
         "subtype": "message_changed",
@@ -39,8 +41,8 @@ def changed_event(state: State, before: Message, after: Message, url: str, event
     } | _where(state, after.channel, event_ts)
 
 
-def deleted_event(state: State, before: Message, url: str, event_ts: str) -> Json:
-    """`message_deleted`, with the message as it was."""
+def deleted_event(state: WorkspaceState, before: WorkspaceMessage, url: str, event_ts: str) -> Json:
+    """`message_deleted`, with the deleted message."""
     return {
         "type": "message",
         "subtype": "message_deleted",
@@ -51,7 +53,7 @@ def deleted_event(state: State, before: Message, url: str, event_ts: str) -> Jso
     } | _where(state, before.channel, event_ts)
 
 
-def reaction_event(message: Message, name: str, user: str, event_ts: str, *, added: bool) -> Json:
+def reaction_event(message: WorkspaceMessage, name: str, user: str, event_ts: str, *, added: bool) -> Json:
     """`reaction_added` or `reaction_removed`."""
     return {
         "type": "reaction_added" if added else "reaction_removed",
@@ -63,7 +65,7 @@ def reaction_event(message: Message, name: str, user: str, event_ts: str, *, add
     }
 
 
-def joined_event(state: State, channel: Channel, user: str, inviter: str, event_ts: str) -> Json:
+def joined_event(state: WorkspaceState, channel: WorkspaceChannel, user: str, inviter: str, event_ts: str) -> Json:
     """`member_joined_channel`."""
     return {
         "type": "member_joined_channel",
@@ -76,12 +78,12 @@ def joined_event(state: State, channel: Channel, user: str, inviter: str, event_
 
 
 def home_event(user: str, dm: str, tab: str, event_ts: str) -> Json:
-    """`app_home_opened`, for the tab `messages` (a DM is opened) or `home`."""
+    """`app_home_opened`, for the tab `messages` (the DM) or `home`."""
     return {"type": "app_home_opened", "user": user, "channel": dm, "tab": tab, "event_ts": event_ts}
 
 
-def payload(state: State, event: Json, channel: str, now: float) -> Json:
-    """What an events_api envelope carries; the event id is new, and the same on every delivery of this payload."""
+def payload(state: WorkspaceState, event: Json, channel: str, now: float) -> Json:
+    """The payload of an events_api envelope. Its event id is new, and the same on every delivery."""
     room = state.channels.get(channel)
     return {
         "token": "local",
@@ -107,5 +109,5 @@ def payload(state: State, event: Json, channel: str, now: float) -> Json:
     }
 
 
-def _where(state: State, channel: str, event_ts: str) -> Json:
+def _where(state: WorkspaceState, channel: str, event_ts: str) -> Json:
     return {"channel": channel, "channel_type": str(state.channels[channel].kind), "event_ts": event_ts}

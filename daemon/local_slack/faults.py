@@ -1,4 +1,4 @@
-"""Faults to be injected: what the Web API and the sockets are to do wrong, and how often."""
+"""Injected faults of the Web API and the sockets, and how often each still applies."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from daemon.local_slack.model import Json
 
 
 class FaultMode(StrEnum):
-    """What happens to a Web API call that meets a fault."""
+    """What happens to a Web API call that meets a fault; see `MethodFault`."""
 
     ANSWER = "answer"
     ACCEPT_THEN_ANSWER = "accept_then_answer"
@@ -18,11 +18,11 @@ class FaultMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MethodFault:
-    """One call of `method` (`*` for any) goes wrong.
+    """A fault of one call of `method` (`*`: of any method).
 
-    After `delay` workspace seconds: `answer` gives `body` without performing the call (or performs it, when there is no
-    body), `accept_then_answer` performs it and then gives `body`, `accept_then_drop` performs it and drops the
-    connection without a response, `reset_before` drops the connection without performing it.
+    After `delay` workspace seconds: `answer` gives `body` without performing the call (without a body it performs the
+    call), `accept_then_answer` performs it and gives `body`, `accept_then_drop` performs it and drops the connection
+    without a response, `reset_before` drops the connection without performing it.
     """
 
     method: str
@@ -34,13 +34,13 @@ class MethodFault:
 
 
 class Faults:
-    """What is still to go wrong."""
+    """The faults that still apply."""
 
     def __init__(self) -> None:
         self.clear()
 
     def clear(self) -> None:
-        """From now on everything works."""
+        """End all faults."""
         self._methods: dict[str, deque[MethodFault]] = {}
         self.refuse_status = 503
         self.refuse_handshakes = 0
@@ -54,18 +54,18 @@ class Faults:
         self.refuse_chunks = False
 
     def add(self, fault: MethodFault, times: int) -> None:
-        """The next `times` calls of the method meet this fault, after those already waiting."""
+        """Apply a fault to the next `times` calls of its method, after the faults already queued."""
         self._methods.setdefault(fault.method, deque()).extend([fault] * times)
 
     def take(self, method: str) -> MethodFault | None:
-        """The fault that this call meets, if any; each is met once."""
+        """Remove and return the next fault for a call, None without one."""
         for name in (method, "*"):
             if waiting := self._methods.get(name):
                 return waiting.popleft()
         return None
 
     def spend(self, name: str) -> bool:
-        """Use up one of a counted fault, such as `dead_tickets`; false when none is left."""
+        """Use up one count of a fault such as `dead_tickets`; false when none is left."""
         left = int(getattr(self, name))
         if left:
             setattr(self, name, left - 1)

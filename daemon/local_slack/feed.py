@@ -1,33 +1,33 @@
-"""The live feed: everything that changes, numbered, each reader getting only what it may see."""
+"""The live feed: every change of the workspace, numbered; a reader gets only the changes it may see."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from daemon.local_slack.model import Json
-from daemon.local_slack.state import State
+from daemon.local_slack.state import WorkspaceState
 
 _KEPT = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """One thing that happened. Visible to the readers of `channel`, to `person` alone, or only to the operator."""
+class FeedChange:
+    """One change: for readers of `channel`, for `person` alone, or (`internal`) for readers without a person."""
 
     number: int
     kind: str
     data: Json
     channel: str = ""
     person: str = ""
-    operator: bool = False
+    internal: bool = False
 
 
 class Feed:
-    """A bounded log that any number of readers follow, each at its own pace."""
+    """A bounded log of changes; any number of readers follow it, each at its own pace."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: WorkspaceState) -> None:
         self._state = state
-        self._changes: dict[int, Change] = {}
+        self._changes: dict[int, FeedChange] = {}
         self._last = 0
         self._news = asyncio.Event()
         self._closed = False
@@ -37,16 +37,16 @@ class Feed:
         """The number of the newest change."""
         return self._last
 
-    def publish(self, kind: str, data: Json, *, channel: str = "", person: str = "", operator: bool = False) -> None:
-        """Tell every reader who may see it."""
+    def publish(self, kind: str, data: Json, *, channel: str = "", person: str = "", internal: bool = False) -> None:
+        """Add a change and wake the readers."""
         self._last += 1
-        self._changes[self._last] = Change(self._last, kind, data, channel, person, operator)
+        self._changes[self._last] = FeedChange(self._last, kind, data, channel, person, internal)
         if len(self._changes) > _KEPT:
             del self._changes[self._last - _KEPT]
         self.wake()
 
     def wake(self) -> None:
-        """Let every waiting reader look up, also when nothing changed (its connection may be gone)."""
+        """Wake every waiting reader. Without a change it then notices whether its connection has ended."""
         self._news.set()
         self._news = asyncio.Event()
 
@@ -55,25 +55,25 @@ class Feed:
         self._closed = True
         self.wake()
 
-    async def follow(self, person: str, after: int) -> AsyncIterator[tuple[Change, ...]]:
-        """Yield what a person may see, in order, in batches; empty ones let a reader notice that it is alone.
+    async def follow(self, person: str, after: int) -> AsyncIterator[tuple[FeedChange, ...]]:
+        """Yield the changes a person may see, in order, in batches; a batch is empty after a bare `wake`.
 
-        An empty `person` is the operator, who sees all. A reader that fell too far behind gets a `reset`.
+        Without a person it yields all changes. A reader that fell too far behind gets a `reset`.
         """
         while not self._closed:
             if after + 1 < self._last - _KEPT + 1:
                 after = self._last
-                yield (Change(after, "reset", {}),)
+                yield (FeedChange(after, "reset", {}),)
             news, start, after = self._news, after, self._last
             yield tuple(c for n in range(start + 1, after + 1) if self.visible(c := self._changes[n], person))
             if after == self._last and not self._closed:
                 await news.wait()
 
-    def visible(self, change: Change, person: str) -> bool:
-        """Whether a reader may see a change; the operator (no name) may see everything."""
+    def visible(self, change: FeedChange, person: str) -> bool:
+        """Whether a reader may see a change; a reader without a person may see all."""
         if not person:
             return True
-        if change.operator or (change.person and change.person != person):
+        if change.internal or (change.person and change.person != person):
             return False
         if not change.channel:
             return True

@@ -1,13 +1,13 @@
-"""Buttons, dialogs and commands: what people press, the triggers it gives, and the URLs that may answer it later."""
+"""Button clicks and slash commands: their payloads, trigger ids, and response URLs."""
 
 import secrets
 from dataclasses import dataclass
 from typing import Final
 
 from daemon.local_slack.clock import WorkspaceClock
-from daemon.local_slack.model import Channel, Json, Message, Person
+from daemon.local_slack.model import Json, WorkspaceChannel, WorkspaceMessage, WorkspaceUser
 from daemon.local_slack.slack_json import message_json
-from daemon.local_slack.state import State
+from daemon.local_slack.state import WorkspaceState
 
 _TRIGGER_LIFE: Final = 3.0
 _RESPONSE_LIFE: Final = 1800.0
@@ -16,7 +16,7 @@ _RESPONSE_USES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class ResponseUrl:
-    """Who may be answered by a response_url, where, and about which message (empty ts for a command)."""
+    """What a response_url may answer: a user, a channel, and a message (empty ts for a command)."""
 
     person: str
     channel: str
@@ -34,18 +34,18 @@ class Interactions:
         self.responses: dict[str, ResponseUrl] = {}
 
     def new_trigger(self, person: str) -> str:
-        """A trigger id that a person's action gives the app."""
+        """A trigger id for an action of the user."""
         trigger = f"{secrets.randbelow(10**12)}.{secrets.token_hex(8)}"
         self._triggers[trigger] = (person, self._clock.now() + _TRIGGER_LIFE)
         return trigger
 
     def spend_trigger(self, trigger: str) -> str | None:
-        """The person behind a trigger, empty when it has expired, None when it is unknown or used."""
+        """The user of a trigger; empty when it has expired, None when it is unknown or used."""
         person, until = self._triggers.pop(trigger, (None, 0.0))
         return person if person is None or self._clock.now() < until else ""
 
     def new_response_url(self, url: str, person: str, channel: str, ts: str = "") -> str:
-        """An address under the workspace's own `url` that may answer a person."""
+        """A URL below the workspace's `url` at which the app may answer the user."""
         key = secrets.token_urlsafe(12)
         self.responses[key] = ResponseUrl(person, channel, ts, self._clock.now() + _RESPONSE_LIFE)
         return f"{url}/response/{key}"
@@ -53,18 +53,18 @@ class Interactions:
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """A person presses something in a message: the action as Slack reports it, and the ways to answer it."""
+    """A click in a message: the action as Slack reports it, and the trigger and URL to answer it with."""
 
-    person: Person
-    channel: Channel
-    message: Message
+    person: WorkspaceUser
+    channel: WorkspaceChannel
+    message: WorkspaceMessage
     action: Json
     trigger: str
     response_url: str
 
 
-def find_element(message: Message, action_id: str) -> tuple[Json, Json] | None:
-    """The block and the element with an action id, if the message has it."""
+def find_element(message: WorkspaceMessage, action_id: str) -> tuple[Json, Json] | None:
+    """The block and the element with an action id; None when the message has none."""
     for block in message.blocks:
         for element in [*block.get("elements", []), block.get("accessory")]:
             if isinstance(element, dict) and element.get("action_id") == action_id:
@@ -73,7 +73,7 @@ def find_element(message: Message, action_id: str) -> tuple[Json, Json] | None:
 
 
 def choice(element: Json, value: str) -> Json | None:
-    """What an element reports when pressed, None when it doesn't offer this value."""
+    """The value and text that an element reports when clicked; None when it does not offer this value."""
     if element.get("type") != "feedback_buttons":
         own = str(element.get("value", ""))
         return {"value": own, "text": element.get("text")} if value in ("", own) else None
@@ -84,8 +84,8 @@ def choice(element: Json, value: str) -> Json | None:
     return None
 
 
-def block_actions(state: State, press: Press, url: str) -> Json:
-    """The `block_actions` payload of a press (Slack: interaction payloads)."""
+def block_actions(state: WorkspaceState, press: Press, url: str) -> Json:
+    """The `block_actions` payload of a click (Slack: interaction payloads)."""
     message = press.message
     container = {"type": "message", "message_ts": message.ts, "channel_id": message.channel, "is_ephemeral": False}
     if message.thread_ts:
@@ -108,8 +108,10 @@ def block_actions(state: State, press: Press, url: str) -> Json:
     }
 
 
-def slash_command(state: State, person: Person, channel: Channel, command: str, text: str) -> Json:
-    """The payload of a slash command, still without trigger and response URL."""
+def slash_command(
+    state: WorkspaceState, person: WorkspaceUser, channel: WorkspaceChannel, command: str, text: str
+) -> Json:
+    """The payload of a slash command, without trigger id and response URL."""
     return {
         "token": "local",
         "team_id": state.team.id,
@@ -125,5 +127,5 @@ def slash_command(state: State, person: Person, channel: Channel, command: str, 
     }
 
 
-def _user(person: Person) -> Json:
+def _user(person: WorkspaceUser) -> Json:
     return {"id": person.id, "username": person.name, "name": person.name, "team_id": person.team}

@@ -14,7 +14,7 @@ class Profile(StrEnum):
 
 
 class Tier(StrEnum):
-    """Slack's tiers of methods."""
+    """Slack's rate limit tiers of methods; POSTING limits per channel, FREE does not limit."""
 
     ONE = "1"
     TWO = "2"
@@ -25,14 +25,14 @@ class Tier(StrEnum):
 
 
 CALLS_PER_MINUTE: Final = {Tier.ONE: 1, Tier.TWO: 20, Tier.THREE: 50, Tier.FOUR: 100}
-"""Slack promises at least these; tier 1 is served with a small burst so that several sockets can open at start."""
+"""Slack's guaranteed minimum per tier. Tier 1 allows a small burst, so that several sockets can open at start."""
 _TIER_ONE_BURST: Final = 10
 _POST_BURST: Final = 4
 _MINUTE: Final = 60.0
 
 
-class Limits:
-    """Counts calls by the workspace's clock."""
+class RateLimits:
+    """Counts calls per method, and posts per channel, by the workspace's clock."""
 
     def __init__(self, profile: Profile = Profile.OFF) -> None:
         self.profile = profile
@@ -40,7 +40,7 @@ class Limits:
         self._posts: dict[str, tuple[float, float]] = {}
 
     def check(self, method: str, tier: Tier, channel: str, now: float) -> int:
-        """Zero when the call may go on, else whole seconds to wait (Retry-After)."""
+        """Zero when the call is allowed, else the whole seconds to wait (Retry-After)."""
         if self.profile is Profile.OFF or tier is Tier.FREE:
             return 0
         return self._check_post(channel, now) if tier is Tier.POSTING else self._check_tier(method, tier, now)

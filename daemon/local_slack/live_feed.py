@@ -1,4 +1,4 @@
-"""The feed as Server-Sent Events, so that a page is live and a test need not poll."""
+"""Serves the feed as Server-Sent Events, so that pages update live and tests need not poll."""
 
 import json
 from contextlib import suppress
@@ -6,7 +6,7 @@ from contextlib import suppress
 from aiohttp import web
 
 from daemon.local_slack.people_acting import PeopleActing
-from daemon.local_slack.request_args import Ask
+from daemon.local_slack.request_args import ControlArgs
 from daemon.local_slack.workspace import Workspace
 
 
@@ -18,10 +18,10 @@ class LiveFeed:
         self._people = people
         self._readers: dict[str, int] = {}
 
-    async def handle(self, request: web.Request, ask: Ask) -> web.StreamResponse:
-        """Stream changes until the reader goes away or the workspace stops."""
-        person = self._people.person(ask.text("person")).id if ask.text("person") else ""
-        seen = request.headers.get("Last-Event-ID", "") or ask.text("after")
+    async def handle(self, request: web.Request, args: ControlArgs) -> web.StreamResponse:
+        """Stream changes until the reader disconnects or the workspace stops."""
+        person = self._people.person(args.text("person")).id if args.text("person") else ""
+        seen = request.headers.get("Last-Event-ID", "") or args.text("after")
         feed = self._workspace.feed
         after = min(int(seen), feed.cursor) if seen.isdigit() else feed.cursor
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
@@ -42,4 +42,4 @@ class LiveFeed:
     def _count(self, person: str, step: int) -> None:
         self._readers[person] = self._readers.get(person, 0) + step
         if person:
-            self._workspace.be_present(person, present=self._readers[person] > 0)
+            self._workspace.set_presence(person, present=self._readers[person] > 0)

@@ -1,15 +1,15 @@
-"""The values a workspace is made of: its team, people, channels, messages and files."""
+"""The values of a workspace: its team, users, channels, messages and files."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
 
 Json: TypeAlias = dict[str, Any]
-"""A JSON object at the edge, where Slack's shapes are loose."""
+"""A JSON object in one of Slack's shapes, which are too loose to type."""
 
 
 class Standing(StrEnum):
-    """What somebody is in this workspace."""
+    """What kind of account a user has in this workspace."""
 
     MEMBER = "member"
     GUEST = "guest"
@@ -20,7 +20,7 @@ class Standing(StrEnum):
 
 
 class ChannelKind(StrEnum):
-    """The kind of a channel; values are Slack's `channel_type`."""
+    """The kind of a channel; the values are Slack's `channel_type`."""
 
     PUBLIC = "channel"
     PRIVATE = "group"
@@ -29,7 +29,7 @@ class ChannelKind(StrEnum):
 
 
 class Streaming(StrEnum):
-    """How far a message written by chat.startStream has come."""
+    """The state of a message begun by chat.startStream; the values are Slack's `streaming_state`."""
 
     OPEN = "in_progress"
     DONE = "completed"
@@ -46,8 +46,8 @@ class Team:
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
-    """Somebody with an id; `team` is their home, `bot_id` and `app_id` are set for bots."""
+class WorkspaceUser:
+    """A user; `team` is the id of their workspace, `bot_id` and `app_id` are set for bots."""
 
     id: str
     name: str
@@ -61,18 +61,18 @@ class Person:
 
     @property
     def is_bot(self) -> bool:
-        """Whether it is an app's user."""
+        """Whether the user belongs to an app."""
         return self.standing is Standing.BOT
 
     @property
     def is_guest(self) -> bool:
-        """Whether it sees only the channels it was invited to."""
+        """Whether the user sees only the channels they were invited to."""
         return self.standing in (Standing.GUEST, Standing.ULTRA_GUEST, Standing.STRANGER)
 
 
 @dataclass(frozen=True, slots=True)
-class Channel:
-    """A room; `members` in order of joining, `shared` means Slack Connect, `created` in seconds since the epoch."""
+class WorkspaceChannel:
+    """A channel or DM; `members` in order of joining, `shared`: Slack Connect, `created`: seconds since the epoch."""
 
     id: str
     name: str
@@ -85,7 +85,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Reaction:
-    """One emoji under a message and who chose it, in order."""
+    """One emoji under a message, and the ids of the users who chose it, in order."""
 
     name: str
     users: tuple[str, ...]
@@ -93,7 +93,7 @@ class Reaction:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """An uploaded file; `shared` once it stands in a message."""
+    """An uploaded file; `shared` once a message shows it."""
 
     id: str
     name: str
@@ -106,19 +106,19 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class Face:
-    """Another name and icon for one message of the app's; the icon is `:emoji:` or the address of a picture."""
+class CustomAuthor:
+    """Another name and icon under which the app writes one message; the icon is `:emoji:` or a picture's URL."""
 
     name: str = ""
     icon: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
-    """One message; times are Slack's `ts` strings, `touched` is when its stream last grew (workspace seconds).
+class WorkspaceMessage:
+    """One message. Times are Slack's `ts` strings; `touched` is when its stream last grew (workspace seconds).
 
-    `in_chunks` tells in which of the two forms its stream was begun, None while that is open; `chunks` holds the plan's
-    title and each task as it is now.
+    A stream takes either text or chunks: `in_chunks` says which, None until the first piece. `chunks` holds the plan's
+    title and the current version of each task.
     """
 
     channel: str
@@ -140,22 +140,22 @@ class Message:
     streaming: Streaming | None = None
     touched: float = 0.0
     in_chunks: bool | None = None
-    face: Face | None = None
+    custom_author: CustomAuthor | None = None
 
     @property
     def in_timeline(self) -> bool:
-        """Whether channel history shows it: roots, lone messages and broadcast replies."""
+        """Whether channel history shows it: all messages outside threads, roots, and broadcast replies."""
         return not self.thread_ts or self.thread_ts == self.ts or self.broadcast
 
     @property
     def is_reply(self) -> bool:
-        """Whether it stands under another message."""
+        """Whether it is a reply in a thread, not its root."""
         return bool(self.thread_ts) and self.thread_ts != self.ts
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The line under a thread that says what the app is doing; it vanishes at `until` (workspace seconds)."""
+    """The status line under a thread, which says what the app is doing; it expires at `until` (workspace seconds)."""
 
     text: str
     loading_messages: tuple[str, ...]
@@ -174,15 +174,15 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """Suggested prompts that stand in an empty DM."""
+    """Suggested prompts shown in an empty DM."""
 
     title: str
     prompts: tuple[Json, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
-    """How the app itself is known: its user, bot and app ids and its two tokens."""
+class AppIdentity:
+    """The app's user, bot and app ids and its two tokens."""
 
     user: str = "U0SOUL"
     bot_id: str = "B0SOUL"

@@ -1,53 +1,63 @@
-"""One request to the control API: its fields, read with care."""
+"""The fields of one request to the control API, each read with its type checked."""
 
-import base64
-import binascii
-import mimetypes
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeVar
 
-from daemon.local_slack.model import File, Json
+from daemon.local_slack.model import Json
 from daemon.local_slack.people_acting import NotPossible
-from daemon.local_slack.workspace import Workspace
+
+_Item = TypeVar("_Item")
+_Choice = TypeVar("_Choice", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ControlArgs:
     """Fields of a request. Every reader raises NotPossible for a field of the wrong kind."""
 
     fields: Json
 
     def has(self, name: str) -> bool:
-        """Whether a field was given."""
+        """Whether the field is there."""
         return self.fields.get(name) is not None
 
     def text(self, name: str) -> str:
-        """A text, empty when not given."""
+        """A text; empty when the field is missing."""
         value = self.fields.get(name)
         if value is not None and not isinstance(value, str | int | float):
             raise NotPossible("invalid_arguments", f"{name} has to be text")
         return "" if value is None else str(value)
 
     def flag(self, name: str) -> bool:
-        """A boolean, false when not given."""
+        """A boolean; false when the field is missing."""
         return self.fields.get(name) in (True, "true", "1", 1)
 
     def number(self, name: str, default: float) -> float:
-        """A number that is not negative."""
+        """A number of zero or more."""
         value = self.text(name)
         try:
             number = float(value) if value else default
-        except ValueError as fault:
-            raise NotPossible("invalid_arguments", f"{name} has to be a number") from fault
+        except ValueError as error:
+            raise NotPossible("invalid_arguments", f"{name} has to be a number") from error
         if not 0 <= number < float("inf"):
             raise NotPossible("invalid_arguments", f"{name} has to be zero or more")
         return number
 
+    def choice(self, name: str, kind: type[_Choice], default: str = "") -> _Choice:
+        """A member of an enumeration."""
+        value = self.text(name) or default
+        try:
+            return kind(value)
+        except ValueError as error:
+            raise NotPossible("invalid_arguments", f"{name} {value!r} is not one of {', '.join(kind)}") from error
+
     def texts(self, name: str) -> list[str]:
-        """A list of texts, empty when not given."""
-        value = self.fields.get(name) or []
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise NotPossible("invalid_arguments", f"{name} has to be a list of texts")
-        return value
+        """A list of texts; empty when the field is missing."""
+        return self._list(name, str, "texts")
+
+    def items(self, name: str) -> list[Json]:
+        """A list of objects; empty when the field is missing."""
+        return self._list(name, dict, "objects")
 
     def object(self, name: str) -> Json:
         """An object."""
@@ -56,22 +66,8 @@ class Ask:
             raise NotPossible("invalid_arguments", f"{name} has to be an object")
         return value
 
-    def items(self, name: str) -> list[Json]:
-        """A list of objects, empty when not given."""
+    def _list(self, name: str, kind: type[_Item], plural: str) -> list[_Item]:
         value = self.fields.get(name) or []
-        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-            raise NotPossible("invalid_arguments", f"{name} has to be a list of objects")
+        if not isinstance(value, list) or not all(isinstance(item, kind) for item in value):
+            raise NotPossible("invalid_arguments", f"{name} has to be a list of {plural}")
         return value
-
-    def file(self, item: Json, workspace: Workspace, owner: str) -> File:
-        """A file that somebody attaches: `name` and either `text` or `base64`."""
-        name = str(item.get("name") or "file.txt").replace("/", "_")
-        try:
-            content = (
-                base64.b64decode(item["base64"], validate=True) if "base64" in item else str(item["text"]).encode()
-            )
-        except (KeyError, TypeError, binascii.Error, ValueError) as fault:
-            raise NotPossible("invalid_arguments", "a file needs `text` or valid `base64`") from fault
-        mimetype = str(item.get("mimetype") or mimetypes.guess_type(name)[0] or "application/octet-stream")
-        created = int(workspace.clock.now())
-        return File(workspace.state.new_id("F"), name, name, mimetype, content, owner, created, shared=True)

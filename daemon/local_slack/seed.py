@@ -1,34 +1,34 @@
-"""The workspace that everybody starts with: a team, five faces, four channels, and a DM of the app with each."""
+"""The initial workspace: a team, the app, four users, three channels, and a DM between the app and each user."""
 
-from daemon.local_slack.model import Channel, ChannelKind, Identity, Person, Standing, Team
-from daemon.local_slack.state import State
+from daemon.local_slack.model import AppIdentity, ChannelKind, Standing, Team, WorkspaceChannel, WorkspaceUser
+from daemon.local_slack.state import WorkspaceState
 
 TEAM = Team(id="T0LOCAL", name="Local workspace", domain="local")
 FOREIGN_TEAM = "T0ELSEWHERE"
 
 
-def seeded(app: Identity, bot_name: str, now: float) -> State:
+def seeded(app: AppIdentity, bot_name: str, now: float) -> WorkspaceState:
     """A fresh state: Ada, Ben and Chloe are members, Gus is a guest; #general, #random, and the private #founders."""
-    state = State(TEAM, app)
-    bot = Person(
+    state = WorkspaceState(TEAM, app)
+    bot = WorkspaceUser(
         app.user, bot_name.lower(), bot_name, bot_name, Standing.BOT, TEAM.id, bot_id=app.bot_id, app_id=app.app_id
     )
     people = [
         bot,
-        Person("U0ADA", "ada", "Ada", "Ada Byron", Standing.MEMBER, TEAM.id),
-        Person("U0BEN", "ben", "Ben", "Ben Okri", Standing.MEMBER, TEAM.id),
-        Person("U0CHLOE", "chloe", "Chloe", "Chloe Laurent", Standing.MEMBER, TEAM.id),
-        Person("U0GUS", "gus", "Gus", "Gus Novak", Standing.GUEST, TEAM.id),
+        WorkspaceUser("U0ADA", "ada", "Ada", "Ada Byron", Standing.MEMBER, TEAM.id),
+        WorkspaceUser("U0BEN", "ben", "Ben", "Ben Okri", Standing.MEMBER, TEAM.id),
+        WorkspaceUser("U0CHLOE", "chloe", "Chloe", "Chloe Laurent", Standing.MEMBER, TEAM.id),
+        WorkspaceUser("U0GUS", "gus", "Gus", "Gus Novak", Standing.GUEST, TEAM.id),
     ]
     state.people.update((person.id, person) for person in people)
     members = tuple(person.id for person in people if person.standing is Standing.MEMBER)
     rooms = [
-        Channel("C0GENERAL", "general", ChannelKind.PUBLIC, (*members, "U0GUS", app.user), int(now)),
-        Channel("C0RANDOM", "random", ChannelKind.PUBLIC, members, int(now)),
-        Channel("C0FOUNDERS", "founders", ChannelKind.PRIVATE, ("U0ADA", "U0BEN", app.user), int(now)),
+        WorkspaceChannel("C0GENERAL", "general", ChannelKind.PUBLIC, (*members, "U0GUS", app.user), int(now)),
+        WorkspaceChannel("C0RANDOM", "random", ChannelKind.PUBLIC, members, int(now)),
+        WorkspaceChannel("C0FOUNDERS", "founders", ChannelKind.PRIVATE, ("U0ADA", "U0BEN", app.user), int(now)),
     ]
     rooms += [
-        Channel(f"D{person.id[1:]}", "", ChannelKind.DM, (person.id, app.user), int(now))
+        WorkspaceChannel(f"D{person.id[1:]}", "", ChannelKind.DM, (person.id, app.user), int(now))
         for person in people
         if person is not bot
     ]

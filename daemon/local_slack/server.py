@@ -1,4 +1,4 @@
-"""Starts and stops a workspace on a loopback port, in this process."""
+"""Builds a workspace and serves it over HTTP on a loopback port, in this process."""
 
 import asyncio
 import errno
@@ -16,11 +16,11 @@ from daemon.core.ports import Clock
 from daemon.local_slack.clock import WorkspaceClock
 from daemon.local_slack.control import Control, only_from_here
 from daemon.local_slack.deliveries import Retries
-from daemon.local_slack.limits import Limits, Profile
-from daemon.local_slack.model import Identity, Person, Team
+from daemon.local_slack.limits import Profile, RateLimits
+from daemon.local_slack.model import AppIdentity, Team, WorkspaceUser
 from daemon.local_slack.seed import seeded
 from daemon.local_slack.web_api.router import WebApi
-from daemon.local_slack.web_api.uploads import SideDoors
+from daemon.local_slack.web_api.uploads import AppUrls
 from daemon.local_slack.workspace import Workspace
 
 HOST: Final = "127.0.0.1"
@@ -50,43 +50,20 @@ SCOPES: Final = frozenset(
         "users:read",
     }
 )
-"""All that a soul needs, and what reading its surroundings takes besides (Slack: app manifest)."""
-_LARGEST_REQUEST: Final = 64 * 1024 * 1024
-_NUDGE_EVERY: Final = 15.0
-_BACKLOG: Final = 4096  # hundreds of people may speak in the same instant
+"""The scopes of the app: those the daemon needs, and those for reading all its channels (Slack: app manifest)."""
+_LARGEST_REQUEST: Final = 64 * 1024 * 1024  # bytes
+_WAKE_READERS_EVERY: Final = 15.0  # seconds
+_BACKLOG: Final = 4096  # load tests open hundreds of connections at once
 
 
 class WorkspaceServer:
-    """A running workspace: `async with` binds it to 127.0.0.1 and serves until the block ends.
+    """Serves one workspace: `async with` binds it to 127.0.0.1 and serves until the block ends.
 
-    `port` 0 takes a free one. Tokens are made up unless given. Raises ConfigError when the port is taken.
+    `port` 0 takes a free one. Raises ConfigError when the port is taken.
     """
 
-    def __init__(
-        self,
-        *,
-        port: int = 0,
-        clock: Clock | None = None,
-        limits: str = "off",
-        bot_token: str = "",
-        app_token: str = "",
-        bot_name: str = "Soul",
-        scopes: Iterable[str] = SCOPES,
-        retries: Retries | None = None,
-        page: Path = PAGE,
-    ) -> None:
-        app = Identity(
-            bot_token=bot_token or f"xoxb-local-{secrets.token_hex(12)}",
-            app_token=app_token or f"xapp-local-{secrets.token_hex(12)}",
-        )
-        time = WorkspaceClock(clock or SystemClock())
-        self.workspace = Workspace(
-            seeded(app, bot_name, time.now()),
-            time,
-            limits=Limits(Profile(limits)),
-            retries=retries or Retries(),
-            scopes=frozenset(scopes),
-        )
+    def __init__(self, workspace: Workspace, port: int, page: Path) -> None:
+        self.workspace = workspace
         self._port = port
         self._page = page
         self._tasks = asyncio.TaskGroup()
@@ -113,8 +90,8 @@ class WorkspaceServer:
         return self.workspace.state.app.app_token
 
     @property
-    def bot_user(self) -> Person:
-        """The app's own user."""
+    def bot_user(self) -> WorkspaceUser:
+        """The app's bot user."""
         return self.workspace.state.bot()
 
     @property
@@ -123,7 +100,7 @@ class WorkspaceServer:
         return self.workspace.state.team
 
     async def __aenter__(self) -> Self:
-        """Bind and serve."""
+        """Bind the port and serve."""
         self._runner = web.AppRunner(self._application(), access_log=None, shutdown_timeout=2.0)
         await self._runner.setup()
         site = web.TCPSite(self._runner, HOST, self._port, backlog=_BACKLOG)
@@ -140,7 +117,7 @@ class WorkspaceServer:
         self.workspace.url = f"http://{HOST}:{self._runner.addresses[0][1]}"
         await self._tasks.__aenter__()
         self._timers = self._tasks.create_task(self.workspace.clock.run())
-        self._nudge()
+        self._wake_readers()
         return self
 
     async def __aexit__(
@@ -154,26 +131,26 @@ class WorkspaceServer:
 
     def _application(self) -> web.Application:
         application = web.Application(client_max_size=_LARGEST_REQUEST, middlewares=[only_from_here])
-        api, doors, control = WebApi(self.workspace), SideDoors(self.workspace), Control(self.workspace)
+        api, urls, control = WebApi(self.workspace), AppUrls(self.workspace), Control(self.workspace)
         application.add_routes(
             [
                 web.get("/api/{method}", api.handle),
                 web.post("/api/{method}", api.handle),
-                web.get("/link/", self.workspace.links.handle),
-                web.post("/upload/{file}", doors.upload),
-                web.get("/files-pri/{key}/{name}", doors.download),
-                web.post("/response/{key}", doors.respond),
+                web.get("/link/", self.workspace.sockets.handle),
+                web.post("/upload/{file}", urls.upload),
+                web.get("/files-pri/{key}/{name}", urls.download),
+                web.post("/response/{key}", urls.respond),
                 web.get("/_control/{name}", control.read),
                 web.post("/_control/{name}", control.act),
                 web.get("/", self._index),
                 web.get("/{path:.+}", self._page_file),
             ]
         )
-        application.on_shutdown.append(self._say_goodbye)
+        application.on_shutdown.append(self._close_streams)
         return application
 
-    async def _say_goodbye(self, _application: web.Application) -> None:
-        self.workspace.links.close_all()
+    async def _close_streams(self, _application: web.Application) -> None:
+        self.workspace.sockets.close_all()
         self.workspace.feed.close()
 
     async def _index(self, _request: web.Request) -> web.StreamResponse:
@@ -188,9 +165,9 @@ class WorkspaceServer:
             return web.Response(status=404, text="not found\n")
         return web.FileResponse(path, headers={"Cache-Control": "no-cache"})
 
-    def _nudge(self) -> None:
+    def _wake_readers(self) -> None:
         self.workspace.feed.wake()
-        self.workspace.clock.after(_NUDGE_EVERY, self._nudge)
+        self.workspace.clock.after(_WAKE_READERS_EVERY, self._wake_readers)
 
 
 def serve_workspace(
@@ -205,15 +182,17 @@ def serve_workspace(
     retries: Retries | None = None,
     page: Path = PAGE,
 ) -> WorkspaceServer:
-    """A workspace to be entered: `async with serve_workspace() as workspace`."""
-    return WorkspaceServer(
-        port=port,
-        clock=clock,
-        limits=limits,
-        bot_token=bot_token,
-        app_token=app_token,
-        bot_name=bot_name,
-        scopes=scopes,
-        retries=retries,
-        page=page,
+    """A freshly seeded workspace and its server, to be entered with `async with`. Missing tokens are generated."""
+    app = AppIdentity(
+        bot_token=bot_token or f"xoxb-local-{secrets.token_hex(12)}",
+        app_token=app_token or f"xapp-local-{secrets.token_hex(12)}",
     )
+    workspace_clock = WorkspaceClock(clock or SystemClock())
+    workspace = Workspace(
+        seeded(app, bot_name, workspace_clock.now()),
+        workspace_clock,
+        limits=RateLimits(Profile(limits)),
+        retries=retries or Retries(),
+        scopes=frozenset(scopes),
+    )
+    return WorkspaceServer(workspace, port, page)

@@ -1,10 +1,18 @@
-"""Slack's JSON for people, channels, messages and files."""
+"""Slack's JSON objects for users, channels, messages and files."""
 
-from daemon.local_slack.model import Channel, ChannelKind, File, Json, Message, Person, Standing
-from daemon.local_slack.state import State
+from daemon.local_slack.model import (
+    ChannelKind,
+    File,
+    Json,
+    Standing,
+    WorkspaceChannel,
+    WorkspaceMessage,
+    WorkspaceUser,
+)
+from daemon.local_slack.state import WorkspaceState
 
 
-def person_json(person: Person) -> Json:
+def person_json(person: WorkspaceUser) -> Json:
     """A user object (Slack: users.info)."""
     return {
         "id": person.id,
@@ -35,8 +43,8 @@ def person_json(person: Person) -> Json:
     }
 
 
-def channel_json(state: State, channel: Channel, viewer: str) -> Json:
-    """A conversation object as one of its readers gets it (Slack: conversations.info)."""
+def channel_json(state: WorkspaceState, channel: WorkspaceChannel, viewer: str) -> Json:
+    """A conversation object as `viewer` gets it (Slack: conversations.info)."""
     if channel.kind is ChannelKind.DM:
         other = next((user for user in channel.members if user != viewer), viewer)
         return {
@@ -73,8 +81,8 @@ def channel_json(state: State, channel: Channel, viewer: str) -> Json:
     }
 
 
-def file_json(state: State, file: File, url: str) -> Json:
-    """A file object; `url` is the workspace's own address (Slack: files.info)."""
+def file_json(state: WorkspaceState, file: File, url: str) -> Json:
+    """A file object; `url` is the workspace's address (Slack: files.info)."""
     private = f"{url}/files-pri/{state.team.id}-{file.id}/{file.name}"
     return {
         "id": file.id,
@@ -94,7 +102,7 @@ def file_json(state: State, file: File, url: str) -> Json:
     }
 
 
-def message_json(state: State, message: Message, url: str, *, metadata: bool = False) -> Json:
+def message_json(state: WorkspaceState, message: WorkspaceMessage, url: str, *, metadata: bool = False) -> Json:
     """A message object; metadata only on request, as in Slack's history."""
     author = state.people.get(message.author)
     shape: Json = {"type": "message", "user": message.author, "text": message.text, "ts": message.ts}
@@ -113,8 +121,8 @@ def message_json(state: State, message: Message, url: str, *, metadata: bool = F
         "metadata": message.metadata if metadata else None,
         "reactions": [{"name": r.name, "users": list(r.users), "count": len(r.users)} for r in message.reactions],
     }
-    if message.face is not None:
-        optional |= {"username": message.face.name, "icons": _icons(message.face.icon)}
+    if message.custom_author is not None:
+        optional |= {"username": message.custom_author.name, "icons": _icons(message.custom_author.icon)}
     shape |= {name: value for name, value in optional.items() if value}
     return shape | _thread(state, message)
 
@@ -125,7 +133,7 @@ def _icons(icon: str) -> Json:
     return {"emoji": icon} if icon.startswith(":") else {"image_48": icon}
 
 
-def _by_bot(author: Person) -> Json:
+def _by_bot(author: WorkspaceUser) -> Json:
     return {
         "bot_id": author.bot_id,
         "app_id": author.app_id,
@@ -139,7 +147,7 @@ def _by_bot(author: Person) -> Json:
     }
 
 
-def _thread(state: State, message: Message) -> Json:
+def _thread(state: WorkspaceState, message: WorkspaceMessage) -> Json:
     timeline = state.timeline(message.channel)
     if message.is_reply:
         root = timeline.get(message.thread_ts)

@@ -1,4 +1,4 @@
-"""The app's sockets (Slack: Socket Mode): tickets, greetings, frames in and out, and every way a connection can end."""
+"""The app's sockets (Slack: Socket Mode): tickets, hello, frames in and out, and every way a connection can end."""
 
 import asyncio
 import itertools
@@ -33,8 +33,8 @@ class _Ping:
     data: bytes = b""
 
 
-class Link:
-    """One open socket. `leaving` means that it was told to go and gets work only if there is no other."""
+class AppSocket:
+    """One open socket. After a disconnect frame it is `leaving` and gets envelopes only if no other socket is open."""
 
     def __init__(self, number: int, ws: web.WebSocketResponse, transport: asyncio.Transport | None) -> None:
         self.number = number
@@ -48,7 +48,7 @@ class Link:
         self._frames.put_nowait(frame)
 
     def ping(self) -> None:
-        """Queue a ping of our own."""
+        """Queue a ping from the workspace."""
         self._frames.put_nowait(_Ping())
 
     def close(self, code: int) -> None:
@@ -61,7 +61,7 @@ class Link:
             self._transport.abort()
 
     async def write(self, faults: Faults) -> None:
-        """Send what is queued until the connection ends; a silent workspace swallows it."""
+        """Send queued frames until the connection ends; while the workspace is silent, drop them."""
         with suppress(ConnectionError):
             while not self._ws.closed:
                 frame = await self._frames.get()
@@ -75,8 +75,8 @@ class Link:
                     await self._ws.send_str(frame)
 
 
-class Links:
-    """All sockets of the app, and the tickets that open them."""
+class AppSockets:
+    """All open sockets of the app, and the tickets that open them."""
 
     def __init__(self, app_id: str, clock: WorkspaceClock, faults: Faults, feed: Feed) -> None:
         self._app_id = app_id
@@ -84,72 +84,72 @@ class Links:
         self._faults = faults
         self._feed = feed
         self._tickets: dict[str, float] = {}
-        self._open: list[Link] = []
+        self._open: list[AppSocket] = []
         self._numbers = itertools.count(1)
         self._turn = 0
         self.acknowledge: Callable[[str, Json | None], None] = lambda _envelope_id, _payload: None
         self.app_came_or_went: Callable[[bool], None] = lambda _present: None
 
     @property
-    def open(self) -> tuple[Link, ...]:
-        """The sockets that are open now, oldest first."""
+    def open(self) -> tuple[AppSocket, ...]:
+        """The open sockets, oldest first."""
         return tuple(self._open)
 
     def issue(self, url: str) -> str:
-        """A WebSocket address with a ticket that is good for one handshake within a minute."""
+        """A WebSocket URL with a ticket that is valid for one handshake within a minute."""
         ticket = secrets.token_urlsafe(16)
         if not self._faults.spend("dead_tickets"):
             self._tickets[ticket] = self._clock.now() + _TICKET_LIFE
         return f"{url.replace('http', 'ws', 1)}/link/?ticket={ticket}&app_id={self._app_id}"
 
-    def pick(self) -> Link | None:
-        """The socket whose turn it is."""
-        staying = [link for link in self._open if not link.leaving] or self._open
+    def pick(self) -> AppSocket | None:
+        """The socket for the next envelope, in turn; None when none is open."""
+        staying = [socket for socket in self._open if not socket.leaving] or self._open
         if not staying:
             return None
         self._turn += 1
         return staying[self._turn % len(staying)]
 
-    def disconnect(self, link: Link, reason: str) -> None:
-        """Tell a socket to go, as Slack does before it closes the connection some seconds later."""
-        link.leaving = True
-        link.send(json.dumps({"type": "disconnect", "reason": reason, "debug_info": {"host": "local"}}))
-        self._clock.after(_LEAVING_LIFE, lambda: link.close(1000))
+    def disconnect(self, socket: AppSocket, reason: str) -> None:
+        """Send a disconnect frame and close the connection ten seconds later, as Slack does."""
+        socket.leaving = True
+        socket.send(json.dumps({"type": "disconnect", "reason": reason, "debug_info": {"host": "local"}}))
+        self._clock.after(_LEAVING_LIFE, lambda: socket.close(1000))
 
     def close_all(self) -> None:
-        """Close every socket, because the workspace stops."""
-        for link in self._open:
-            link.close(1001)
+        """Close every socket; the workspace stops."""
+        for socket in self._open:
+            socket.close(1001)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Serve one handshake and, if it is good, the connection until it ends."""
+        """Serve one handshake and, if its ticket is valid, the connection until it ends."""
         if self._faults.spend("refuse_handshakes"):
-            self._tell("refused", 0)
+            self._publish("refused", 0)
             return web.Response(status=self._faults.refuse_status)
         if self._tickets.pop(request.query.get("ticket", ""), 0.0) <= self._clock.now():
-            self._tell("refused", 0)
+            self._publish("refused", 0)
             return web.Response(status=404, text="the ticket is unknown, used or expired")
         ws = web.WebSocketResponse(autoping=False)
         await ws.prepare(request)
-        link = Link(next(self._numbers), ws, request.transport)
-        await self._serve(link, ws)
+        socket = AppSocket(next(self._numbers), ws, request.transport)
+        await self._serve(socket, ws)
         return ws
 
-    async def _serve(self, link: Link, ws: web.WebSocketResponse) -> None:
-        self._open.append(link)
-        self._greet(link)
-        self._tell("opened", link.number)
+    async def _serve(self, socket: AppSocket, ws: web.WebSocketResponse) -> None:
+        self._open.append(socket)
+        self._greet(socket)
+        self._publish("opened", socket.number)
         try:
             async with asyncio.TaskGroup() as tasks:
-                writer = tasks.create_task(link.write(self._faults))
+                writer = tasks.create_task(socket.write(self._faults))
                 await self._read(ws)
                 writer.cancel()
         finally:
-            self._open.remove(link)
-            self._tell("closed", link.number)
+            self._open.remove(socket)
+            self._publish("closed", socket.number)
 
-    def _greet(self, link: Link) -> None:
-        link.send(
+    def _greet(self, socket: AppSocket) -> None:
+        socket.send(
             json.dumps(
                 {
                     "type": "hello",
@@ -164,16 +164,16 @@ class Links:
             )
         )
         if self._faults.spend("greetings"):
-            self.disconnect(link, self._faults.greeting)
+            self.disconnect(socket, self._faults.greeting)
         elif len(self._open) > MAX_SOCKETS:
-            self.disconnect(link, "too_many_websockets")
-        self._ping_later(link)
+            self.disconnect(socket, "too_many_websockets")
+        self._ping_later(socket)
 
-    def _ping_later(self, link: Link) -> None:
+    def _ping_later(self, socket: AppSocket) -> None:
         def ping() -> None:
-            if link in self._open:
-                link.ping()
-                self._ping_later(link)
+            if socket in self._open:
+                socket.ping()
+                self._ping_later(socket)
 
         self._clock.after(_PING_EVERY, ping)
 
@@ -196,6 +196,6 @@ class Links:
             payload = answer.get("payload")
             self.acknowledge(answer["envelope_id"], payload if isinstance(payload, dict) else None)
 
-    def _tell(self, happened: str, number: int) -> None:
-        self._feed.publish("socket", {"happened": happened, "socket": number, "open": len(self._open)}, operator=True)
+    def _publish(self, happened: str, number: int) -> None:
+        self._feed.publish("socket", {"happened": happened, "socket": number, "open": len(self._open)}, internal=True)
         self.app_came_or_went(bool(self._open))

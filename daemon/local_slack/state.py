@@ -1,46 +1,45 @@
-"""All that a workspace knows, in one place: people, channels, messages, files and what the app has shown them."""
+"""The state of a workspace in one place: users, channels, messages, files, and what the app shows."""
 
 import itertools
 import re
 from dataclasses import replace
 
 from daemon.local_slack.model import (
-    Channel,
+    AppIdentity,
     ChannelKind,
     File,
-    Identity,
     Json,
-    Message,
-    Person,
     Prompts,
     Session,
     Status,
     Team,
+    WorkspaceChannel,
+    WorkspaceMessage,
+    WorkspaceUser,
 )
 from daemon.local_slack.timeline import Span, Timeline
 
 
-class State:
-    """Values by id. Nothing here tells anybody of a change; that is `Workspace`'s part."""
+class WorkspaceState:
+    """Values by id. Changing them raises no event and publishes nothing; `Workspace` does that."""
 
-    def __init__(self, team: Team, app: Identity) -> None:
+    def __init__(self, team: Team, app: AppIdentity) -> None:
         self.team = team
         self.app = app
-        self.people: dict[str, Person] = {}
-        self.channels: dict[str, Channel] = {}
+        self.people: dict[str, WorkspaceUser] = {}
+        self.channels: dict[str, WorkspaceChannel] = {}
         self.files: dict[str, File] = {}
         self.statuses: dict[tuple[str, str], Status] = {}
         self.sessions: dict[tuple[str, str], Session] = {}
-        self.titles: dict[tuple[str, str], str] = {}
         self.prompts: dict[str, Prompts] = {}
         self.homes: dict[str, Json] = {}
-        self.ephemerals: dict[str, list[Message]] = {}
+        self.ephemerals: dict[str, list[WorkspaceMessage]] = {}
         self.read_up_to: dict[tuple[str, str], str] = {}
         self._timelines: dict[str, Timeline] = {}
         self._numbers = itertools.count(1)
 
     def new_id(self, prefix: str, name: str = "") -> str:
-        """A fresh id such as U0ADA; the name makes it readable, a number makes it unique."""
+        """A fresh id such as U0ADA, made of the name, with a number where that id is taken."""
         readable = f"{prefix}0{re.sub(r'[^A-Z0-9]', '', name.upper())[:12]}"
         taken = self.people.keys() | self.channels.keys() | self.files.keys()
         if name and len(readable) > len(prefix) + 1 and readable not in taken:
@@ -51,39 +50,39 @@ class State:
         """The messages of a channel."""
         return self._timelines.setdefault(channel, Timeline())
 
-    def message(self, channel: str, ts: str) -> Message | None:
-        """One message, if it is there."""
+    def message(self, channel: str, ts: str) -> WorkspaceMessage | None:
+        """One message, or None."""
         return self.timeline(channel).get(ts)
 
-    def bot(self) -> Person:
-        """The app's own user."""
+    def bot(self) -> WorkspaceUser:
+        """The app's bot user."""
         return self.people[self.app.user]
 
-    def app_is_in(self, channel: Channel) -> bool:
-        """Whether the app is a member, so that it hears what is said there."""
+    def app_is_in(self, channel: WorkspaceChannel) -> bool:
+        """Whether the app is a member, so that it gets the channel's events."""
         return self.app.user in channel.members
 
-    def sees(self, person: str, channel: Channel) -> bool:
-        """Whether a person may read a channel: members always, public channels also every full member."""
+    def sees(self, person: str, channel: WorkspaceChannel) -> bool:
+        """Whether a user may read a channel: its members may, and every full member reads public channels."""
         if person in channel.members:
             return True
         known = self.people.get(person)
         return channel.kind is ChannelKind.PUBLIC and known is not None and not known.is_guest
 
-    def dm_of(self, person: str) -> Channel | None:
-        """The DM between a person and the app, if it was ever opened."""
+    def dm_of(self, person: str) -> WorkspaceChannel | None:
+        """The DM between a user and the app, None before it is first opened."""
         pair = {person, self.app.user}
         return next((c for c in self.channels.values() if c.kind is ChannelKind.DM and set(c.members) == pair), None)
 
-    def channel_named(self, name: str) -> Channel | None:
-        """A channel by id, or by name with or without `#`."""
+    def channel_named(self, name: str) -> WorkspaceChannel | None:
+        """A channel by id, or by name with or without `#`; None for an unknown one."""
         if name in self.channels:
             return self.channels[name]
         bare = name.removeprefix("#")
         return next((c for c in self.channels.values() if c.name == bare and bare), None)
 
-    def person_named(self, name: str) -> Person | None:
-        """Somebody by id, handle or displayed name, in any case."""
+    def person_named(self, name: str) -> WorkspaceUser | None:
+        """A user by id, or by any of their names in any letter case; None for an unknown one."""
         if name in self.people:
             return self.people[name]
         wanted = name.removeprefix("@").lower()
@@ -97,14 +96,14 @@ class State:
         )
 
     def unread(self, person: str, channel: str) -> int:
-        """How many messages of others in a channel's timeline a person has not read."""
+        """How many messages by others in a channel's timeline the user has not read."""
         timeline = self.timeline(channel)
         seen = self.read_up_to.get((person, channel), "")
         newer = (timeline.get(ts) for ts in timeline.history(Span(oldest=seen)))
         return sum(message is not None and message.author != person for message in newer)
 
-    def join(self, channel: str, person: str) -> Channel:
-        """Add a member and return the channel as it is now."""
+    def join(self, channel: str, person: str) -> WorkspaceChannel:
+        """Add a member; gives the changed channel."""
         room = self.channels[channel]
         if person not in room.members:
             room = replace(room, members=(*room.members, person))

@@ -1,9 +1,9 @@
-"""What a person types becomes what Slack stores: entities escaped, mentions, channels and links in angle brackets."""
+"""Converts typed text to the text Slack stores: entities escaped; mentions, channels and links in angle brackets."""
 
 import re
 from collections.abc import Iterable, Mapping
 
-from daemon.local_slack.model import Channel, ChannelKind, Json, Person
+from daemon.local_slack.model import ChannelKind, Json, WorkspaceChannel, WorkspaceUser
 
 _LINK = re.compile(r"https?://[^\s<>|]+[^\s<>|.,;:!?)\]'\"]")
 _BROADCAST = re.compile(r"(?<![\w@])@(here|channel|everyone)\b")
@@ -11,19 +11,21 @@ _TOKEN = re.compile(r"<([@#!]?)([^>|]+)(?:\|([^>]*))?>")
 
 
 def escape(text: str) -> str:
-    """Slack's three entities: & < and >."""
+    """Escape & < and > as Slack does."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def unescape(text: str) -> str:
-    """The opposite of `escape`."""
+    """Undo `escape`."""
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
-def typed(text: str, people: Iterable[Person], channels: Iterable[Channel], aliases: Mapping[str, str]) -> str:
-    """What Slack stores for typed words: `@Ada` becomes `<@U…>`, `#general` `<#C…|general>`, a URL `<URL>`.
+def typed(
+    text: str, people: Iterable[WorkspaceUser], channels: Iterable[WorkspaceChannel], aliases: Mapping[str, str]
+) -> str:
+    """The stored form of typed text: `@Ada` becomes `<@U…>`, `#general` `<#C…|general>`, a URL `<URL>`.
 
-    `aliases` are further names for people, name to user id, such as `soul` for the app itself.
+    `aliases` maps further names to user ids, such as `soul` to the app's.
     """
     names = {escape(name).lower(): user for name, user in aliases.items()}
     for person in people:
@@ -48,7 +50,7 @@ def mentions(text: str, user: str) -> bool:
 
 
 def rich_text(text: str) -> Json:
-    """The rich_text block that Slack makes of a person's words, given as stored text."""
+    """The rich_text block that Slack makes of a user's message, given its stored text."""
     elements: list[Json] = []
     rest = 0
     for token in _TOKEN.finditer(text):

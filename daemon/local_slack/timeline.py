@@ -1,21 +1,21 @@
-"""The messages of one channel: found by ts at once, paged by bisection, ordered by strictly increasing ts."""
+"""The messages of one channel: found by ts, paged by bisection, ordered by strictly increasing ts."""
 
 import re
 from bisect import bisect_left, bisect_right, insort
 from dataclasses import dataclass
 
-from daemon.local_slack.model import Message
+from daemon.local_slack.model import WorkspaceMessage
 
 _TS = re.compile(r"\d{10}\.\d{6}")
 
 
 def is_ts(text: str) -> bool:
-    """Whether this is a message id in Slack's form, such as `1700000000.000100`."""
+    """Whether the text is a message id in Slack's form, such as `1700000000.000100`."""
     return _TS.fullmatch(text) is not None
 
 
 def bound(text: str) -> str:
-    """A time bound (`0`, `1700000000`, `1700000000.5`) in the form that compares with ts values. Raises ValueError."""
+    """A time bound (`0`, `1700000000`, `1700000000.5`) in a form that compares with ts values. Raises ValueError."""
     seconds, _, fraction = text.partition(".")
     if not seconds.isdigit() or (fraction and not fraction.isdigit()):
         raise ValueError(text)
@@ -24,14 +24,14 @@ def bound(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of time as Slack's `oldest`, `latest` and `inclusive` describe it; empty bounds are open."""
+    """A time range as Slack's `oldest`, `latest` and `inclusive` give it; an empty bound is open."""
 
     oldest: str = ""
     latest: str = ""
     inclusive: bool = False
 
     def cut(self, order: list[str]) -> list[str]:
-        """The part of a sorted list of ts values inside this span."""
+        """The ts values of a sorted list that are inside this span."""
         start, end = 0, len(order)
         if self.oldest:
             start = bisect_left(order, self.oldest) if self.inclusive else bisect_right(order, self.oldest)
@@ -41,24 +41,24 @@ class Span:
 
 
 class Timeline:
-    """One channel's messages; values are replaced, never changed in place."""
+    """One channel's messages. Values are replaced, never changed in place."""
 
     def __init__(self) -> None:
-        self._messages: dict[str, Message] = {}
+        self._messages: dict[str, WorkspaceMessage] = {}
         self._order: list[str] = []
         self._threads: dict[str, list[str]] = {}
         self._last_micros = 0
 
     def next_ts(self, now: float) -> str:
-        """A ts for a message written now (seconds), larger than every one before."""
+        """A ts for `now` (seconds), larger than all ts given before."""
         self._last_micros = max(self._last_micros + 1, int(now * 1_000_000))
         return f"{self._last_micros // 1_000_000}.{self._last_micros % 1_000_000:06d}"
 
-    def get(self, ts: str) -> Message | None:
-        """The message with this ts, if there is one."""
+    def get(self, ts: str) -> WorkspaceMessage | None:
+        """The message with this ts, or None."""
         return self._messages.get(ts)
 
-    def put(self, message: Message) -> None:
+    def put(self, message: WorkspaceMessage) -> None:
         """Add a message, or replace the one with the same ts."""
         known = message.ts in self._messages
         self._messages[message.ts] = message
@@ -70,7 +70,7 @@ class Timeline:
             insort(self._order, message.ts)
 
     def remove(self, ts: str) -> None:
-        """Forget a message entirely."""
+        """Remove a message."""
         message = self._messages.pop(ts)
         for order in (self._order, self._threads.get(message.thread_ts, [])):
             place = bisect_left(order, ts)
@@ -79,7 +79,7 @@ class Timeline:
 
     @property
     def newest(self) -> str:
-        """The ts of the newest message in the timeline, empty when there is none."""
+        """The ts of the newest message in the timeline; empty without one."""
         return self._order[-1] if self._order else ""
 
     def history(self, span: Span) -> list[str]:
@@ -90,6 +90,6 @@ class Timeline:
         """The ts values under a root, oldest first, without the root."""
         return self._threads.get(root, [])
 
-    def everything(self) -> list[Message]:
+    def everything(self) -> list[WorkspaceMessage]:
         """All messages, replies included, oldest first."""
         return [self._messages[ts] for ts in sorted(self._messages)]

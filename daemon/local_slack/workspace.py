@@ -1,7 +1,6 @@
-"""The workspace as a whole: every change is one verb here, is told to the feed, and raises Slack's events."""
+"""The workspace as a whole: one method per change, which publishes it to the feed and raises Slack's events."""
 
 import itertools
-import uuid
 from collections import deque
 from dataclasses import dataclass, replace
 
@@ -11,11 +10,21 @@ from daemon.local_slack.deliveries import Deliveries, Retries
 from daemon.local_slack.faults import Faults
 from daemon.local_slack.feed import Feed
 from daemon.local_slack.interactions import Interactions
-from daemon.local_slack.limits import Limits
-from daemon.local_slack.model import Channel, ChannelKind, Json, Message, Person, Prompts, Reaction, Status, Streaming
+from daemon.local_slack.limits import RateLimits
+from daemon.local_slack.model import (
+    ChannelKind,
+    Json,
+    Prompts,
+    Reaction,
+    Status,
+    Streaming,
+    WorkspaceChannel,
+    WorkspaceMessage,
+    WorkspaceUser,
+)
 from daemon.local_slack.slack_json import message_json
-from daemon.local_slack.sockets import Links
-from daemon.local_slack.state import State
+from daemon.local_slack.sockets import AppSockets
+from daemon.local_slack.state import WorkspaceState
 from daemon.local_slack.text import mentions
 
 _CALLS_KEPT = 50_000
@@ -23,7 +32,7 @@ _CALLS_KEPT = 50_000
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One Web API call as it was answered; `args` without tokens, `at` in workspace seconds, status 0: dropped."""
+    """One answered Web API call: `args` without tokens, `at` in workspace seconds, status 0: connection dropped."""
 
     number: int
     method: str
@@ -34,10 +43,16 @@ class CallRecord:
 
 
 class Workspace:
-    """State, clock, feed, sockets, faults and limits, and what can happen to them."""
+    """The state of the workspace, its clock, feed, sockets, faults and rate limits, and every change of them."""
 
     def __init__(
-        self, state: State, clock: WorkspaceClock, *, limits: Limits, retries: Retries, scopes: frozenset[str]
+        self,
+        state: WorkspaceState,
+        clock: WorkspaceClock,
+        *,
+        limits: RateLimits,
+        retries: Retries,
+        scopes: frozenset[str],
     ) -> None:
         self.state = state
         self.clock = clock
@@ -48,46 +63,52 @@ class Workspace:
         self.status_life = 120.0
         self.feed = Feed(state)
         self.faults = Faults()
-        self.links = Links(state.app.app_id, clock, self.faults, self.feed)
-        self.deliveries = Deliveries(self.links, clock, self.faults, self.feed, retries)
+        self.sockets = AppSockets(state.app.app_id, clock, self.faults, self.feed)
+        self.deliveries = Deliveries(self.sockets, clock, self.faults, self.feed, retries)
         self.interactions = Interactions(clock)
         self.calls: deque[CallRecord] = deque(maxlen=_CALLS_KEPT)
         self._call_numbers = itertools.count(1)
         self._present: set[str] = set()
-        self.links.app_came_or_went = lambda present: self.be_present(state.app.user, present=present)
+        self.sockets.app_came_or_went = lambda present: self.set_presence(state.app.user, present=present)
+
+    def new_ts(self, channel: str) -> str:
+        """A ts for something that happens now in a channel, larger than all ts given before."""
+        return self.state.timeline(channel).next_ts(self.clock.now())
+
+    def message_json(self, message: WorkspaceMessage, *, metadata: bool = False) -> Json:
+        """Slack's message object plus its `channel`."""
+        return message_json(self.state, message, self.url, metadata=metadata) | {"channel": message.channel}
 
     # -- messages ---------------------------------------------------------------------------------------------------
 
-    def post(self, message: Message) -> Message:
-        """Give a new message its ts, store it, show it, and raise `message` (and `app_mention`)."""
-        state = self.state
-        timeline = state.timeline(message.channel)
-        message = replace(message, ts=timeline.next_ts(self.clock.now()))
-        timeline.put(message)
-        if message.author == state.app.user and message.thread_ts:
+    def post(self, message: WorkspaceMessage) -> WorkspaceMessage:
+        """Store a new message under a fresh ts and publish it. Raises `message`, and `app_mention` for a mention."""
+        message = replace(message, ts=self.new_ts(message.channel))
+        self.state.timeline(message.channel).put(message)
+        if message.author == self.state.app.user and message.thread_ts:
             self.show_status(message.channel, message.thread_ts, "", ())
-        self._show("message", message)
+        self._publish("message", message)
         if message.is_reply:
-            self._show_thread(message)
+            self._publish_thread(message)
         self._raise_new(message)
         return message
 
-    def revise(self, after: Message, *, event: bool = True) -> Message:
-        """Replace a message by a newer version of itself, show it, and raise `message_changed`."""
+    def revise(self, after: WorkspaceMessage, *, event: bool = True) -> WorkspaceMessage:
+        """Replace a message by its new version and publish it. Raises `message_changed` unless `event` is false."""
         timeline = self.state.timeline(after.channel)
         before = timeline.get(after.ts) or after
         timeline.put(after)
-        self._show("message_changed", after)
+        self._publish("message_changed", after)
         if event:
-            stamp = timeline.next_ts(self.clock.now())
+            stamp = self.new_ts(after.channel)
             self._raise(events.changed_event(self.state, before, after, self.url, stamp), after.channel)
         return after
 
-    def withdraw(self, message: Message) -> None:
-        """Delete a message; a root with replies leaves a tombstone. Raises `message_deleted`."""
+    def withdraw(self, message: WorkspaceMessage) -> None:
+        """Delete a message; a root with replies becomes a tombstone. Raises `message_deleted`."""
         timeline = self.state.timeline(message.channel)
         if timeline.replies(message.ts):
-            stone = Message(
+            tombstone = WorkspaceMessage(
                 message.channel,
                 "USLACKBOT",
                 "This message was deleted.",
@@ -95,40 +116,40 @@ class Workspace:
                 thread_ts=message.ts,
                 subtype="tombstone",
             )
-            timeline.put(stone)
-            self._show("message_changed", stone)
+            timeline.put(tombstone)
+            self._publish("message_changed", tombstone)
         else:
             timeline.remove(message.ts)
             gone = {"channel": message.channel, "ts": message.ts, "thread_ts": message.thread_ts}
             self.feed.publish("message_deleted", gone, channel=message.channel)
-        stamp = timeline.next_ts(self.clock.now())
-        self._raise(events.deleted_event(self.state, message, self.url, stamp), message.channel)
+        event = events.deleted_event(self.state, message, self.url, self.new_ts(message.channel))
+        self._raise(event, message.channel)
 
-    def react(self, message: Message, name: str, user: str, *, add: bool) -> bool:
-        """Add or remove a reaction; false when nothing had to change. Raises `reaction_added` or `reaction_removed`."""
+    def react(self, message: WorkspaceMessage, name: str, user: str, *, add: bool) -> bool:
+        """Add or remove a reaction; false when nothing changes. Raises `reaction_added` or `reaction_removed`."""
         users = {r.name: r.users for r in message.reactions}
         chosen = users.get(name, ())
         if (user in chosen) is add:
             return False
         users[name] = (*chosen, user) if add else tuple(u for u in chosen if u != user)
         reactions = tuple(Reaction(emoji, who) for emoji, who in users.items() if who)
-        timeline = self.state.timeline(message.channel)
-        timeline.put(replace(message, reactions=reactions))
-        self._show("reaction", replace(message, reactions=reactions))
-        stamp = timeline.next_ts(self.clock.now())
-        self._raise(events.reaction_event(message, name, user, stamp, added=add), message.channel)
+        after = replace(message, reactions=reactions)
+        self.state.timeline(message.channel).put(after)
+        self._publish("reaction", after)
+        event = events.reaction_event(message, name, user, self.new_ts(message.channel), added=add)
+        self._raise(event, message.channel)
         return True
 
-    def show_to_one(self, person: str, message: Message) -> Message:
-        """Show an ephemeral message to one person; Slack stores it nowhere and raises no event."""
-        message = replace(message, ts=self.state.timeline(message.channel).next_ts(self.clock.now()))
+    def show_to_one(self, person: str, message: WorkspaceMessage) -> WorkspaceMessage:
+        """Show an ephemeral message to one user. It is in no timeline and raises no event."""
+        message = replace(message, ts=self.new_ts(message.channel))
         self.state.ephemerals.setdefault(person, []).append(message)
-        shape = message_json(self.state, message, self.url) | {"channel": message.channel, "is_ephemeral": True}
+        shape = self.message_json(message) | {"is_ephemeral": True}
         self.feed.publish("ephemeral", {"channel": message.channel, "message": shape}, person=person)
         return message
 
-    def current(self, message: Message) -> Message:
-        """A message as it is by now: a stream that nobody fed in time has expired."""
+    def current(self, message: WorkspaceMessage) -> WorkspaceMessage:
+        """The current version of a message: an open stream expires `stream_life` seconds after its last piece."""
         if message.streaming is not Streaming.OPEN or self.clock.now() < message.touched + self.stream_life:
             return message
         return self.revise(replace(message, streaming=Streaming.EXPIRED), event=False)
@@ -136,7 +157,7 @@ class Workspace:
     # -- what the app shows -----------------------------------------------------------------------------------------
 
     def show_status(self, channel: str, thread_ts: str, text: str, loading: tuple[str, ...]) -> None:
-        """Set or clear the status line of a thread; it vanishes by itself after two minutes."""
+        """Set or clear the status line of a thread; it expires after `status_life` seconds."""
         key = (channel, thread_ts)
         if not text and key not in self.state.statuses:
             return
@@ -149,76 +170,74 @@ class Workspace:
         self.feed.publish("status", line, channel=channel)
 
     def show_prompts(self, channel: str, prompts: Prompts) -> None:
-        """Let suggested prompts stand in a DM."""
+        """Show suggested prompts in a DM."""
         self.state.prompts[channel] = prompts
         shape = {"channel": channel, "title": prompts.title, "prompts": list(prompts.prompts)}
         self.feed.publish("prompts", shape, channel=channel)
 
-    def be_present(self, person: str, *, present: bool) -> None:
-        """Somebody (or the app) came or went."""
+    def set_presence(self, person: str, *, present: bool) -> None:
+        """Record whether a user, or the app, is present; publish a change."""
         if present is (person in self._present):
             return
         self._present ^= {person}
         self.feed.publish("presence", {"person": person, "active": present})
 
     def is_present(self, person: str) -> bool:
-        """Whether somebody has a page open, or the app a socket."""
+        """Whether a user has a page open, or the app a socket."""
         return person in self._present
 
-    # -- rooms and people -------------------------------------------------------------------------------------------
+    # -- channels and users -----------------------------------------------------------------------------------------
 
-    def add_person(self, person: Person) -> None:
-        """Let somebody in."""
+    def add_person(self, person: WorkspaceUser) -> None:
+        """Add a user to the workspace."""
         self.state.people[person.id] = person
         self.feed.publish("person", {"person": person.id})
 
-    def add_channel(self, channel: Channel) -> None:
-        """Open a room."""
+    def add_channel(self, channel: WorkspaceChannel) -> None:
+        """Add a channel to the workspace."""
         self.state.channels[channel.id] = channel
         self.feed.publish("channel", {"channel": channel.id}, channel=channel.id)
 
-    def join(self, channel: Channel, person: str, inviter: str = "") -> Channel:
-        """Add somebody to a room. Raises `member_joined_channel` and a `channel_join` message."""
+    def join(self, channel: WorkspaceChannel, person: str, inviter: str = "") -> WorkspaceChannel:
+        """Add a user to a channel. Raises `member_joined_channel` and posts a `channel_join` message."""
         if person in channel.members:
             return channel
         room = self.state.join(channel.id, person)
         self.feed.publish("channel", {"channel": room.id}, channel=room.id)
-        stamp = self.state.timeline(room.id).next_ts(self.clock.now())
-        self._raise(events.joined_event(self.state, room, person, inviter, stamp), room.id)
-        self.post(Message(room.id, person, f"<@{person}> has joined the channel", subtype="channel_join"))
+        self._raise(events.joined_event(self.state, room, person, inviter, self.new_ts(room.id)), room.id)
+        self.post(WorkspaceMessage(room.id, person, f"<@{person}> has joined the channel", subtype="channel_join"))
         return room
 
-    def open_dm(self, person: str) -> Channel:
-        """The DM between a person and the app, made now if need be."""
+    def open_dm(self, person: str) -> WorkspaceChannel:
+        """The DM between a user and the app; created when missing."""
         room = self.state.dm_of(person)
         if room is None:
             known = self.state.people[person]
             members = (person, self.state.app.user)
-            room = Channel(
+            room = WorkspaceChannel(
                 self.state.new_id("D", known.name), "", ChannelKind.DM, members, created=int(self.clock.now())
             )
             self.add_channel(room)
         return room
 
     def open_home(self, person: str, tab: str) -> str:
-        """A person opened the app's DM (`messages`) or `home` tab. Raises `app_home_opened`; gives its event id."""
+        """A user opens the app's DM (`messages`) or `home` tab. Raises `app_home_opened`; gives the event id."""
         room = self.open_dm(person)
-        stamp = self.state.timeline(room.id).next_ts(self.clock.now())
-        return self.raise_event(events.home_event(person, room.id, tab, stamp), room.id)
+        return self.raise_event(events.home_event(person, room.id, tab, self.new_ts(room.id)), room.id)
 
-    # -- telling the app --------------------------------------------------------------------------------------------
+    # -- events and calls -------------------------------------------------------------------------------------------
 
     def raise_event(self, event: Json, channel: str = "") -> str:
-        """Deliver any event; gives its event id."""
+        """Deliver any event to the app; gives the event id."""
         return self.deliveries.event(events.payload(self.state, event, channel, self.clock.now()))
 
     def record_call(self, method: str, args: Json, at: float, status: int, answer: Json) -> None:
-        """Remember a Web API call."""
+        """Log a Web API call and publish it."""
         record = CallRecord(next(self._call_numbers), method, args, at, status, answer)
         self.calls.append(record)
-        self.feed.publish("call", {"number": record.number, "method": method, "status": status}, operator=True)
+        self.feed.publish("call", {"number": record.number, "method": method, "status": status}, internal=True)
 
-    def _raise_new(self, message: Message) -> None:
+    def _raise_new(self, message: WorkspaceMessage) -> None:
         event = events.message_event(self.state, message, self.url)
         twins = [event]
         if (
@@ -234,11 +253,11 @@ class Workspace:
         if self.state.app_is_in(self.state.channels[channel]):
             self.raise_event(event, channel)
 
-    def _show(self, kind: str, message: Message) -> None:
-        shape = message_json(self.state, message, self.url) | {"channel": message.channel}
-        self.feed.publish(kind, {"channel": message.channel, "message": shape}, channel=message.channel)
+    def _publish(self, kind: str, message: WorkspaceMessage) -> None:
+        data = {"channel": message.channel, "message": self.message_json(message)}
+        self.feed.publish(kind, data, channel=message.channel)
 
-    def _show_thread(self, reply: Message) -> None:
+    def _publish_thread(self, reply: WorkspaceMessage) -> None:
         count = len(self.state.timeline(reply.channel).replies(reply.thread_ts))
         shape = {"channel": reply.channel, "ts": reply.thread_ts, "reply_count": count, "latest_reply": reply.ts}
         self.feed.publish("thread", shape, channel=reply.channel)
@@ -247,8 +266,3 @@ class Workspace:
         status = self.state.statuses.get(key)
         if status is not None and status.until <= self.clock.now():
             self.show_status(*key, "", ())
-
-
-def new_client_msg_id() -> str:
-    """The id that a person's Slack client gives a message."""
-    return str(uuid.uuid4())

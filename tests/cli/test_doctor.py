@@ -20,7 +20,7 @@ from daemon.cli.checks.slack import scopes
 from daemon.cli.doctor import examine
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
-from daemon.local_slack.server import SCOPES, WorkspaceServer
+from daemon.local_slack.server import SCOPES, WorkspaceServer, serve_workspace
 from daemon.memory.admin.overview import SqliteBuild
 from daemon.memory.database.backup import name_at
 from tests.cli.conftest import call
@@ -233,7 +233,7 @@ def test_this_python_is_new_enough(monkeypatch: pytest.MonkeyPatch) -> None:
 @contextmanager
 def workspace(**given: object) -> Iterator[WorkspaceServer]:
     """A workspace that serves from a thread of its own, since the doctor brings its own event loop."""
-    server, up, loop = WorkspaceServer(**given), threading.Event(), asyncio.new_event_loop()  # type: ignore[arg-type]  # options pass through
+    server, up, loop = serve_workspace(**given), threading.Event(), asyncio.new_event_loop()  # type: ignore[arg-type]  # options pass through
     end = asyncio.Event()
 
     async def serve() -> None:

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from daemon.local_slack.deliveries import Retries
-from daemon.local_slack.model import Message
+from daemon.local_slack.model import WorkspaceMessage
 from daemon.local_slack.people_acting import PeopleActing
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.kill.mind import MOODS
@@ -131,13 +131,13 @@ class Crowd:
         self._workspace = workspace.workspace
         self._acting = PeopleActing(self._workspace)
         self._dice = random.Random(seed)
-        self.said: list[Message] = []
+        self.said: list[WorkspaceMessage] = []
 
-    def speak(self) -> Message:
+    def speak(self) -> WorkspaceMessage:
         """One person says one thing to the soul, and may wish for something."""
         return self.say(self._dice.choices(_WISHES, _WEIGHTS)[0])
 
-    def say(self, words: str, person: str = "") -> Message:
+    def say(self, words: str, person: str = "") -> WorkspaceMessage:
         """A person says something in private; without a name, anybody says it anywhere."""
         speaker = self._acting.person(person or self._dice.choice(PEOPLE))
         room = self._acting.readable(speaker, "dm" if person else self._dice.choice(("dm", "general", "general")))

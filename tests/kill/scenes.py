@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from daemon.local_slack.model import Message
+from daemon.local_slack.model import WorkspaceMessage
 from tests.kill.loop import Crowd, Nursery, alive, kill, until_dead
 from tests.kill.verdict import count
 
@@ -110,7 +110,7 @@ async def played(  # noqa: PLR0917  # what a scene needs
     return died
 
 
-async def _until(home: Path, pid: int, message: Message, reached: str) -> bool:
+async def _until(home: Path, pid: int, message: WorkspaceMessage, reached: str) -> bool:
     """Wait for a message to be heard and then for a query to be true; False when the daemon dies or it takes long."""
     with suppress(TimeoutError):
         async with asyncio.timeout(_PATIENCE):

@@ -18,7 +18,7 @@ _TRIES = 3  # a point may be passed by chance only
 _NAMED = {
     *("Commits.commit@after", "chat.stopStream@before", "chat.postMessage@after", "Intentions.fall_due@after"),
     *("UserModels.revise@before", "SoulStates.revise@after", "Turns.summarize@before", "Jobs.give_up@before"),
-    *("Conversations.take_in@after", "Jobs.claim_next@before", "Commits.commit(parked)@after"),
+    *("Conversations.absorb_new_messages@after", "Jobs.claim_next@before", "Commits.commit(parked)@after"),
     *("Commits.commit(resumed)@before", "Commits.commit(noting)@after", "Commits.commit(due)@before"),
     "Commits.commit(silent)@after",
 }

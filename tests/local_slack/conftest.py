@@ -1,4 +1,4 @@
-"""A running workspace, people in it, and the stock Slack stack connected to it."""
+"""A running workspace, a client that acts as its users, and an unmodified Slack app connected to it."""
 
 from collections.abc import AsyncIterator
 
@@ -7,19 +7,21 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
+from tests.fakes import FakeClock
 from tests.local_slack.stock import StockApp
 
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The stock client reads proxies and tokens from the environment behind everybody's back."""
+    """Without the proxies and tokens that the Slack client reads from the environment."""
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "SLACK_BOT_TOKEN", "SLACK_CLIENT_ID"):
         monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
 async def server() -> AsyncIterator[WorkspaceServer]:
-    async with serve_workspace() as running:
+    """A workspace whose time stands still until `people.advance`."""
+    async with serve_workspace(clock=FakeClock()) as running:
         yield running
 
 

@@ -1,4 +1,4 @@
-"""The stock Slack stack as an app would use it, with a record of what reached its listeners."""
+"""An app on the unmodified Slack libraries, with a record of the events that reach its listeners."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -14,10 +14,12 @@ from daemon.local_slack.server import WorkspaceServer
 
 Json = dict[str, Any]
 Listener = Callable[..., Awaitable[Any]]
+HANG = 60
+"""Seconds after which a wait counts as a hang."""
 
 
 async def refusal(call: Awaitable[object]) -> str:
-    """The error name with which Slack refuses a call."""
+    """The error name of a refused call, `accepted` for one that is not refused."""
     try:
         await call
     except SlackApiError as error:
@@ -26,13 +28,13 @@ async def refusal(call: Awaitable[object]) -> str:
 
 
 class StockApp:
-    """An unmodified AsyncApp and its Socket Mode handler, pointed at a workspace by base URL alone."""
+    """An unmodified AsyncApp and its Socket Mode handler; only the base URL points to the workspace."""
 
     def __init__(self, server: WorkspaceServer, *, ping_interval: float = 10) -> None:
         self.client = AsyncWebClient(token=server.bot_token, base_url=server.api_url)
         self.app = AsyncApp(client=self.client)
         self.handler = AsyncSocketModeHandler(self.app, app_token=server.app_token, ping_interval=ping_interval)
-        self.heard: list[Json] = []
+        self.events: list[Json] = []
         self.bodies: list[Json] = []
         self.headers: list[Json] = []
         self._news = asyncio.Event()
@@ -41,7 +43,7 @@ class StockApp:
         self.app.event("member_joined_channel")(self._listen)
 
     async def _listen(self, event: Json, body: Json, req: AsyncBoltRequest) -> None:
-        self.heard.append(event)
+        self.events.append(event)
         self.bodies.append(body)
         self.headers.append(dict(req.headers))
         self._news.set()
@@ -53,14 +55,14 @@ class StockApp:
     async def close(self) -> None:
         await self.handler.close_async()  # type: ignore[no-untyped-call]  # bolt leaves it untyped
 
-    async def hears(self, wanted: Callable[[Json], bool], count: int = 1) -> list[Json]:
-        """Wait until `count` events of a kind have reached the listeners."""
-        async with asyncio.timeout(10):
-            while len(found := [event for event in self.heard if wanted(event)]) < count:
+    async def received(self, wanted: Callable[[Json], bool], count: int = 1) -> list[Json]:
+        """Wait until `count` wanted events have reached the listeners; gives them."""
+        async with asyncio.timeout(HANG):
+            while len(found := [event for event in self.events if wanted(event)]) < count:
                 self._news.clear()
                 await self._news.wait()
         return found
 
-    async def hears_text(self, text: str, count: int = 1) -> list[Json]:
-        """Wait for messages with certain words."""
-        return await self.hears(lambda event: text in str(event.get("text", "")), count)
+    async def received_text(self, text: str, count: int = 1) -> list[Json]:
+        """Wait until `count` events with this text have reached the listeners; gives them."""
+        return await self.received(lambda event: text in str(event.get("text", "")), count)

@@ -1,4 +1,4 @@
-"""The control API: what each person sees, the live feed, refusals, and who may ask."""
+"""The control API: what each user sees, the live feed, refusals, and which requests it takes."""
 
 import asyncio
 from contextlib import aclosing
@@ -12,7 +12,7 @@ from daemon.local_slack.server import WorkspaceServer
 from tests.local_slack.stock import Json
 
 
-async def test_everybody_sees_only_their_own_rooms(people: WorkspaceClient) -> None:
+async def test_each_user_sees_only_their_own_channels(people: WorkspaceClient) -> None:
     async def rooms(person: str) -> set[str]:
         return {room["id"] for room in (await people.state(person))["channels"]}
 
@@ -27,7 +27,7 @@ async def test_everybody_sees_only_their_own_rooms(people: WorkspaceClient) -> N
     [
         ("say", {"person": "Ben", "channel": "D0ADA", "text": "x"}, "channel_not_found"),
         ("say", {"person": "Chloe", "channel": "founders", "text": "x"}, "channel_not_found"),
-        ("say", {"person": "Nobody", "channel": "general", "text": "x"}, "user_not_found"),
+        ("say", {"person": "Unknown", "channel": "general", "text": "x"}, "user_not_found"),
         ("say", {"person": "Ada", "channel": "general", "text": "  "}, "no_text"),
         ("say", {"person": "Ada", "channel": "general", "text": ["x"]}, "invalid_arguments"),
         ("say", {"person": "Ada", "channel": "general", "text": "x", "thread": "1.2"}, "message_not_found"),
@@ -58,7 +58,7 @@ async def test_an_impossible_order_is_refused_with_a_name(
     assert caught.value.code == error
 
 
-async def test_people_change_only_what_is_theirs(people: WorkspaceClient, api: AsyncWebClient) -> None:
+async def test_users_change_only_their_own_messages(people: WorkspaceClient, api: AsyncWebClient) -> None:
     said = await people.say("Ada", "general", "mine")
     with pytest.raises(WorkspaceRefused, match="cant_update_message"):
         await people.edit("Ben", "general", said["ts"], "yours")
@@ -74,7 +74,7 @@ async def test_people_change_only_what_is_theirs(people: WorkspaceClient, api: A
         await people.click("Ada", "general", str(posted["ts"]), "go", "2")
 
 
-async def test_the_deactivated_and_the_archived_are_silent(people: WorkspaceClient) -> None:
+async def test_deactivated_users_and_archived_channels_post_nothing(people: WorkspaceClient) -> None:
     await people.add_person("Yan", standing="deactivated")
     await people.join("Yan", "general")
     with pytest.raises(WorkspaceRefused, match="account_inactive"):
@@ -84,7 +84,7 @@ async def test_the_deactivated_and_the_archived_are_silent(people: WorkspaceClie
         await people.say("Ada", "old", "x")
 
 
-async def test_unread_counts_what_others_said_until_it_is_read(people: WorkspaceClient) -> None:
+async def test_unread_messages_by_others_are_counted_until_read(people: WorkspaceClient) -> None:
     async def unread(person: str) -> int:
         rooms = (await people.state(person))["channels"]
         return int(next(room for room in rooms if room["id"] == "C0GENERAL")["unread"])
@@ -97,23 +97,21 @@ async def test_unread_counts_what_others_said_until_it_is_read(people: Workspace
     await people.post("read", person="Ben", channel="dm")
 
 
-async def test_the_feed_shows_a_person_nothing_of_other_peoples_dms(
-    people: WorkspaceClient, api: AsyncWebClient
-) -> None:
+async def test_the_feed_shows_a_user_nothing_of_other_peoples_dms(people: WorkspaceClient, api: AsyncWebClient) -> None:
     cursor = (await people.state())["cursor"]
     root = await people.say("Ada", "dm", "private to Ada")
     await api.chat_postMessage(channel="D0ADA", text="for Ada", thread_ts=root["ts"])
-    await api.chat_postEphemeral(channel="C0GENERAL", user="U0ADA", text="whispered to Ada")
+    await api.chat_postEphemeral(channel="C0GENERAL", user="U0ADA", text="only for Ada")
     await api.views_publish(user_id="U0ADA", view={"type": "home", "blocks": []})
     await people.say("Ben", "founders", "among founders")
-    await people.say("Ben", "general", "for everybody")
+    await people.say("Ben", "general", "for the whole channel")
 
     async def kinds(person: str) -> list[str]:
         seen = []
         async with aclosing(people.events(person, cursor)) as feed:
             async for kind, data in feed:
                 seen.append(kind)
-                if "for everybody" in str(data):
+                if "for the whole channel" in str(data):
                     return seen
         return seen
 
@@ -125,7 +123,7 @@ async def test_the_feed_shows_a_person_nothing_of_other_peoples_dms(
     assert "delivery" in everything
 
 
-async def test_the_feed_is_live_and_tells_who_is_here(people: WorkspaceClient, api: AsyncWebClient) -> None:
+async def test_the_feed_is_live_and_shows_presence(people: WorkspaceClient, api: AsyncWebClient) -> None:
     arrived = asyncio.Event()
     seen: list[str] = []
 
@@ -164,16 +162,16 @@ async def test_the_feed_is_live_and_tells_who_is_here(people: WorkspaceClient, a
     await people.wait_for(gone)
 
 
-async def test_a_reader_who_fell_behind_is_told_to_start_over(server: WorkspaceServer, people: WorkspaceClient) -> None:
+async def test_a_reader_that_fell_behind_gets_a_reset(server: WorkspaceServer, people: WorkspaceClient) -> None:
     for number in range(20_050):
         server.workspace.feed.publish("message", {"n": number}, channel="D0ADA")
     async with aclosing(people.events("Ada", 1)) as feed:
         assert [(await anext(feed))[0] for _ in range(2)] == ["ready", "reset"]
 
 
-async def test_a_feed_for_nobody_is_refused(people: WorkspaceClient) -> None:
+async def test_a_feed_for_an_unknown_user_is_refused(people: WorkspaceClient) -> None:
     with pytest.raises(WorkspaceRefused, match="user_not_found"):
-        await anext(people.events("Nobody"))
+        await anext(people.events("Unknown"))
 
 
 @pytest.mark.parametrize(
@@ -187,7 +185,7 @@ async def test_a_feed_for_nobody_is_refused(people: WorkspaceClient) -> None:
         {"Host": "[::1"},
     ],
 )
-async def test_pages_from_elsewhere_are_refused(server: WorkspaceServer, headers: dict[str, str]) -> None:
+async def test_other_web_pages_are_refused(server: WorkspaceServer, headers: dict[str, str]) -> None:
     async with aiohttp.ClientSession(headers=headers) as http:
         for request in (http.get(f"{server.url}/_control/state"), http.post(f"{server.url}/_control/clock", json={})):
             async with request as response:
@@ -195,7 +193,7 @@ async def test_pages_from_elsewhere_are_refused(server: WorkspaceServer, headers
                 assert (await response.json())["error"] == "not_from_here"
 
 
-async def test_its_own_page_is_welcome_but_only_with_json(server: WorkspaceServer) -> None:
+async def test_its_own_page_is_accepted_but_only_with_json(server: WorkspaceServer) -> None:
     own = {"Origin": server.url, "Sec-Fetch-Site": "same-origin"}
     async with aiohttp.ClientSession(headers=own) as http:
         async with http.get(f"{server.url}/_control/state", params={"person": "Ada"}) as response:
@@ -206,7 +204,7 @@ async def test_its_own_page_is_welcome_but_only_with_json(server: WorkspaceServe
                 assert (response.status, (await response.json())["error"]) == (400, "invalid_json")
 
 
-async def test_a_file_is_shown_only_to_those_who_read_the_room(
+async def test_a_file_is_served_only_to_readers_of_its_channel(
     people: WorkspaceClient, server: WorkspaceServer
 ) -> None:
     said = await people.say("Ada", "dm", "", files=[{"name": "diary.txt", "base64": "aGk="}])

@@ -1,6 +1,7 @@
 """Sockets and envelopes: tickets, acknowledgements, redelivery, and every way a connection can go wrong."""
 
 import asyncio
+import itertools
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
@@ -12,7 +13,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer
-from tests.local_slack.stock import Json, StockApp
+from tests.local_slack.stock import HANG, Json, StockApp
 
 Dial = Callable[[], Coroutine[Any, Any, aiohttp.ClientWebSocketResponse]]
 
@@ -30,8 +31,8 @@ async def dial(server: WorkspaceServer, api: AsyncWebClient) -> AsyncIterator[Di
 
 
 async def frame(socket: aiohttp.ClientWebSocketResponse) -> Json:
-    """The next text frame; the workspace's own pings are passed over."""
-    while (message := await socket.receive(timeout=5)).type is aiohttp.WSMsgType.PING:
+    """The next text frame; pings are skipped."""
+    while (message := await socket.receive(timeout=HANG)).type is aiohttp.WSMsgType.PING:
         continue
     return dict(json.loads(message.data))
 
@@ -44,7 +45,7 @@ async def test_hello_comes_first_and_counts_connections(dial: Dial) -> None:
     assert (await frame(second))["num_connections"] == 2
 
 
-async def test_a_ticket_is_good_for_one_handshake_and_one_minute(
+async def test_a_ticket_is_valid_for_one_handshake_and_one_minute(
     server: WorkspaceServer, api: AsyncWebClient, people: WorkspaceClient
 ) -> None:
     async with aiohttp.ClientSession() as http:
@@ -64,11 +65,11 @@ async def test_envelopes_go_to_one_socket_each_in_turn(dial: Dial, people: Works
         await frame(socket)
     for i in range(4):
         await people.say("Ada", "dm", f"m{i}")
-    heard = [[(await frame(s))["payload"]["event"]["text"] for _ in range(2)] for s in sockets]
-    assert sorted(text for texts in heard for text in texts) == ["m0", "m1", "m2", "m3"]
+    texts = [[(await frame(s))["payload"]["event"]["text"] for _ in range(2)] for s in sockets]
+    assert sorted(itertools.chain.from_iterable(texts)) == ["m0", "m1", "m2", "m3"]
 
 
-async def test_an_unacknowledged_event_comes_again_on_slacks_schedule(dial: Dial, people: WorkspaceClient) -> None:
+async def test_an_unacknowledged_event_is_sent_again_on_slacks_schedule(dial: Dial, people: WorkspaceClient) -> None:
     socket = await dial()
     await frame(socket)
     await people.say("Ada", "dm", "are you there?")
@@ -84,7 +85,7 @@ async def test_an_unacknowledged_event_comes_again_on_slacks_schedule(dial: Dial
     assert len(await people.deliveries()) == 4
 
 
-async def test_an_acknowledged_event_never_comes_again(dial: Dial, people: WorkspaceClient) -> None:
+async def test_an_acknowledged_event_is_never_sent_again(dial: Dial, people: WorkspaceClient) -> None:
     socket = await dial()
     await frame(socket)
     await people.say("Ada", "dm", "once")
@@ -99,53 +100,53 @@ async def test_an_acknowledged_event_never_comes_again(dial: Dial, people: Works
 async def test_an_event_without_any_socket_arrives_as_a_retry(server: WorkspaceServer, people: WorkspaceClient) -> None:
     await people.say("Ada", "dm", "while you were out")
     stock = await StockApp(server).connect()
-    assert stock.heard == []
+    assert stock.events == []
     await people.advance(61)
-    await stock.hears_text("while you were out")
+    await stock.received_text("while you were out")
     assert stock.headers[0]["x-slack-retry-num"] == ["2"]
     assert stock.headers[0]["x-slack-retry-reason"] == ["connection_failed"]
     await stock.close()
 
 
-async def test_a_lost_acknowledgement_brings_the_event_twice(stock: StockApp, people: WorkspaceClient) -> None:
+async def test_a_lost_acknowledgement_delivers_the_event_twice(stock: StockApp, people: WorkspaceClient) -> None:
     await people.fault(socket="ignore_acks", times=1)
     await people.say("Ada", "dm", "twice")
-    await stock.hears_text("twice")
+    await stock.received_text("twice")
 
-    async def faulted() -> bool:
+    async def delivered_twice() -> bool:
         await people.advance(1)
-        return len(stock.heard) == 2
+        return len(stock.events) == 2
 
-    await people.wait_for(faulted)
+    await people.wait_for(delivered_twice)
     assert len({body["event_id"] for body in stock.bodies}) == 1
 
 
-async def test_duplicates_can_be_ordered(stock: StockApp, people: WorkspaceClient) -> None:
+async def test_a_fault_delivers_an_event_twice(stock: StockApp, people: WorkspaceClient) -> None:
     await people.fault(socket="duplicate", times=1)
     await people.say("Ada", "dm", "double")
-    await stock.hears_text("double", 2)
+    await stock.received_text("double", 2)
     await people.repeat(stock.bodies[0]["event_id"])
-    await stock.hears_text("double", 3)
+    await stock.received_text("double", 3)
     assert len({body["event_id"] for body in stock.bodies}) == 1
 
 
 @pytest.mark.parametrize("order", [{"socket": "close"}, {"socket": "disconnect", "reason": "refresh_requested"}])
-async def test_the_stock_client_comes_back(stock: StockApp, people: WorkspaceClient, order: Json) -> None:
-    async def back() -> bool:
+async def test_the_stock_client_reconnects(stock: StockApp, people: WorkspaceClient, order: Json) -> None:
+    async def reconnected() -> bool:
         opened = [c for c in await people.calls("apps.connections.open") if c["answer"]["ok"]]
         return len(opened) == 2 and await people.sockets() >= 1
 
     await people.fault(**order)
-    await people.wait_for(back)
+    await people.wait_for(reconnected)
     await people.say("Ada", "dm", "welcome back")
-    await stock.hears_text("welcome back")
+    await stock.received_text("welcome back")
 
 
 async def test_a_reset_connection_ends_without_a_close_frame(dial: Dial, people: WorkspaceClient) -> None:
     socket = await dial()
     await frame(socket)
     await people.fault(socket="reset")
-    assert (await socket.receive(timeout=5)).type in (aiohttp.WSMsgType.CLOSED, aiohttp.WSMsgType.ERROR)
+    assert (await socket.receive(timeout=HANG)).type in (aiohttp.WSMsgType.CLOSED, aiohttp.WSMsgType.ERROR)
     await people.wait_for_sockets(0)
 
 
@@ -153,16 +154,16 @@ async def test_pongs_echo_their_payload_unless_the_server_is_silent(dial: Dial, 
     socket = await dial()
     await frame(socket)
     await socket.ping(b"sdk-ping-pong:1.5")
-    pong = await socket.receive(timeout=5)
+    pong = await socket.receive(timeout=HANG)
     assert (pong.type, pong.data) == (aiohttp.WSMsgType.PONG, b"sdk-ping-pong:1.5")
     await people.fault(socket="silence", on=True)
-    await socket.ping(b"anybody?")
+    await socket.ping(b"unanswered")
     await people.say("Ada", "dm", "swallowed")
     with pytest.raises(TimeoutError):
         await socket.receive(timeout=0.1)
     await people.clear_faults()
     await people.advance(31)
-    assert {(await socket.receive(timeout=5)).type for _ in range(2)} == {
+    assert {(await socket.receive(timeout=HANG)).type for _ in range(2)} == {
         aiohttp.WSMsgType.PING,
         aiohttp.WSMsgType.TEXT,
     }
@@ -179,16 +180,16 @@ async def test_a_disconnect_frame_precedes_the_close(dial: Dial, people: Workspa
         await people.say("Ada", "dm", f"only to the other {i}")
         assert (await frame(staying))["type"] == "events_api"
     await people.advance(11)
-    assert (await leaving.receive(timeout=5)).type is aiohttp.WSMsgType.CLOSE
+    assert (await leaving.receive(timeout=HANG)).type is aiohttp.WSMsgType.CLOSE
 
 
-async def test_the_eleventh_socket_is_told_that_there_are_too_many(dial: Dial) -> None:
+async def test_the_eleventh_socket_gets_a_disconnect_frame(dial: Dial) -> None:
     sockets = [await dial() for _ in range(11)]
     await frame(sockets[-1])
     assert (await frame(sockets[-1]))["reason"] == "too_many_websockets"
 
 
-async def test_greeting_with_disconnect_and_refused_handshakes(dial: Dial, people: WorkspaceClient) -> None:
+async def test_a_disconnect_right_after_hello_and_refused_handshakes(dial: Dial, people: WorkspaceClient) -> None:
     await people.fault(socket="greet", reason="link_disabled", times=1)
     socket = await dial()
     assert [(await frame(socket))["type"] for _ in range(2)] == ["hello", "disconnect"]
@@ -206,12 +207,12 @@ async def test_malformed_frames_do_not_kill_the_stock_client(stock: StockApp, pe
         await people.fault(socket="frame", text=text)
     await people.emit_envelope({"type": "mystery", "envelope_id": "x", "payload": {}})
     await people.say("Ada", "dm", "still here")
-    await stock.hears_text("still here")
+    await stock.received_text("still here")
 
 
 async def test_any_event_can_be_raised(stock: StockApp, people: WorkspaceClient) -> None:
     event_id = await people.emit({"type": "reaction_added", "user": "U0ADA", "reaction": "eyes", "item": {}})
-    await stock.hears(lambda e: e["type"] == "reaction_added")
+    await stock.received(lambda e: e["type"] == "reaction_added")
     delivery = await people.wait_for_ack(event_id)
     assert (delivery["attempt"], delivery["event_type"]) == (0, "reaction_added")
 
@@ -238,10 +239,10 @@ async def test_two_apps_share_the_events(server: WorkspaceServer, people: Worksp
         for i in range(50):
             tasks.create_task(people.say("Ada", "dm", f"m{i}"))
 
-    async def all_heard() -> bool:
-        return sum(len(app.heard) for app in apps) == 50
+    async def all_received() -> bool:
+        return sum(len(app.events) for app in apps) == 50
 
-    await people.wait_for(all_heard)
-    assert all(app.heard for app in apps)
+    await people.wait_for(all_received)
+    assert all(app.events for app in apps)
     for app in apps:
         await app.close()

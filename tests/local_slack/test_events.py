@@ -1,4 +1,4 @@
-"""What reaches a stock app when people act in the workspace."""
+"""The events that an app gets when users act in the workspace."""
 
 import asyncio
 from typing import Any
@@ -12,7 +12,7 @@ from tests.local_slack.stock import Json, Listener, StockApp
 
 async def test_a_dm_reaches_the_app_in_slacks_shape(stock: StockApp, people: WorkspaceClient) -> None:
     said = await people.say("Ada", "dm", "hello & <welcome>")
-    (event,) = await stock.hears_text("hello")
+    (event,) = await stock.received_text("hello")
     assert event["text"] == "hello &amp; &lt;welcome&gt;"
     assert event["channel_type"] == "im"
     assert (event["user"], event["ts"], event["event_ts"], event["team"]) == (
@@ -31,7 +31,7 @@ async def test_a_dm_reaches_the_app_in_slacks_shape(stock: StockApp, people: Wor
 
 async def test_a_mention_in_a_channel_is_two_events_with_one_ts(stock: StockApp, people: WorkspaceClient) -> None:
     said = await people.say("Ben", "general", "@soul are you there?")
-    pair = await stock.hears_text("are you there", 2)
+    pair = await stock.received_text("are you there", 2)
     assert [event["type"] for event in pair] == ["message", "app_mention"]
     assert {event["ts"] for event in pair} == {said["ts"]}
     assert pair[0]["text"] == "<@U0SOUL> are you there?"
@@ -42,7 +42,7 @@ async def test_a_mention_in_a_channel_is_two_events_with_one_ts(stock: StockApp,
 async def test_the_mention_may_come_first(stock: StockApp, people: WorkspaceClient) -> None:
     await people.fault(socket="mention_first", on=True)
     await people.say("Ben", "general", "@Soul first")
-    await stock.hears_text("first", 2)
+    await stock.received_text("first", 2)
     log = [d["event_type"] for d in await people.deliveries() if d["event_type"] != "hello"]
     assert log == ["app_mention", "message"]
 
@@ -50,19 +50,19 @@ async def test_the_mention_may_come_first(stock: StockApp, people: WorkspaceClie
 async def test_a_channel_without_the_app_delivers_nothing(stock: StockApp, people: WorkspaceClient) -> None:
     await people.say("Ada", "random", "@soul can you hear this?")
     await people.say("Ada", "dm", "but this")
-    await stock.hears_text("but this")
-    assert len(stock.heard) == 1
+    await stock.received_text("but this")
+    assert len(stock.events) == 1
 
 
-async def test_edits_and_deletions_are_events_with_both_texts(stock: StockApp, people: WorkspaceClient) -> None:
+async def test_edits_and_deletions_are_events_with_the_previous_text(stock: StockApp, people: WorkspaceClient) -> None:
     said = await people.say("Ada", "dm", "frist")
     await people.edit("Ada", "dm", said["ts"], "first")
-    (changed,) = await stock.hears(lambda e: e.get("subtype") == "message_changed")
+    (changed,) = await stock.received(lambda e: e.get("subtype") == "message_changed")
     assert (changed["message"]["text"], changed["previous_message"]["text"]) == ("first", "frist")
     assert changed["message"]["edited"]["user"] == "U0ADA"
     assert changed["message"]["ts"] == said["ts"] != changed["ts"]
     await people.delete("Ada", "dm", said["ts"])
-    (deleted,) = await stock.hears(lambda e: e.get("subtype") == "message_deleted")
+    (deleted,) = await stock.received(lambda e: e.get("subtype") == "message_deleted")
     assert (deleted["deleted_ts"], deleted["previous_message"]["text"]) == (said["ts"], "first")
     assert await people.messages("D0ADA") == []
 
@@ -71,43 +71,43 @@ async def test_a_deleted_root_with_replies_leaves_a_tombstone(stock: StockApp, p
     root = await people.say("Ada", "general", "root")
     await people.say("Ben", "general", "reply", thread=root["ts"])
     await people.delete("Ada", "general", root["ts"])
-    await stock.hears(lambda e: e.get("subtype") == "message_deleted")
-    stone, reply = await people.messages("general", thread=root["ts"])
-    assert (stone["subtype"], reply["text"]) == ("tombstone", "reply")
+    await stock.received(lambda e: e.get("subtype") == "message_deleted")
+    tombstone, reply = await people.messages("general", thread=root["ts"])
+    assert (tombstone["subtype"], reply["text"]) == ("tombstone", "reply")
 
 
 async def test_files_broadcasts_and_joins_have_their_subtypes(stock: StockApp, people: WorkspaceClient) -> None:
     root = await people.say("Ada", "general", "root")
     await people.say("Ada", "general", "look", files=[{"name": "a.txt", "text": "letters"}])
-    await people.say("Ben", "general", "everybody", thread=root["ts"], broadcast=True)
+    await people.say("Ben", "general", "for all", thread=root["ts"], broadcast=True)
     await people.add_person("Dora", standing="guest")
     await people.join("Dora", "general")
-    (shared,) = await stock.hears(lambda e: e.get("subtype") == "file_share")
+    (shared,) = await stock.received(lambda e: e.get("subtype") == "file_share")
     assert shared["files"][0]["size"] == 7
-    (broadcast,) = await stock.hears(lambda e: e.get("subtype") == "thread_broadcast")
+    (broadcast,) = await stock.received(lambda e: e.get("subtype") == "thread_broadcast")
     assert (broadcast["thread_ts"], broadcast["root"]["text"]) == (root["ts"], "root")
-    await stock.hears(lambda e: e.get("subtype") == "channel_join")
-    await stock.hears(lambda e: e["type"] == "member_joined_channel")
+    await stock.received(lambda e: e.get("subtype") == "channel_join")
+    await stock.received(lambda e: e["type"] == "member_joined_channel")
 
 
 async def test_reactions_come_and_go(stock: StockApp, people: WorkspaceClient, api: AsyncWebClient) -> None:
     said = await people.say("Ada", "dm", "nice")
     await people.react("Ada", "dm", said["ts"], ":eyes:")
     await people.react("Ada", "dm", said["ts"], "eyes", remove=True)
-    (added,) = await stock.hears(lambda e: e["type"] == "reaction_added")
+    (added,) = await stock.received(lambda e: e["type"] == "reaction_added")
     assert (added["reaction"], added["item"]["ts"], added["item_user"]) == ("eyes", said["ts"], "U0ADA")
-    await stock.hears(lambda e: e["type"] == "reaction_removed")
+    await stock.received(lambda e: e["type"] == "reaction_removed")
     await api.reactions_add(channel="D0ADA", timestamp=said["ts"], name="wave")
     (message,) = await people.messages("D0ADA")
     assert message["reactions"] == [{"name": "wave", "users": ["U0SOUL"], "count": 1}]
 
 
-async def test_the_apps_own_words_come_back_and_are_ignored_by_the_stock_app(
+async def test_the_apps_own_messages_come_back_and_the_stock_app_ignores_them(
     stock: StockApp, people: WorkspaceClient, api: AsyncWebClient
 ) -> None:
     posted = await api.chat_postMessage(channel="D0ADA", text="mine")
     await people.say("Ada", "dm", "yours")
-    await stock.hears_text("yours")
+    await stock.received_text("yours")
 
     async def all_acked() -> list[Any] | None:
         log = await people.deliveries()
@@ -115,34 +115,34 @@ async def test_the_apps_own_words_come_back_and_are_ignored_by_the_stock_app(
 
     await people.wait_for(all_acked)
     assert posted["message"]["bot_id"] == "B0SOUL"
-    assert [event["text"] for event in stock.heard] == ["yours"]
+    assert [event["text"] for event in stock.events] == ["yours"]
 
 
 async def test_another_bot_does_reach_the_listener(stock: StockApp, people: WorkspaceClient) -> None:
     await people.add_person("Parrot", standing="bot")
     await people.join("Parrot", "general")
     await people.say("Parrot", "general", "polly @soul")
-    pair = await stock.hears_text("polly", 2)
+    pair = await stock.received_text("polly", 2)
     assert all(event["bot_id"] == "B0PARROT" for event in pair)
 
 
 async def test_opening_the_dm_raises_app_home_opened(stock: StockApp, people: WorkspaceClient) -> None:
     assert await people.open_dm("Gus") == "D0GUS"
-    (event,) = await stock.hears(lambda e: e["type"] == "app_home_opened")
+    (event,) = await stock.received(lambda e: e["type"] == "app_home_opened")
     assert (event["tab"], event["user"], event["channel"]) == ("messages", "U0GUS", "D0GUS")
 
 
-async def test_shared_channels_and_group_dms_say_so(stock: StockApp, people: WorkspaceClient) -> None:
+async def test_events_of_shared_channels_and_group_dms_are_marked(stock: StockApp, people: WorkspaceClient) -> None:
     await people.add_person("Sven", standing="stranger")
     await people.add_channel("partners", members=["Ada", "Sven"], shared=True)
     await people.add_channel("", kind="mpim", members=["Ada", "Ben"])
     await people.say("Sven", "partners", "from outside")
-    (event,) = await stock.hears_text("from outside")
+    (event,) = await stock.received_text("from outside")
     assert event["team"] == "T0ELSEWHERE"
     assert stock.bodies[0]["is_ext_shared_channel"] is True
     room = next(c for c in (await people.state("Ben"))["channels"] if c["kind"] == "mpim")
     await people.say("Ben", room["id"], "the three of us")
-    (event,) = await stock.hears_text("the three of us")
+    (event,) = await stock.received_text("the three of us")
     assert event["channel_type"] == "mpim"
 
 
@@ -154,7 +154,7 @@ async def test_ts_values_in_a_channel_strictly_increase(people: WorkspaceClient)
     assert len(order) == 200
 
 
-async def test_feedback_buttons_press_reaches_the_app_and_can_be_answered(
+async def test_a_click_on_feedback_reaches_the_app_and_can_be_answered(
     server: WorkspaceServer, people: WorkspaceClient
 ) -> None:
     stock = StockApp(server)
@@ -180,8 +180,8 @@ async def test_feedback_buttons_press_reaches_the_app_and_can_be_answered(
     async def answered() -> list[Any]:
         return await people.ephemerals("Ada", "dm")
 
-    (whisper,) = await people.wait_for(answered)
-    assert whisper["text"] == "thank you"
+    (reply,) = await people.wait_for(answered)
+    assert reply["text"] == "thank you"
     (body,) = pressed
     assert body["actions"][0]["value"] == "down"
     assert body["actions"][0]["type"] == "feedback_buttons"

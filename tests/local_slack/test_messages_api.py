@@ -1,4 +1,4 @@
-"""The Web API as real slack_sdk clients meet it: posting, editing, streaming, limits of size, and reading back."""
+"""The Web API with real slack_sdk clients: post, edit, stream, size limits, and reading back."""
 
 from typing import Any
 
@@ -139,7 +139,7 @@ async def test_update_and_delete_touch_only_own_messages(api: AsyncWebClient, pe
     assert [m["text"] for m in await people.messages("D0ADA")] == ["mine, says Ada"]
 
 
-async def test_a_whisper_is_seen_by_one_person_only(api: AsyncWebClient, people: WorkspaceClient) -> None:
+async def test_an_ephemeral_message_is_seen_by_one_user_only(api: AsyncWebClient, people: WorkspaceClient) -> None:
     await api.chat_postEphemeral(channel="C0GENERAL", user="U0BEN", text="psst")
     assert [m["text"] for m in await people.ephemerals("Ben", "general")] == ["psst"]
     assert await people.ephemerals("Ada", "general") == []
@@ -191,7 +191,7 @@ async def test_a_stream_needs_a_thread_and_outside_dms_a_recipient(
 
     assert await start() == "missing_recipient_team_id"
     assert await start(recipient_team_id="T0LOCAL") == "missing_recipient_user_id"
-    assert await start(recipient_team_id="T0LOCAL", recipient_user_id="U0NOBODY") == "user_not_found"
+    assert await start(recipient_team_id="T0LOCAL", recipient_user_id="U0UNKNOWN") == "user_not_found"
     assert await start(recipient_team_id="T0LOCAL", recipient_user_id="U0ADA") == "accepted"
     assert await start(thread_ts="") == "invalid_thread_ts"
     assert await refusal(api.api_call("chat.startStream", json={"channel": "D0ADA"})) == "invalid_arguments"
@@ -212,7 +212,7 @@ async def test_a_stopped_stream_takes_no_more(api: AsyncWebClient, people: Works
     assert done["text"] == "begun well"
 
 
-async def test_a_stream_left_alone_expires_and_can_still_be_updated(
+async def test_a_stream_without_new_pieces_expires_and_can_still_be_updated(
     api: AsyncWebClient, people: WorkspaceClient
 ) -> None:
     ts = (await _start(api, people))["ts"]
@@ -239,7 +239,7 @@ async def test_an_update_ends_a_stream(api: AsyncWebClient, people: WorkspaceCli
 # -- what the app shows ----------------------------------------------------------------------------------------------
 
 
-async def test_the_status_line_vanishes_with_time_or_a_post(api: AsyncWebClient, people: WorkspaceClient) -> None:
+async def test_the_status_line_disappears_with_time_or_a_post(api: AsyncWebClient, people: WorkspaceClient) -> None:
     root = await people.say("Ada", "dm", "hello")
 
     async def show(text: str = "is thinking…") -> None:

@@ -1,5 +1,7 @@
 """Reading and the rest of the Web API: paging, people, reactions, files, views, rate limits, injected faults."""
 
+import asyncio
+
 import aiohttp
 import pytest
 from slack_sdk.errors import SlackApiError
@@ -7,6 +9,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
+from tests.fakes import FakeClock
 from tests.local_slack.stock import refusal
 
 META = {"event_type": "reply", "event_payload": {"key": "k1"}}
@@ -72,7 +75,7 @@ async def test_metadata_is_shown_only_on_request(api: AsyncWebClient) -> None:
     assert full["messages"][0]["metadata"] == META
 
 
-async def test_rooms_are_listed_opened_and_joined(api: AsyncWebClient, people: WorkspaceClient) -> None:
+async def test_channels_are_listed_opened_and_joined(api: AsyncWebClient, people: WorkspaceClient) -> None:
     listed = await api.conversations_list(types="public_channel,private_channel", limit=2, exclude_archived=True)
     rest = await api.conversations_list(
         types="public_channel,private_channel", limit=2, cursor=listed["response_metadata"]["next_cursor"]
@@ -83,7 +86,7 @@ async def test_rooms_are_listed_opened_and_joined(api: AsyncWebClient, people: W
     assert await refusal(api.conversations_list(cursor="bmV4dDp4")) == "invalid_cursor"
     assert await refusal(api.conversations_list(types="attic")) == "invalid_types"
     assert [r["id"] for r in (await api.users_conversations(types="im", user="U0GUS"))["channels"]] == ["D0GUS"]
-    assert await refusal(api.users_conversations(user="U0NOBODY")) == "user_not_found"
+    assert await refusal(api.users_conversations(user="U0UNKNOWN")) == "user_not_found"
     assert (await api.conversations_join(channel="C0RANDOM"))["channel"]["is_member"]
     assert await refusal(api.conversations_join(channel="D0ADA")) == "method_not_supported_for_channel_type"
     assert "U0SOUL" in (await api.conversations_members(channel="C0RANDOM"))["members"]
@@ -92,7 +95,7 @@ async def test_rooms_are_listed_opened_and_joined(api: AsyncWebClient, people: W
     assert (await api.conversations_open(users="U0ADA,U0BEN"))["channel"]["id"] == group["channel"]["id"]
     assert (await api.conversations_open(users="U0ADA"))["channel"]["id"] == "D0ADA"
     assert (await api.conversations_open(channel="D0ADA"))["channel"]["user"] == "U0ADA"
-    assert await refusal(api.conversations_open(users="U0NOBODY")) == "user_not_found"
+    assert await refusal(api.conversations_open(users="U0UNKNOWN")) == "user_not_found"
     eve = (await people.add_person("Eve"))["id"]
     assert (await api.conversations_info(channel=(await api.conversations_open(users=eve))["channel"]["id"]))[
         "channel"
@@ -120,7 +123,7 @@ async def test_standings_show_in_users_info(
     kinds = ("is_restricted", "is_ultra_restricted", "deleted", "is_stranger", "is_bot")
     assert {kind for kind in kinds if user[kind]} == flags
     assert added["id"] in [member["id"] for member in (await api.users_list())["members"]]
-    assert await refusal(api.users_info(user="U0NOBODY")) == "user_not_found"
+    assert await refusal(api.users_info(user="U0UNKNOWN")) == "user_not_found"
 
 
 async def test_reactions_are_refused_by_name(api: AsyncWebClient, people: WorkspaceClient) -> None:
@@ -134,7 +137,7 @@ async def test_reactions_are_refused_by_name(api: AsyncWebClient, people: Worksp
     assert await refusal(api.reactions_add(channel="D0ADA", timestamp="", name="eyes")) == "no_item_specified"
 
 
-async def test_a_file_is_uploaded_shared_and_fetched_with_the_bot_token(
+async def test_a_file_is_uploaded_shared_and_downloaded_with_the_bot_token(
     server: WorkspaceServer, api: AsyncWebClient, people: WorkspaceClient
 ) -> None:
     root = await people.say("Ada", "general", "send it")
@@ -164,7 +167,7 @@ async def test_views_are_published_and_opened(
     await api.views_publish(user_id="U0ADA", view=view)
     assert (await people.get("home", person="Ada"))["view"]["blocks"] == view["blocks"]
     assert (await people.post("open_home", person="Ada"))["view"]["type"] == "home"
-    assert await refusal(api.views_publish(user_id="U0NOBODY", view=view)) == "user_not_found"
+    assert await refusal(api.views_publish(user_id="U0UNKNOWN", view=view)) == "user_not_found"
     modal = {"type": "modal", "blocks": []}
     assert await refusal(api.views_publish(user_id="U0ADA", view=modal)) == "invalid_arguments"
     trigger = server.workspace.interactions.new_trigger("U0ADA")
@@ -205,7 +208,7 @@ async def test_a_response_url_works_five_times_within_half_an_hour(
 
 
 async def test_slacks_limits_answer_429_with_whole_seconds() -> None:
-    async with serve_workspace(limits="slack") as server, WorkspaceClient(server.url) as people:
+    async with serve_workspace(limits="slack", clock=FakeClock()) as server, WorkspaceClient(server.url) as people:
         api = AsyncWebClient(token=server.bot_token, base_url=server.api_url)
         for _ in range(4):
             await api.chat_postMessage(channel="D0ADA", text="burst")
@@ -244,8 +247,12 @@ async def test_faults_answer_delay_and_drop(api: AsyncWebClient, people: Workspa
     assert await post("seen, unanswered") == "dropped"
     await people.fault("chat.postMessage", mode="accept_then_answer", body={"ok": False, "error": "internal_error"})
     assert await post("seen, denied") == "internal_error"
-    await people.fault("chat.postMessage", delay=0.01)
-    assert await post("late") == "accepted"
+    await people.fault("chat.postMessage", delay=60)
+    async with asyncio.TaskGroup() as tasks:
+        late = tasks.create_task(post("late"))
+        while not late.done():
+            await people.advance(30)
+    assert late.result() == "accepted"
     assert [m["text"] for m in await people.posts_by_bot("D0ADA")] == ["seen, unanswered", "seen, denied", "late"]
     statuses = [call["status"] for call in await people.calls("chat.postMessage")]
     assert statuses == [429, 200, 0, 0, 200, 200]

@@ -1,4 +1,4 @@
-"""Starting and stopping a workspace, its page, its own process, and how much it bears."""
+"""Starting and stopping a workspace, its page, its own process, and many messages at once."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from daemon.core.errors import ConfigError
 from daemon.local_slack.__main__ import main
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
-from tests.local_slack.stock import Json, Listener, StockApp
+from tests.local_slack.stock import HANG, Json, Listener, StockApp
 
 
 async def test_a_taken_port_is_a_clear_error(server: WorkspaceServer) -> None:
@@ -24,7 +24,7 @@ async def test_a_taken_port_is_a_clear_error(server: WorkspaceServer) -> None:
         await serve_workspace(port=port).__aenter__()
 
 
-async def test_a_port_out_of_bounds_for_us_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_address_that_cannot_be_bound_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("daemon.local_slack.server.HOST", "192.0.2.1")
     with pytest.raises(ConfigError, match="can't listen"):
         await serve_workspace().__aenter__()
@@ -38,7 +38,7 @@ async def test_given_tokens_are_accepted() -> None:
         assert "xoxb-kept" not in repr(server.workspace.state.app)
 
 
-async def test_the_page_is_served_and_nothing_beside_it(tmp_path: Path) -> None:
+async def test_the_page_is_served_and_no_file_outside_its_folder(tmp_path: Path) -> None:
     page = tmp_path / "page"
     page.mkdir()
     (tmp_path / "secret.txt").write_text("secret")
@@ -62,15 +62,15 @@ async def test_as_its_own_process_it_prints_its_address_and_stops_on_sigterm() -
         *(sys.executable, "-m", "daemon.local_slack", "--bot-token", "xoxb-given"), stdout=asyncio.subprocess.PIPE
     )
     assert process.stdout is not None
-    address = json.loads(await asyncio.wait_for(process.stdout.readline(), 30))
+    address = json.loads(await asyncio.wait_for(process.stdout.readline(), HANG))
     assert (address["bot_token"], address["team"]) == ("xoxb-given", "T0LOCAL")
     async with WorkspaceClient(address["url"]) as people:
         await people.say("Ada", "dm", "hello")
         process.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(process.wait(), 10) == 0
+        assert await asyncio.wait_for(process.wait(), HANG) == 0
 
 
-def test_a_process_without_a_port_to_have_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_process_whose_port_is_taken_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         assert main(["--port", str(taken.getsockname()[1])]) == 2
     assert "in use" in capsys.readouterr().err
@@ -81,15 +81,15 @@ async def test_stopping_ends_feeds_and_sockets() -> None:
         async with serve_workspace() as server:
             api = AsyncWebClient(token=server.bot_token, base_url=server.api_url)
             opened = await api.apps_connections_open(app_token=server.app_token)
-            link = await http.ws_connect(str(opened["url"]))
-            assert (await link.receive_json(timeout=5))["type"] == "hello"
+            connection = await http.ws_connect(str(opened["url"]))
+            assert (await connection.receive_json(timeout=HANG))["type"] == "hello"
             feed = await http.get(f"{server.url}/_control/events")
             await feed.content.readuntil(b"\n\n")
-        assert (await link.receive(timeout=5)).type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED)
+        assert (await connection.receive(timeout=HANG)).type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED)
         assert await feed.content.read() is not None
 
 
-async def test_six_hundred_messages_at_once_are_all_answered(server: WorkspaceServer, people: WorkspaceClient) -> None:
+async def test_six_hundred_messages_at_once_all_get_a_reply(server: WorkspaceServer, people: WorkspaceClient) -> None:
     stock = StockApp(server)
     reply: Listener = stock.client.chat_postMessage
 
@@ -103,17 +103,17 @@ async def test_six_hundred_messages_at_once_are_all_answered(server: WorkspaceSe
     async with asyncio.TaskGroup() as tasks:
         for number in range(600):
             tasks.create_task(people.say("Ada", "dm", f"m{number}"))
-    posts = await people.wait_for_post("D0ADA", count=600, timeout=30)
+    posts = await people.wait_for_post("D0ADA", count=600)
     assert {post["text"] for post in posts} == {f"re:m{number}" for number in range(600)}
     await stock.close()
 
 
-async def test_a_client_has_to_be_entered() -> None:
+async def test_a_client_needs_async_with() -> None:
     with pytest.raises(RuntimeError, match="async with"):
         await WorkspaceClient("http://127.0.0.1:1").state()
 
 
-async def test_waiting_in_vain_ends(people: WorkspaceClient) -> None:
+async def test_a_wait_ends_after_its_timeout(people: WorkspaceClient) -> None:
     async def never() -> bool:
         return False
 

@@ -1,4 +1,4 @@
-"""Text as Slack stores it, timelines, and the movable clock."""
+"""Text as Slack stores it, timelines, the movable clock, rate limits and faults."""
 
 import asyncio
 import itertools
@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from daemon.local_slack.clock import WorkspaceClock
 from daemon.local_slack.faults import Faults
-from daemon.local_slack.limits import Limits, Profile, Tier
-from daemon.local_slack.model import Identity, Message
+from daemon.local_slack.limits import Profile, RateLimits, Tier
+from daemon.local_slack.model import AppIdentity, WorkspaceMessage
 from daemon.local_slack.seed import seeded
 from daemon.local_slack.text import escape, mentions, rich_text, typed, unescape
 from daemon.local_slack.timeline import Span, Timeline, bound
 from tests.fakes import FakeClock
 
-STATE = seeded(Identity(), "Soul", 1_700_000_000)
+STATE = seeded(AppIdentity(), "Soul", 1_700_000_000)
 
 
 def stored(text: str) -> str:
@@ -36,12 +36,12 @@ def stored(text: str) -> str:
         ("go to https://a.example/x?y=1&z=2.", "go to <https://a.example/x?y=1&amp;z=2>."),
     ],
 )
-def test_typed_words_become_slacks(text: str, expected: str) -> None:
+def test_typed_text_becomes_the_stored_form(text: str, expected: str) -> None:
     assert stored(text) == expected
 
 
 @given(st.text())
-def test_whatever_is_typed_nothing_but_known_targets_gets_brackets(text: str) -> None:
+def test_only_known_targets_get_brackets_in_any_text(text: str) -> None:
     words = stored(text)
     block = rich_text(words)["elements"][0]["elements"]
     assert words.count("<") == words.count(">") == sum(element["type"] != "text" for element in block)
@@ -65,16 +65,16 @@ def test_a_mention_is_found_with_and_without_a_label() -> None:
 
 
 @given(st.lists(st.floats(0, 2_000_000_000), max_size=50))
-def test_ts_values_increase_whatever_the_clock_says(times: list[float]) -> None:
+def test_ts_values_increase_even_when_the_clock_does_not(times: list[float]) -> None:
     timeline = Timeline()
     order = [tuple(map(int, timeline.next_ts(time).split("."))) for time in times]
     assert all(earlier < later for earlier, later in itertools.pairwise(order))
 
 
-def test_a_timeline_forgets_what_is_removed() -> None:
+def test_a_removed_message_leaves_the_timeline() -> None:
     timeline = Timeline()
-    root = Message("C", "U", "root", ts=timeline.next_ts(1_700_000_000))
-    reply = Message("C", "U", "reply", ts=timeline.next_ts(1_700_000_000), thread_ts=root.ts, broadcast=True)
+    root = WorkspaceMessage("C", "U", "root", ts=timeline.next_ts(1_700_000_000))
+    reply = WorkspaceMessage("C", "U", "reply", ts=timeline.next_ts(1_700_000_000), thread_ts=root.ts, broadcast=True)
     timeline.put(root)
     timeline.put(reply)
     assert root.ts == "1700000000.000000"
@@ -84,7 +84,7 @@ def test_a_timeline_forgets_what_is_removed() -> None:
 
 
 @pytest.mark.parametrize("text", ["now", "1.x", "-1", ""])
-def test_a_bound_that_is_no_time_is_refused(text: str) -> None:
+def test_a_malformed_time_bound_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
         bound(text)
 
@@ -95,36 +95,36 @@ def test_bounds_compare_with_ts_values() -> None:
 
 async def test_the_clock_can_be_moved_and_never_goes_back() -> None:
     clock = WorkspaceClock(FakeClock())
-    rung: list[float] = []
+    called: list[float] = []
     start = clock.now()
-    clock.after(10, lambda: clock.after(10, lambda: rung.append(clock.now() - start)))
+    clock.after(10, lambda: clock.after(10, lambda: called.append(clock.now() - start)))
     clock.advance(30)
-    assert rung == [pytest.approx(20)]
+    assert called == [pytest.approx(20)]
     assert clock.now() - start == pytest.approx(30)
     with pytest.raises(ValueError, match="forward"):
         clock.advance(-1)
 
 
-async def test_timers_ring_by_themselves_in_order() -> None:
+async def test_due_timers_are_called_in_order() -> None:
     clock = WorkspaceClock(FakeClock(auto=True))
-    rung: list[str] = []
+    called: list[str] = []
     async with asyncio.TaskGroup() as tasks:
         runner = tasks.create_task(clock.run())
-        clock.after(20, lambda: rung.append("late"))
-        clock.after(5, lambda: rung.append("early"))
+        clock.after(20, lambda: called.append("late"))
+        clock.after(5, lambda: called.append("early"))
         await clock.wait(30)
         runner.cancel()
-    assert rung == ["early", "late"]
+    assert called == ["early", "late"]
 
 
 def test_tier_one_lets_a_burst_of_sockets_open() -> None:
-    limits = Limits(Profile.SLACK)
+    limits = RateLimits(Profile.SLACK)
     waits = [limits.check("apps.connections.open", Tier.ONE, "", 0.0) for _ in range(11)]
     assert waits == [0] * 10 + [60]
     assert limits.check("auth.test", Tier.FREE, "", 0.0) == 0
 
 
-def test_a_cleared_fault_is_gone() -> None:
+def test_a_counted_fault_ends_after_its_count() -> None:
     faults = Faults()
     faults.duplicates = 1
     assert faults.spend("duplicates")

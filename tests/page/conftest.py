@@ -1,4 +1,4 @@
-"""A browser for the whole run; a fresh workspace, a connected app and windows for each test."""
+"""One browser for the whole run; a fresh workspace, a connected app and windows for each test."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -9,7 +9,7 @@ from playwright.async_api import Browser, BrowserContext
 
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
-from tests.page.soul import HandMoved
+from tests.page.manual_app import ManualApp
 from tests.page.window import MISSING, Window, chromium, launched
 
 OpenWindow = Callable[..., Awaitable[Window]]
@@ -26,7 +26,7 @@ async def browser(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Bro
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Clients read proxies and tokens from the environment behind everybody's back."""
+    """Without the proxies and tokens that HTTP and Slack clients read from the environment."""
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN"):
         monkeypatch.delenv(name, raising=False)
 
@@ -44,8 +44,8 @@ async def people(server: WorkspaceServer) -> AsyncIterator[WorkspaceClient]:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def soul(server: WorkspaceServer, people: WorkspaceClient) -> AsyncIterator[HandMoved]:
-    app = await HandMoved(server, people).connect()
+async def soul(server: WorkspaceServer, people: WorkspaceClient) -> AsyncIterator[ManualApp]:
+    app = await ManualApp(server, people).connect()
     await people.wait_for_sockets(1)
     yield app
     await app.close()
@@ -53,11 +53,11 @@ async def soul(server: WorkspaceServer, people: WorkspaceClient) -> AsyncIterato
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def new_window(browser: Browser) -> AsyncIterator[OpenWindow]:
-    """Opens windows; when the test is over, none of them may have complained of anything."""
+    """Opens windows; after the test none of them may have recorded a fault."""
     opened: list[tuple[Window, BrowserContext]] = []
 
     async def open_one(url: str, person: str = "", conversation: str = "", **options: object) -> Window:
-        context = await browser.new_context(locale="en-GB", timezone_id="UTC", **options)  # type: ignore[arg-type]  # theirs to check
+        context = await browser.new_context(locale="en-GB", timezone_id="UTC", **options)  # type: ignore[arg-type]  # checked by Playwright
         window = Window(await context.new_page()).watch()
         opened.append((window, context))
         return await window.open(url, person, conversation)

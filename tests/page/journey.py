@@ -1,6 +1,6 @@
-"""Ada's first days with a soul, on the page: what she says, what the model answers, and what she then sees.
+"""Ada's first days with a soul, on the page: her messages, the model's replies, and what the page shows.
 
-The test plays it to see that it works; `scripts/screenshots.py` plays it to take the pictures of docs/ENGINE.md.
+The test runs it to check the daemon; `scripts/screenshots.py` runs it to take the pictures of docs/ENGINE.md.
 """
 
 import json
@@ -13,16 +13,16 @@ from typing import Final
 from playwright.async_api import Locator, expect
 
 from daemon.local_slack.client import WorkspaceClient
-from tests.page.mind import Asked, Mind, tagged
-from tests.page.running import ROOT, Running
+from tests.page.loopback_model import LoopbackModel, ModelCall, tagged
+from tests.page.running import ROOT, RunningDaemon
 from tests.page.window import Window
 from tests.tools.parts import listing, program
 
-SILENCE: Final = 2
-"""Seconds that end a visit here."""
+A_VISIT_ENDS: Final = 4 * 3600 + 60
+"""Seconds of silence after which a visit has ended (SOUL_VISIT_SILENCE is four hours)."""
 
 Look = Callable[[str, str], Awaitable[None]]
-"""Takes a picture: its name, and the view (as in the page's address) it shows."""
+"""Takes a picture; its arguments are the picture's name and the view to show, as in the page's URL."""
 
 GREETED, BACK, POEM = "good morning! I'm Ada, I look after the imports.", "I'm back. The import is fixed!", "haiku"
 SCHOLARLY = "Is Linear A related to Linear B? I'd like a scholarly answer."
@@ -37,7 +37,7 @@ The nightly import reads the events of one day in batches of 50,000 rows.
 Since Tuesday's release each row's country is looked up by itself, not once a batch: an import of a million rows makes a
 million requests. Setting `IMPORT_LOOKUP=batch` brings the old way back until the next release.
 """
-_SPOKEN: Final[Mapping[str, str]] = {
+_REPLIES: Final[Mapping[str, str]] = {
     GREETED: tagged(
         "Good morning, Ada, and welcome. I'm Kothar; I mend things here, mostly by asking early.\n\n"
         "Imports are a good place to begin: is one of them giving you trouble today?",
@@ -66,62 +66,62 @@ _SPOKEN: Final[Mapping[str, str]] = {
 
 
 def chosen(*actions: tuple[str, str], why: str = "It is the shortest way.") -> str:
-    """An answer that chooses actions."""
+    """A model reply that chooses actions."""
     return json.dumps({"actions": [{"name": name, "input": given} for name, given in actions], "reasoning": why})
 
 
-def answer(asked: Asked) -> str:
-    """What the model of the journey says."""
-    said = _ANSWERS.get(asked.step, "She cares for the import; it will come up again.")
-    return said if isinstance(said, str) else said(asked)
+def answer(call: ModelCall) -> str:
+    """The model's reply to a call of the journey."""
+    reply = _ANSWERS.get(call.step, "She cares for the import; it will come up again.")
+    return reply if isinstance(reply, str) else reply(call)
 
 
-def _reply(asked: Asked) -> str:
-    return next((words for cue, words in _SPOKEN.items() if cue in asked.last), tagged("I see. Go on."))
+def _reply(call: ModelCall) -> str:
+    return next((words for cue, words in _REPLIES.items() if cue in call.last), tagged("I see. Go on."))
 
 
-def _verdict(asked: Asked) -> str:
-    return json.dumps({"true": "state of research on a question" in asked.shown or "several steps" in asked.shown})
+def _verdict(call: ModelCall) -> str:
+    return json.dumps({"true": "state of research on a question" in call.prompt or "several steps" in call.prompt})
 
 
-def _preference(asked: Asked) -> str:
-    return json.dumps({"choice": "work-song" if "register" in asked.shown.rpartition("</said-")[2] else "sea"})
+def _preference(call: ModelCall) -> str:
+    return json.dumps({"choice": "work-song" if "register" in call.prompt.rpartition("</said-")[2] else "sea"})
 
 
-def _choice(asked: Asked) -> str:
-    if HARD in asked.shown:
-        if "## Result 1" not in asked.shown:
+def _choice(call: ModelCall) -> str:
+    if HARD in call.prompt:
+        if "## Result 1" not in call.prompt:
             return chosen(("Research", "nightly import lookup Tuesday release"), ("Think", "what changed on Tuesday"))
         return chosen(("Respond", "the cause and the setting"))
-    if ASKED in asked.shown:
-        return chosen(("Respond", "")) if ANSWERED in asked.shown else chosen(("Ask", "which deploy is meant"))
-    return chosen(("Respond", "it is noted")) if "has allowed" in asked.shown else chosen(("Research", "the shelf"))
+    if ASKED in call.prompt:
+        return chosen(("Respond", "")) if ANSWERED in call.prompt else chosen(("Ask", "which deploy is meant"))
+    return chosen(("Respond", "it is noted")) if "has allowed" in call.prompt else chosen(("Research", "the shelf"))
 
 
-def _tool(asked: Asked) -> str:
-    if HARD in asked.shown:
+def _tool(call: ModelCall) -> str:
+    if HARD in call.prompt:
         return json.dumps({"tool": "shelf/look_up", "arguments": {"word": "lookup"}})
     written = {"path": "notes.txt", "text": "Freeze on Friday"}
     return json.dumps({"tool": "shelf/write_down", "arguments": written})
 
 
-def _aloud(asked: Asked) -> str:
-    if HARD in asked.shown:
+def _aloud(call: ModelCall) -> str:
+    if HARD in call.prompt:
         return (
             "Since Tuesday's release every row looks its country up by itself; before, one lookup served a whole "
             "batch [1]. With a million rows that is a million requests.\n\n"
             "Setting `IMPORT_LOOKUP=batch` brings the old way back until the next release [1]."
         )
-    if ASKED in asked.shown:
+    if ASKED in call.prompt:
         return (
             "Then it is the one that renamed the column `week`: the report still asks for `isoweek`."
-            if ANSWERED in asked.shown
+            if ANSWERED in call.prompt
             else "Which deploy do you mean: Monday's on production, or Tuesday's on staging? They changed other files."
         )
     return "It is noted: **we freeze on Friday**."
 
 
-_ANSWERS: Final[Mapping[str, str | Callable[[Asked], str]]] = {
+_ANSWERS: Final[Mapping[str, str | Callable[[ModelCall], str]]] = {
     "respond": _reply,
     "decision": _preference,
     "mental_query": _verdict,
@@ -131,12 +131,12 @@ _ANSWERS: Final[Mapping[str, str | Callable[[Asked], str]]] = {
     "poetic_composition": "Night ships unload rows,\nthe quay lamp counts them twice — once\nfor the sea, once home.",
     "feel": json.dumps({"emotional_state": "delighted", "topic": "the nightly import", "task": ""}),
     "visitor_notes": json.dumps({"add": ["Looks after the nightly imports"], "correct": [], "retire": []}),
-    "visitor_whispers": "I would like somebody to see how much work this was.",
+    "visitor_whispers": "I would like my team to see how much work this was.",
 }
 
 
 def furnish(home: Path) -> dict[str, str]:
-    """Put two souls, a library and a list of MCP servers into a folder; gives the settings that name them."""
+    """Write two souls, a library and a list of MCP servers to a folder; gives the settings that name them."""
     shutil.copytree(ROOT / "souls" / "minoan", home / "souls" / "minoan")
     shutil.copytree(ROOT / "souls" / "plain", home / "souls" / "tamarru")
     (home / "souls" / "tamarru" / "soul.toml").write_text(
@@ -152,39 +152,38 @@ def furnish(home: Path) -> dict[str, str]:
         "SOUL_SOULS": "tamarru",
         "SOUL_LIBRARY": str(home / "handbook"),
         "SOUL_MCP_SERVERS": str(servers),
-        "SOUL_VISIT_SILENCE": str(SILENCE),
     }
 
 
 @dataclass(frozen=True, slots=True)
 class Journey:
-    """Ada's window, the daemon behind it, the model behind that; `look` is called where there is something to see."""
+    """Ada's window, her daemon and its model; `look` is called at each view worth a picture."""
 
     ada: Window
-    daemon: Running
+    daemon: RunningDaemon
     people: WorkspaceClient
-    mind: Mind
+    model: LoopbackModel
     look: Look
 
     async def greets_and_welcomes_back(self) -> None:
-        """A stranger is greeted; after the silence that ends a visit she is welcomed back."""
+        """The soul greets a new user; after a visit has ended it welcomes her back."""
         await self._dm(GREETED, "welcome")
         await self._dm("The nightly one is slow.", "when it began")
         await self.look("greeting", "D0ADA")
-        await self._visit_is_over()
+        await self._end_the_visit()
         await self._dm(BACK, "There you are again")
         await self.look("returning", "D0ADA")
 
     async def turns_poet_and_scholar(self) -> None:
-        """A poem, then a scholarly answer."""
+        """A poem, then a scholarly reply."""
         await self._dm(f"Write me a {POEM} about the nightly import.", "Night ships")
         await self._dm(SCHOLARLY, "widely held")
         await self.look("modes", "D0ADA")
 
     async def solves_a_problem(self) -> None:
-        """A problem in a channel: a live plan, and an answer with its source."""
-        await self.daemon.told("tools.server_connected")
-        gate = self.mind.hold("external_dialog")
+        """A problem in a channel: a live plan, and a reply with its source."""
+        await self.daemon.logged("tools.server_connected")
+        gate = self.model.hold("external_dialog")
         thread = await self._mention(f"@Kothar {HARD}")
         tasks = self.ada.thread.get_by_role("list", name="Steps").get_by_role("listitem")
         await expect(tasks.last).to_contain_text("Writing the answer, In progress")
@@ -196,7 +195,7 @@ class Journey:
         await self.look("sources", f"C0GENERAL/{thread}")
 
     async def asks_back(self) -> None:
-        """A question back, and the answer to the answer."""
+        """The soul asks a question back, and uses the user's answer."""
         thread = await self._mention(f"@Kothar {ASKED}")
         await expect(self._last_in_thread()).to_contain_text("Which deploy do you mean")
         await self.daemon.at_rest()
@@ -206,21 +205,21 @@ class Journey:
         await self.look("asking", f"C0GENERAL/{thread}")
 
     async def asks_for_permission(self) -> None:
-        """A tool that writes is asked for; the press is seen by everybody, and it is done once."""
+        """A tool that writes needs an approval; after it the tool runs once and the buttons disappear."""
         thread = await self._mention(f"@Kothar {WRITTEN}")
         question = self._last_in_thread()
-        await expect(question.get_by_role("button", name="Approve: allow this once")).to_be_visible()
+        await expect(question.get_by_role("button", name="Approve")).to_be_visible()
         assert not (self.daemon.home / "notes.txt").exists()
         await self.daemon.at_rest()
         await self.look("permission", f"C0GENERAL/{thread}")
-        await question.get_by_role("button", name="Approve: allow this once").click()
+        await question.get_by_role("button", name="Approve").click()
         await expect(self._last_in_thread()).to_contain_text("It is noted")
-        await expect(self.ada.thread.get_by_role("button", name="Approve: allow this once")).to_have_count(0)
+        await expect(self.ada.thread.get_by_role("button", name="Approve")).to_have_count(0)
         assert (self.daemon.home / "notes.txt").read_text(encoding="utf-8") == "Freeze on Friday\n"
         await self.look("permitted", f"C0GENERAL/{thread}")
 
     async def meets_a_second_soul(self) -> None:
-        """Another soul answers in its own channel, under its own name."""
+        """Another soul replies in its own channel, under its own name."""
         await self.people.join("Kothar", "random")
         thread = await self._mention("@Kothar what do you look after?", channel="C0RANDOM")
         await expect(self._last_in_thread()).to_contain_text("The hearth")
@@ -228,15 +227,15 @@ class Journey:
         await self.look("second-soul", f"C0RANDOM/{thread}")
 
     async def is_reminded(self) -> None:
-        """What was scheduled is brought up by itself."""
+        """The soul starts a conversation about a scheduled reminder."""
         conversation = "minoan/T0LOCAL/D0ADA/"
-        said = "The standup begins: mention the import."
-        await self.daemon.soul("schedule", "add", conversation, said, "--in", "1s", "--on-behalf", "U0ADA")
+        reminder = "The standup begins: mention the import."
+        await self.daemon.soul("schedule", "add", conversation, reminder, "--in", "1s", "--on-behalf", "U0ADA")
         await self._open("D0ADA")
         await expect(self.ada.timeline.locator(".message").last).to_contain_text("It's time, Ada")
         await self.look("reminder", "D0ADA")
 
-    # -- hands ------------------------------------------------------------------------------------------------------
+    # -- steps ------------------------------------------------------------------------------------------------------
 
     async def _dm(self, words: str, answered: str) -> None:
         await self.ada.say(words)
@@ -245,7 +244,7 @@ class Journey:
         await self.daemon.at_rest()
 
     async def _mention(self, words: str, *, channel: str = "C0GENERAL") -> str:
-        """Mention the soul in a channel, which opens the thread once it answers; gives the thread's ts."""
+        """Mention the soul in a channel; its reply opens the thread. Gives the thread's ts."""
         await self._open(channel)
         await self.ada.say(words)
         message = self.ada.timeline.locator(".message:not(.nested)").last
@@ -256,7 +255,8 @@ class Journey:
         await self.ada.page.locator(f'#sidebar a[href="#/{room}"]').click()
         await expect(self.ada.page.locator(f'#sidebar a[href="#/{room}"]')).to_have_attribute("aria-current", "page")
 
-    async def _visit_is_over(self) -> None:
+    async def _end_the_visit(self) -> None:
+        self.daemon.turn_clock(A_VISIT_ENDS)
         await self.daemon.until("SELECT count(*) FROM transitions WHERE target = 'exiting'")
 
     def _dm_answers(self) -> Locator:

@@ -1,4 +1,4 @@
-"""A daemon as a newcomer starts it: `python -m daemon run` in a folder of its own, as a process of its own."""
+"""A daemon with its local Slack in a folder and a process of its own, as `soul run` starts it."""
 
 import asyncio
 import os
@@ -12,24 +12,31 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
-PATIENCE: Final = 30.0
+HANG: Final = 90.0
+"""Seconds after which a wait counts as a hang. A healthy daemon needs a fraction of it, even on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
-    """A daemon that runs in `home`; `url` is its local workspace, `log` the file that its log lines go to."""
+class RunningDaemon:
+    """A daemon that runs in `home`; `url` is its local workspace, `log` the file of its log lines."""
 
     home: Path
     url: str
     environment: Mapping[str, str]
     log: Path
+    process: asyncio.subprocess.Process
 
     def log_lines(self) -> list[str]:
-        """What it has told so far."""
+        """The log lines so far."""
         return self.log.read_text(encoding="utf-8").splitlines()
 
+    def turn_clock(self, seconds: float) -> None:
+        """Move the clock of the daemon and its workspace ahead."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{seconds}\n".encode())
+
     async def soul(self, *arguments: str) -> str:
-        """Run a `soul` command beside it; gives what it prints. Raises AssertionError with what it complains of."""
+        """Run a `soul` command in `home`; gives its output. Raises AssertionError with its error output."""
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "daemon", *arguments),
             cwd=self.home,
@@ -37,25 +44,25 @@ class Running:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        told, complained = await process.communicate()
-        assert process.returncode == 0, complained.decode()
-        return told.decode()
+        output, errors = await process.communicate()
+        assert process.returncode == 0, errors.decode()
+        return output.decode()
 
     def count(self, sql: str, *values: object) -> int:
-        """The one number that a query of memory.db gives."""
-        with closing(sqlite3.connect(self.home / "memory.db", timeout=5)) as connection:
+        """The number that a query of memory.db gives."""
+        with closing(sqlite3.connect(self.home / "memory.db", timeout=HANG)) as connection:
             return int(connection.execute(sql, values).fetchone()[0])
 
     async def until(self, sql: str, *values: object) -> None:
-        """Wait until a query of memory.db gives something other than 0; a file has no events to wait on."""
+        """Wait until a query of memory.db gives a number other than 0. A file raises no events, so this polls it."""
 
         async def holds() -> bool:
             return bool(await asyncio.to_thread(self.count, sql, *values))
 
         await _when(holds)
 
-    async def told(self, event: str) -> None:
-        """Wait until the log tells of an event."""
+    async def logged(self, event: str) -> None:
+        """Wait until the log has an event."""
 
         async def holds() -> bool:
             lines = await asyncio.to_thread(self.log_lines)
@@ -64,7 +71,7 @@ class Running:
         await _when(holds)
 
     async def at_rest(self) -> None:
-        """Wait until nothing is to be done any more."""
+        """Wait until no message, reply or job is in work."""
         await self.until(
             "SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE state IN ('new', 'claimed'))"
             " AND NOT EXISTS (SELECT 1 FROM outbox WHERE state IN ('drafting', 'pending', 'sending'))"
@@ -73,35 +80,36 @@ class Running:
 
 
 @asynccontextmanager
-async def running(home: Path, settings: Mapping[str, str]) -> AsyncIterator[Running]:
-    """Start a daemon in `home` with settings in its `.env`, and end it in order."""
+async def running_daemon(home: Path, settings: Mapping[str, str]) -> AsyncIterator[RunningDaemon]:
+    """Start a daemon in `home` with the settings in its `.env`; stop it with SIGTERM at the end."""
     given = {"SOUL_WORKSPACE_PORT": "0", "SOUL_HTTP_PORT": "0", **settings}
     (home / ".env").write_text("".join(f"{name}={value}\n" for name, value in given.items()), encoding="utf-8")
     environment = {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], "COLUMNS": "160"}
     log = home / "daemon.log"
     with log.open("w", encoding="utf-8") as stderr:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "daemon", "run"),
+            *(sys.executable, "-m", "tests.page.movable_daemon"),
             cwd=home,
             env=environment,
+            stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=stderr,
         )
     try:
-        yield Running(home, await _address(process), environment, log)
+        yield RunningDaemon(home, await _address(process), environment, log, process)
     finally:
         if process.returncode is None:
             process.send_signal(signal.SIGTERM)
-        async with asyncio.timeout(PATIENCE):
-            ended = await process.wait()
-        assert ended == 0, log.read_text(encoding="utf-8")[-2000:]
+        async with asyncio.timeout(HANG):
+            status = await process.wait()
+        assert status == 0, log.read_text(encoding="utf-8")[-2000:]
 
 
 async def _address(process: asyncio.subprocess.Process) -> str:
-    """The address of the workspace once the daemon is connected to it, empty if it ends before."""
+    """The URL of the workspace once the daemon is connected to it; empty if the process ends before."""
     assert process.stdout is not None
     url = ""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(HANG):
         async for line in process.stdout:
             url = next((word for word in line.decode().split() if word.startswith("http://")), url)
             if line.startswith(b"Connected"):
@@ -110,6 +118,6 @@ async def _address(process: asyncio.subprocess.Process) -> str:
 
 
 async def _when(holds: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(HANG):
         while not await holds():  # noqa: ASYNC110  # see `until`
             await asyncio.sleep(0.05)

@@ -1,4 +1,8 @@
-"""The page when something is missing: the soul, the stream of changes, the whole workspace."""
+"""The page without a connection: to the event stream, to the workspace, or of the soul."""
+
+import contextlib
+import random
+import socket
 
 import pytest
 from playwright.async_api import expect
@@ -6,13 +10,13 @@ from playwright.async_api import expect
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from tests.page.conftest import OpenWindow
-from tests.page.soul import FEEDBACK, HandMoved
+from tests.page.manual_app import FEEDBACK, ManualApp
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 def cut_all_connections(server: WorkspaceServer) -> int:
-    """As if the network had failed for a moment; gives how many connections there were."""
+    """Simulate a short network failure; gives the number of connections that were cut."""
     assert server._runner is not None
     assert server._runner.server is not None
     transports = [handler.transport for handler in server._runner.server.connections if handler.transport]
@@ -21,11 +25,19 @@ def cut_all_connections(server: WorkspaceServer) -> int:
     return len(transports)
 
 
-async def test_a_broken_stream_is_taken_up_again_without_losing_what_was_said(
+def _free_port() -> int:
+    """A free port that no other process gets by asking for any, so that a second server can bind it again."""
+    for port in random.sample(range(20_000, 30_000), 100):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise AssertionError("no free port")
+
+
+async def test_a_broken_event_stream_resumes_without_losing_messages(
     server: WorkspaceServer, people: WorkspaceClient, new_window: OpenWindow
 ) -> None:
     ada = await new_window(server.url, "U0ADA", "C0GENERAL")
-    ada.breaks_expected = True
+    ada.connection_may_break = True
     await people.say("ben", "general", "before")
     await expect(ada.message("before")).to_be_visible()
     assert cut_all_connections(server) > 0
@@ -37,13 +49,13 @@ async def test_a_broken_stream_is_taken_up_again_without_losing_what_was_said(
     await expect(ada.message("before")).to_have_count(1)
 
 
-async def test_without_the_workspace_nothing_can_be_sent_and_nothing_half_written_is_lost(
+async def test_without_the_workspace_sending_is_disabled_and_the_draft_stays(
     new_window: OpenWindow,
 ) -> None:
-    async with serve_workspace() as first:
+    port = _free_port()
+    async with serve_workspace(port=port) as first:
         ada = await new_window(first.url, "U0ADA")
-        ada.breaks_expected = True
-        port = int(first.url.rpartition(":")[2])
+        ada.connection_may_break = True
         await ada.composer.fill("half written")
     await expect(ada.page.locator(".banner.lost")).to_contain_text("connection to the workspace is lost")
     await expect(ada.composer).not_to_be_editable()
@@ -57,8 +69,8 @@ async def test_without_the_workspace_nothing_can_be_sent_and_nothing_half_writte
         await ada.page.close()
 
 
-async def test_an_absent_soul_is_told_plainly_and_its_return_too(
-    server: WorkspaceServer, people: WorkspaceClient, soul: HandMoved, new_window: OpenWindow
+async def test_a_banner_and_a_failed_click_show_that_the_soul_is_not_connected(
+    server: WorkspaceServer, people: WorkspaceClient, soul: ManualApp, new_window: OpenWindow
 ) -> None:
     said = await people.say("ada", "dm", "hello")
     blocks = [{"type": "markdown", "text": "Hello!"}, FEEDBACK]
@@ -69,11 +81,11 @@ async def test_an_absent_soul_is_told_plainly_and_its_return_too(
     await expect(ada.page.locator(".banner.absent")).to_contain_text("Soul is not connected")
     good = ada.message("Hello!").get_by_role("button", name="Good answer")
     await good.click()
-    await expect(ada.page.locator(".toast")).to_contain_text("did not arrive")
+    await expect(ada.page.locator(".toast")).to_contain_text("Not delivered")
     await expect(good).to_have_attribute("aria-pressed", "false")
 
 
-async def test_one_joins_a_channel_and_lets_the_soul_in(
+async def test_a_user_joins_a_channel_and_adds_the_soul(
     server: WorkspaceServer, people: WorkspaceClient, new_window: OpenWindow
 ) -> None:
     await people.add_channel("garden", members=["ben"], app=False)

@@ -1,4 +1,4 @@
-"""A plan of tasks grows above the answer; a question for permission is pressed by anybody; souls have faces."""
+"""Plans of tasks above a reply, questions with buttons, and the names and icons of several souls."""
 
 import pytest
 from playwright.async_api import Locator, expect
@@ -6,7 +6,7 @@ from playwright.async_api import Locator, expect
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer
 from tests.page.conftest import OpenWindow
-from tests.page.soul import QUESTION, HandMoved, card
+from tests.page.manual_app import QUESTION, ManualApp, card
 from tests.page.window import Window
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -16,8 +16,8 @@ def _at(window: Window, ts: str) -> Locator:
     return window.page.locator(f'.message[data-ts="{ts}"]').last
 
 
-async def test_a_plan_shows_each_task_and_how_far_it_is_and_folds_when_the_answer_is_there(
-    server: WorkspaceServer, soul: HandMoved, new_window: OpenWindow
+async def test_a_plan_shows_the_state_of_each_task_and_folds_when_the_reply_is_complete(
+    server: WorkspaceServer, soul: ManualApp, new_window: OpenWindow
 ) -> None:
     ada = await new_window(server.url, "U0ADA")
     await ada.say("How long may an import be?")
@@ -29,14 +29,14 @@ async def test_a_plan_shows_each_task_and_how_far_it_is_and_folds_when_the_answe
     await expect(tasks).to_have_count(2)
     await expect(tasks.first).to_contain_text("Reading docs/limits.md, In progress")
     await expect(tasks.first).to_contain_text("lines 1 to 40")
-    await expect(tasks.last).to_contain_text("Asking the importer, Not begun")
+    await expect(tasks.last).to_contain_text("Asking the importer, Not started")
     await expect(answer.locator("summary")).to_contain_text("Working on it")
     await expect(answer.locator("summary")).to_contain_text("0 of 2")
 
-    await soul.work(root, ts, card("1", "Reading docs/limits.md", "complete", details=" and 90"))
+    await soul.append_chunks(root, ts, card("1", "Reading docs/limits.md", "complete", details=" and 90"))
     await expect(tasks.first).to_contain_text("Reading docs/limits.md, Done")
     await expect(tasks.first).to_contain_text("lines 1 to 40 and 90")
-    await soul.work(
+    await soul.append_chunks(
         root, ts, card("2", "Asking the importer", "error"), {"type": "markdown_text", "text": "Up to **2 GB**."}
     )
     await expect(tasks.last).to_contain_text("Asking the importer, Failed")
@@ -48,8 +48,8 @@ async def test_a_plan_shows_each_task_and_how_far_it_is_and_folds_when_the_answe
     await expect(tasks).to_have_count(2)
 
 
-async def test_work_that_is_left_open_looks_like_a_failure(
-    server: WorkspaceServer, soul: HandMoved, new_window: OpenWindow
+async def test_a_task_left_open_is_shown_as_failed(
+    server: WorkspaceServer, soul: ManualApp, new_window: OpenWindow
 ) -> None:
     ada = await new_window(server.url, "U0ADA")
     await ada.say("Look it up.")
@@ -60,7 +60,9 @@ async def test_work_that_is_left_open_looks_like_a_failure(
     await expect(_at(ada, ts).get_by_role("listitem")).to_contain_text("Looking, Failed")
 
 
-async def test_what_a_card_says_is_only_text(server: WorkspaceServer, soul: HandMoved, new_window: OpenWindow) -> None:
+async def test_a_card_shows_markup_as_plain_text(
+    server: WorkspaceServer, soul: ManualApp, new_window: OpenWindow
+) -> None:
     ada = await new_window(server.url, "U0ADA")
     await ada.say("Go on.")
     root = await soul.newest("dm")
@@ -70,8 +72,8 @@ async def test_what_a_card_says_is_only_text(server: WorkspaceServer, soul: Hand
     await expect(_at(ada, ts).locator(".plan :is(img, a, strong)")).to_have_count(0)
 
 
-async def test_a_question_is_pressed_by_whoever_the_person_is_and_shows_what_was_decided(
-    server: WorkspaceServer, people: WorkspaceClient, soul: HandMoved, new_window: OpenWindow
+async def test_a_click_carries_the_user_of_the_window_and_the_decision_is_shown(
+    server: WorkspaceServer, people: WorkspaceClient, soul: ManualApp, new_window: OpenWindow
 ) -> None:
     asked = await people.say("Ada", "general", "@Soul please archive the list")
     answer = await soul.api.chat_postMessage(
@@ -81,12 +83,12 @@ async def test_a_question_is_pressed_by_whoever_the_person_is_and_shows_what_was
         blocks=[{"type": "markdown", "text": "May I **archive** it?"}, QUESTION],
     )
     ts = str(answer["ts"])
-    for person, name in (("U0BEN", "Refuse: do nothing"), ("U0ADA", "Approve: allow this once")):
+    for person, name in (("U0BEN", "Refuse: nothing will be done"), ("U0ADA", "Approve: run it once")):
         window = await new_window(server.url, person, f"C0GENERAL/{asked['ts']}")
         await window.thread.get_by_role("button", name=name).click()
 
     async def reached() -> bool:
-        return soul.pressed == [("U0BEN", "refuse:A1"), ("U0ADA", "allow:A1")]
+        return soul.clicks == [("U0BEN", "refuse:A1"), ("U0ADA", "allow:A1")]
 
     await people.wait_for(reached)
     done = [{"type": "markdown", "text": "Ada allowed it: **archived**."}]
@@ -95,8 +97,8 @@ async def test_a_question_is_pressed_by_whoever_the_person_is_and_shows_what_was
     await expect(window.thread.get_by_role("button", name="Approve")).to_have_count(0)
 
 
-async def test_souls_are_told_apart_by_their_names_and_icons(
-    server: WorkspaceServer, people: WorkspaceClient, soul: HandMoved, new_window: OpenWindow
+async def test_each_soul_shows_its_own_name_and_icon(
+    server: WorkspaceServer, people: WorkspaceClient, soul: ManualApp, new_window: OpenWindow
 ) -> None:
     asked = await people.say("Ada", "general", "@Soul who is there?")
     for username, icon in (("Tamarru", ":fire:"), ("Gordon", None), (None, None)):

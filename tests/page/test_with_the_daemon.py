@@ -1,4 +1,4 @@
-"""The page and the whole daemon together, as somebody meets them who starts it without Slack."""
+"""The page and the whole daemon together, as started without Slack tokens and without a model."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -11,43 +11,44 @@ from playwright.async_api import expect
 from daemon.app import run_daemon
 from daemon.core.config import load_settings
 from tests.page.conftest import OpenWindow
+from tests.page.running import HANG
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def daemon_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[str]:
-    """A daemon with the placeholder model, connected to its own workspace."""
+    """A daemon with the placeholder model, which replies without pauses, connected to its own workspace."""
     for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("daemon.app._PLACEHOLDER_PACE", 0.0)
     settings = load_settings(home=tmp_path, workspace_port=0, http_port=0, log_level="minimal")
-    said: list[str] = []
+    lines: list[str] = []
     connected = asyncio.Event()
 
     def announce(line: str) -> None:
-        said.append(line)
+        lines.append(line)
         if line.startswith("Connected"):
             connected.set()
 
     async with asyncio.TaskGroup() as group:
         running = group.create_task(run_daemon(settings, announce))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANG):
             await connected.wait()
-        yield next(line.split()[-1] for line in said if "http" in line)
+        yield next(line.split()[-1] for line in lines if "http" in line)
         running.cancel()
 
 
-async def test_the_soul_answers_in_the_dm_and_where_it_is_mentioned(daemon_url: str, new_window: OpenWindow) -> None:
+async def test_the_soul_replies_in_the_dm_and_to_a_mention(daemon_url: str, new_window: OpenWindow) -> None:
     ada = await new_window(daemon_url)
-    await ada.say("Is anybody home?")
+    await ada.say("Are you there?")
     answer = ada.timeline.locator(".message.nested")
     await expect(answer.locator(".feedback")).to_be_visible()
-    await expect(answer).to_contain_text("Is anybody home?")
+    await expect(answer).to_contain_text("Are you there?")
     await expect(answer).not_to_have_attribute("aria-busy", "true")
-    await answer.get_by_role("button", name="Mark this answer as good").click()
-    await expect(answer.get_by_role("button", name="Mark this answer as good")).to_have_attribute(
-        "aria-pressed", "true"
-    )
+    good = answer.locator(".feedback").get_by_role("button").first
+    await good.click()
+    await expect(good).to_have_attribute("aria-pressed", "true")
 
     await ada.go("general")
     await ada.say("@Soul and here?")
@@ -55,7 +56,7 @@ async def test_the_soul_answers_in_the_dm_and_where_it_is_mentioned(daemon_url: 
     await expect(ada.thread.locator(".feedback")).to_be_visible()
 
 
-async def test_without_a_model_every_wish_gets_a_plain_word_and_no_apology(
+async def test_without_a_model_every_message_gets_the_placeholder_reply_and_no_apology(
     daemon_url: str, new_window: OpenWindow
 ) -> None:
     ada = await new_window(daemon_url)

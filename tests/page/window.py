@@ -1,4 +1,4 @@
-"""A real browser window that somebody looks at, with a record of everything that went wrong in it."""
+"""A real browser window of one user, with a record of its errors."""
 
 import re
 import shutil
@@ -23,55 +23,62 @@ MISSING: Final = (
     "CHROMIUM IS NOT INSTALLED, so nothing of the local workspace's page is tested here. "
     "On Debian: apt-get install -y chromium"
 )
-SHORT_BREAK: Final = re.compile(r"ERR_(CONNECTION_REFUSED|EMPTY_RESPONSE|CONNECTION_RESET|INCOMPLETE_CHUNKED_ENCODING)")
+HANG: Final = 60_000
+"""Milliseconds after which a wait for the page counts as a hang, however busy the machine is."""
+CONNECTION_LOST: Final = re.compile(
+    r"ERR_(CONNECTION_REFUSED|EMPTY_RESPONSE|CONNECTION_RESET|INCOMPLETE_CHUNKED_ENCODING)"
+)
 
 
 def chromium() -> str | None:
-    """Where the browser is installed, or None."""
+    """The path of the browser, or None."""
     return shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @asynccontextmanager
 async def launched(profile: Path) -> AsyncIterator[Browser]:
-    """A headless browser that keeps its odds and ends in an empty folder."""
+    """A headless browser with its profile in an empty folder."""
+    expect.set_options(timeout=HANG)
     async with async_playwright() as playwright:
         flags = [*FLAGS, f"--disk-cache-dir={profile / 'cache'}", f"--crash-dumps-dir={profile / 'crashes'}"]
-        alone: dict[str, str | float | bool] = {"HOME": str(profile), "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin"}
-        browser = await playwright.chromium.launch(executable_path=chromium(), headless=True, args=flags, env=alone)
+        environment: dict[str, str | float | bool] = {"HOME": str(profile), "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin"}
+        browser = await playwright.chromium.launch(
+            executable_path=chromium(), headless=True, args=flags, env=environment
+        )
         yield browser
         await browser.close()
 
 
 @dataclass
 class Window:
-    """One person's window; `faults` holds console errors, uncaught exceptions and dialogs."""
+    """One user's window; `faults` lists console errors, uncaught exceptions and dialogs."""
 
     page: Page
     faults: list[str] = field(default_factory=list)
-    breaks_expected: bool = False
+    connection_may_break: bool = False
 
     def watch(self) -> "Window":
-        """Begin to record faults."""
+        """Start to record faults."""
         self.page.on("console", self._console)
         self.page.on("pageerror", lambda error: self.faults.append(f"uncaught: {error}"))
         self.page.on("dialog", self._dialog)
-        self.page.set_default_timeout(8_000)
+        self.page.set_default_timeout(HANG)
         return self
 
     async def open(self, url: str, person: str = "", conversation: str = "") -> "Window":
-        """Open the page as somebody, and wait until it is live."""
+        """Open the page as a user (default: the first one) and wait until it is live."""
         await self.page.goto(f"{url}/{f'?as={person}' if person else ''}{f'#/{conversation}' if conversation else ''}")
         await expect(self.composer).to_be_editable()
         return self
 
     @property
     def composer(self) -> Locator:
-        """Where one writes in the open conversation."""
+        """The message box of the open conversation."""
         return self.page.locator("#composer")
 
     @property
     def reply_box(self) -> Locator:
-        """Where one writes in the open thread."""
+        """The message box of the open thread."""
         return self.page.locator("#thread-composer")
 
     @property
@@ -85,22 +92,22 @@ class Window:
         return self.page.get_by_role("log", name="Thread")
 
     def message(self, text: str) -> Locator:
-        """The message in the timeline with some words."""
+        """The message in the timeline with this text."""
         return self.timeline.locator(".message").filter(has_text=text)
 
     async def say(self, text: str) -> None:
-        """Write in the open conversation, and send with Enter."""
+        """Write in the open conversation and send with Enter."""
         await self.composer.fill(text)
         await self.composer.press("Enter")
         await expect(self.composer).to_have_value("")
 
     async def go(self, name: str) -> None:
-        """Open another conversation by its name in the list."""
+        """Open another conversation by its name in the sidebar."""
         await self.page.locator("#sidebar").get_by_role("link", name=name, exact=True).click()
         await expect(self.page.get_by_role("heading", level=1)).to_have_text(name)
 
     def _console(self, line: ConsoleMessage) -> None:
-        if line.type in ("error", "warning") and not (self.breaks_expected and SHORT_BREAK.search(line.text)):
+        if line.type in ("error", "warning") and not (self.connection_may_break and CONNECTION_LOST.search(line.text)):
             self.faults.append(f"{line.type}: {line.text}")
 
     async def _dialog(self, dialog: Dialog) -> None:

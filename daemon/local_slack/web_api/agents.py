@@ -7,7 +7,7 @@ from typing import Final
 from daemon.local_slack.limits import Tier
 from daemon.local_slack.model import Json, Prompts, Session
 from daemon.local_slack.timeline import is_ts
-from daemon.local_slack.web_api.call import Call, Endpoint, SlackError
+from daemon.local_slack.web_api.call import Call, SlackError, WebApiMethod
 
 _PROMPTS: Final = 4
 _LOADING_MESSAGES: Final = 10
@@ -29,7 +29,7 @@ def set_status(call: Call) -> Json:
 
 
 def set_suggested_prompts(call: Call) -> Json:
-    """assistant.threads.setSuggestedPrompts: given a thread_ts it answers ok and, under agent_view, does nothing."""
+    """assistant.threads.setSuggestedPrompts: with a thread_ts it does nothing, like Slack's agent view."""
     channel = call.joined_channel("channel_id")
     prompts = call.objects("prompts", "invalid_arguments") or ()
     if not 0 < len(prompts) <= _PROMPTS or not all(prompt.get("title") and prompt.get("message") for prompt in prompts):
@@ -40,14 +40,15 @@ def set_suggested_prompts(call: Call) -> Json:
 
 
 def set_title(call: Call) -> Json:
-    """assistant.threads.setTitle."""
-    channel = call.joined_channel("channel_id")
-    call.workspace.state.titles[channel.id, call.needed("thread_ts")] = call.needed("title")
+    """assistant.threads.setTitle: checked and not kept, since the page shows no titles."""
+    call.joined_channel("channel_id")
+    call.needed("thread_ts")
+    call.needed("title")
     return {}
 
 
 def set_session_status(call: Call) -> Json:
-    """agents.sessions.setStatus: creates the session if there is none; a title counts only then."""
+    """agents.sessions.setStatus: creates a missing session; only then the title counts."""
     channel = call.joined_channel("channel_id")
     session = set_session(call, channel.id, call.text("thread_ts"), call.needed("status"), call.text("title"))
     return {"session": {"channel_id": channel.id, "thread_ts": session.thread_ts, "status": session.status}}
@@ -65,7 +66,7 @@ def rename_session(call: Call) -> Json:
 
 
 def set_session(call: Call, channel: str, thread_ts: str, status: str, title: str = "") -> Session:
-    """Set a session's state, making the session first if need be. Raises `invalid_status`, `invalid_title`."""
+    """Set a session's state; create a missing session. Raises `invalid_status`, `invalid_title`."""
     if status not in _STATUSES:
         raise SlackError("invalid_status")
     sessions = call.workspace.state.sessions
@@ -83,12 +84,12 @@ def _title(title: str) -> str:
 
 
 _WRITE: Final = ("assistant:write", "chat:write")
-ENDPOINTS: Final = MappingProxyType(
+METHODS: Final = MappingProxyType(
     {
-        "assistant.threads.setStatus": Endpoint(set_status, _WRITE, Tier.FREE),
-        "assistant.threads.setSuggestedPrompts": Endpoint(set_suggested_prompts, ("assistant:write",), Tier.THREE),
-        "assistant.threads.setTitle": Endpoint(set_title, ("assistant:write",), Tier.THREE),
-        "agents.sessions.setStatus": Endpoint(set_session_status, _WRITE, Tier.THREE),
-        "agents.sessions.rename": Endpoint(rename_session, _WRITE, Tier.THREE),
+        "assistant.threads.setStatus": WebApiMethod(set_status, _WRITE, Tier.FREE),
+        "assistant.threads.setSuggestedPrompts": WebApiMethod(set_suggested_prompts, ("assistant:write",), Tier.THREE),
+        "assistant.threads.setTitle": WebApiMethod(set_title, ("assistant:write",), Tier.THREE),
+        "agents.sessions.setStatus": WebApiMethod(set_session_status, _WRITE, Tier.THREE),
+        "agents.sessions.rename": WebApiMethod(rename_session, _WRITE, Tier.THREE),
     }
 )

@@ -1,11 +1,11 @@
-"""auth.test and apps.connections.open: who the app is, and how it gets a socket."""
+"""auth.test and apps.connections.open: the app's identity, and a URL for its next socket."""
 
 from types import MappingProxyType
 from typing import Final
 
 from daemon.local_slack.limits import Tier
 from daemon.local_slack.model import Json
-from daemon.local_slack.web_api.call import Call, Endpoint
+from daemon.local_slack.web_api.call import Call, WebApiMethod
 
 
 def auth_test(call: Call) -> Json:
@@ -23,13 +23,13 @@ def auth_test(call: Call) -> Json:
 
 
 def open_connection(call: Call) -> Json:
-    """apps.connections.open: an address that is good for one handshake."""
-    return {"url": call.workspace.links.issue(call.workspace.url)}
+    """apps.connections.open: a URL that is valid for one handshake."""
+    return {"url": call.workspace.sockets.issue(call.workspace.url)}
 
 
-ENDPOINTS: Final = MappingProxyType(
+METHODS: Final = MappingProxyType(
     {
-        "auth.test": Endpoint(auth_test, (), Tier.FREE),
-        "apps.connections.open": Endpoint(open_connection, (), Tier.ONE, app_token=True),
+        "auth.test": WebApiMethod(auth_test, (), Tier.FREE),
+        "apps.connections.open": WebApiMethod(open_connection, (), Tier.ONE, app_token=True),
     }
 )

@@ -1,4 +1,4 @@
-"""What every Web API method works with: the call and its arguments, the refusal, and the endpoint."""
+"""The types every Web API method uses: a call with its arguments, an error answer, and the method itself."""
 
 import json
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from daemon.local_slack.limits import Tier
-from daemon.local_slack.model import Channel, ChannelKind, Json, Message
+from daemon.local_slack.model import ChannelKind, Json, WorkspaceChannel, WorkspaceMessage
 from daemon.local_slack.timeline import is_ts
 from daemon.local_slack.workspace import Workspace
 
@@ -19,7 +19,7 @@ _HISTORY_SCOPES = {
 
 
 class SlackError(Exception):
-    """A refusal by name, as Slack answers it with `ok: false`; `extra` joins the answer."""
+    """An error that Slack answers by name with `ok: false`; `extra` is added to the answer."""
 
     def __init__(self, code: str, **extra: object) -> None:
         super().__init__(code)
@@ -29,18 +29,18 @@ class SlackError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One Web API call: its arguments however they came, and the workspace it is made on."""
+    """One Web API call: its arguments from query, form or JSON, and the workspace it acts on."""
 
     method: str
     args: Json
     workspace: Workspace
 
     def has(self, name: str) -> bool:
-        """Whether an argument was given at all, an empty one included."""
+        """Whether the argument is there, even if empty."""
         return self.args.get(name) is not None
 
     def text(self, name: str) -> str:
-        """An argument as text, empty when it was not given."""
+        """An argument as text; empty when it is missing."""
         value = self.args.get(name)
         return "" if value is None else str(value)
 
@@ -53,11 +53,11 @@ class Call:
         return value
 
     def flag(self, name: str) -> bool:
-        """A boolean argument in any of the ways it is written."""
+        """A boolean argument: `true`, `1` or `yes` in any letter case."""
         return self.text(name).lower() in ("true", "1", "yes")
 
     def number(self, name: str, default: int, most: int) -> int:
-        """A count between 1 and `most`. Raises `invalid_limit`."""
+        """A count of at least 1; a larger one becomes `most`. Raises `invalid_limit`."""
         value = self.text(name)
         if not value:
             return default
@@ -66,7 +66,7 @@ class Call:
         return min(int(value), most)
 
     def value(self, name: str, error: str) -> Any:  # noqa: ANN401  # JSON edge: forms carry structures as JSON text
-        """A structured argument, decoded when it came as text. Raises `error` when it can't be."""
+        """A structured argument; text is decoded as JSON. Raises `error` for malformed JSON."""
         value = self.args.get(name)
         if not isinstance(value, str) or not value:
             return value or None
@@ -76,7 +76,7 @@ class Call:
             raise SlackError(error) from fault
 
     def objects(self, name: str, error: str) -> tuple[Json, ...] | None:
-        """A list of objects, None when it was not given. Raises `error` for anything else."""
+        """A list of objects, None when it is missing. Raises `error` for another type."""
         if not self.has(name):
             return None
         value = self.value(name, error) or []
@@ -84,38 +84,38 @@ class Call:
             raise SlackError(error)
         return tuple(value)
 
-    def channel(self, name: str = "channel") -> Channel:
-        """A channel that the app can know of. Raises `channel_not_found`."""
+    def channel(self, name: str = "channel") -> WorkspaceChannel:
+        """A channel that is public or has the app as a member. Raises `channel_not_found`."""
         workspace = self.workspace
         room = workspace.state.channel_named(self.text(name))
         if room is None or (room.kind is not ChannelKind.PUBLIC and not workspace.state.app_is_in(room)):
             raise SlackError("channel_not_found")
         return room
 
-    def joined_channel(self, name: str = "channel") -> Channel:
+    def joined_channel(self, name: str = "channel") -> WorkspaceChannel:
         """A channel that the app is a member of. Raises `channel_not_found`, `not_in_channel`."""
         room = self.channel(name)
         if not self.workspace.state.app_is_in(room):
             raise SlackError("not_in_channel")
         return room
 
-    def writable_channel(self, name: str = "channel") -> Channel:
-        """A channel to post in; a person's id means their DM. Raises `is_archived` besides."""
+    def writable_channel(self, name: str = "channel") -> WorkspaceChannel:
+        """A channel to post in; a user id means their DM. Also raises `is_archived`."""
         target = self.text(name)
-        room = self.workspace.open_dm(target) if self._is_somebody(target) else self.joined_channel(name)
+        room = self.workspace.open_dm(target) if self._is_human(target) else self.joined_channel(name)
         if room.archived:
             raise SlackError("is_archived")
         return room
 
-    def message(self, channel: Channel, name: str = "ts") -> Message:
+    def message(self, channel: WorkspaceChannel, name: str = "ts") -> WorkspaceMessage:
         """A message of a channel. Raises `message_not_found`."""
         message = self.workspace.state.message(channel.id, self.text(name))
         if message is None or message.subtype == "tombstone":
             raise SlackError("message_not_found")
         return message
 
-    def thread(self, channel: Channel) -> str:
-        """The root of the thread to post in, empty for none. Raises `invalid_thread_ts`, `thread_not_found`."""
+    def thread(self, channel: WorkspaceChannel) -> str:
+        """The root of the thread to post in; empty for no thread. Raises `invalid_thread_ts`, `thread_not_found`."""
         if not self.has("thread_ts"):
             return ""
         thread = self.text("thread_ts")
@@ -132,18 +132,18 @@ class Call:
             provided = ",".join(sorted(self.workspace.scopes))
             raise SlackError("missing_scope", needed=scopes[0], provided=provided)
 
-    def require_history(self, channel: Channel) -> None:
-        """Check the scope that reads this kind of channel. Raises `missing_scope`."""
+    def require_history(self, channel: WorkspaceChannel) -> None:
+        """Check the scope for reading this kind of channel. Raises `missing_scope`."""
         self.require(_HISTORY_SCOPES[channel.kind])
 
-    def _is_somebody(self, target: str) -> bool:
+    def _is_human(self, target: str) -> bool:
         person = self.workspace.state.people.get(target)
         return person is not None and not person.is_bot
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
-    """One method: what it does, any one of the scopes it needs, its rate tier, and whether it takes the app token."""
+class WebApiMethod:
+    """One method: its function, its scopes (one suffices), its rate tier, and whether it takes the app token."""
 
     run: Callable[[Call], Json]
     scopes: tuple[str, ...] = ()

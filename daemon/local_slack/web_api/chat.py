@@ -1,13 +1,13 @@
-"""chat.*: posting, editing, deleting, and whispers to one person."""
+"""chat.*: post, edit and delete messages, and ephemeral messages to one user."""
 
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
 from daemon.local_slack.limits import Tier
-from daemon.local_slack.model import Channel, Face, Json, Message, Streaming
+from daemon.local_slack.model import CustomAuthor, Json, Streaming, WorkspaceChannel, WorkspaceMessage
 from daemon.local_slack.slack_json import message_json
-from daemon.local_slack.web_api.call import Call, Endpoint, SlackError
+from daemon.local_slack.web_api.call import Call, SlackError, WebApiMethod
 from daemon.local_slack.web_api.sizes import NAME, TEXT, check_blocks, check_markdown, check_metadata
 
 
@@ -32,7 +32,7 @@ def post_ephemeral(call: Call) -> Json:
 
 
 def update(call: Call) -> Json:
-    """chat.update: what is not given stays, except that new words end a stream and replace all it has shown."""
+    """chat.update: missing arguments change nothing, except that an update of a stream replaces all of it."""
     channel = call.joined_channel()
     before = own_message(call, channel, "cant_update_message")
     words = _words(call)
@@ -61,27 +61,27 @@ def update(call: Call) -> Json:
 
 
 def delete(call: Call) -> Json:
-    """chat.delete, of the app's own messages."""
+    """chat.delete: only the app's own messages."""
     channel = call.joined_channel()
     message = own_message(call, channel, "cant_delete_message")
     call.workspace.withdraw(message)
     return {"channel": channel.id, "ts": message.ts}
 
 
-def own_message(call: Call, channel: Channel, refusal: str) -> Message:
-    """The app's own message that the call names. Raises `message_not_found` or the given refusal."""
+def own_message(call: Call, channel: WorkspaceChannel, refusal: str) -> WorkspaceMessage:
+    """The message of the call, which has to be the app's. Raises `message_not_found` or the given refusal."""
     message = call.workspace.current(call.message(channel))
     if message.author != call.workspace.state.app.user:
         raise SlackError(refusal)
     return message
 
 
-def _draft(call: Call, channel: Channel) -> Message:
+def _draft(call: Call, channel: WorkspaceChannel) -> WorkspaceMessage:
     blocks = call.objects("blocks", "invalid_blocks") or ()
     check_blocks(blocks)
     thread = call.thread(channel)
     broadcast = bool(thread) and call.flag("reply_broadcast")
-    return Message(
+    return WorkspaceMessage(
         channel.id,
         call.workspace.state.app.user,
         _words(call),
@@ -91,19 +91,19 @@ def _draft(call: Call, channel: Channel) -> Message:
         blocks=blocks,
         attachments=call.objects("attachments", "invalid_attachments") or (),
         metadata=_metadata(call),
-        face=face_of(call),
+        custom_author=custom_author(call),
     )
 
 
-def face_of(call: Call) -> Face | None:
-    """The name and icon a message asks for, None for the app's own. Raises `missing_scope`, `invalid_arguments`."""
+def custom_author(call: Call) -> CustomAuthor | None:
+    """The name and icon that the call asks for; None for the app's own. Raises `missing_scope`, `invalid_arguments`."""
     name, icon = call.text("username"), call.text("icon_emoji") or call.text("icon_url")
     if not name and not icon:
         return None
     call.require("chat:write.customize")
     if len(name) > NAME:
         raise SlackError("invalid_arguments")
-    return Face(name, icon)
+    return CustomAuthor(name, icon)
 
 
 def _words(call: Call) -> str:
@@ -118,16 +118,16 @@ def _metadata(call: Call) -> Json | None:
     return check_metadata(call.value("metadata", "invalid_metadata_format"))
 
 
-def _answer(call: Call, message: Message) -> Json:
+def _answer(call: Call, message: WorkspaceMessage) -> Json:
     shape = message_json(call.workspace.state, message, call.workspace.url, metadata=True)
     return {"channel": message.channel, "ts": message.ts, "message": shape}
 
 
-ENDPOINTS: Final = MappingProxyType(
+METHODS: Final = MappingProxyType(
     {
-        "chat.postMessage": Endpoint(post_message, ("chat:write",), Tier.POSTING),
-        "chat.postEphemeral": Endpoint(post_ephemeral, ("chat:write",), Tier.FOUR),
-        "chat.update": Endpoint(update, ("chat:write",), Tier.THREE),
-        "chat.delete": Endpoint(delete, ("chat:write",), Tier.THREE),
+        "chat.postMessage": WebApiMethod(post_message, ("chat:write",), Tier.POSTING),
+        "chat.postEphemeral": WebApiMethod(post_ephemeral, ("chat:write",), Tier.FOUR),
+        "chat.update": WebApiMethod(update, ("chat:write",), Tier.THREE),
+        "chat.delete": WebApiMethod(delete, ("chat:write",), Tier.THREE),
     }
 )

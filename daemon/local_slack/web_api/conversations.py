@@ -1,4 +1,4 @@
-"""conversations.*: reading channels and threads, finding, opening and joining rooms."""
+"""conversations.*: read channels and threads; list, open and join channels."""
 
 import base64
 import binascii
@@ -7,10 +7,10 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from daemon.local_slack.limits import Tier
-from daemon.local_slack.model import Channel, ChannelKind, Json, Message
+from daemon.local_slack.model import ChannelKind, Json, WorkspaceChannel, WorkspaceMessage
 from daemon.local_slack.slack_json import channel_json, message_json
 from daemon.local_slack.timeline import Span, bound
-from daemon.local_slack.web_api.call import Call, Endpoint, SlackError
+from daemon.local_slack.web_api.call import Call, SlackError, WebApiMethod
 
 _PAGE: Final = 100
 _MOST: Final = 999
@@ -25,7 +25,7 @@ _TYPES: Final = MappingProxyType(
 
 
 def history(call: Call) -> Json:
-    """conversations.history: newest first, without replies that were not sent to the channel too."""
+    """conversations.history: newest first; of replies only those that were also sent to the channel."""
     channel = call.joined_channel()
     call.require_history(channel)
     order = call.workspace.state.timeline(channel.id).history(_span(call))
@@ -77,20 +77,16 @@ def open_conversation(call: Call) -> Json:
 
 def list_conversations(call: Call) -> Json:
     """conversations.list."""
-    state = call.workspace.state
-    rooms = [room for room in _of_types(call) if room.kind is ChannelKind.PUBLIC or state.app_is_in(room)]
-    return list_page(call, [channel_json(state, room, state.app.user) for room in rooms], "channels")
+    return _channels_page(call, _visible(call))
 
 
 def of_user(call: Call) -> Json:
-    """users.conversations: the rooms of somebody (the app itself by default) that the app can know of."""
+    """users.conversations: a user's channels (by default the app's), of which the app sees public ones and its own."""
     state = call.workspace.state
     user = call.text("user") or state.app.user
     if user not in state.people:
         raise SlackError("user_not_found")
-    known = [room for room in _of_types(call) if room.kind is ChannelKind.PUBLIC or state.app_is_in(room)]
-    rooms = [room for room in known if user in room.members]
-    return list_page(call, [channel_json(state, room, state.app.user) for room in rooms], "channels")
+    return _channels_page(call, [room for room in _visible(call) if user in room.members])
 
 
 def members(call: Call) -> Json:
@@ -108,10 +104,10 @@ def join(call: Call) -> Json:
     return {"channel": channel_json(state, room, state.app.user)}
 
 
-def _messages(call: Call, channel: Channel, order: list[str]) -> list[Json]:
+def _messages(call: Call, channel: WorkspaceChannel, order: list[str]) -> list[Json]:
     state = call.workspace.state
     metadata = call.flag("include_all_metadata")
-    found: list[Message] = [m for ts in order if (m := state.message(channel.id, ts))]
+    found: list[WorkspaceMessage] = [m for ts in order if (m := state.message(channel.id, ts))]
     current = (call.workspace.current(message) for message in found)
     return [message_json(state, message, call.workspace.url, metadata=metadata) for message in current]
 
@@ -134,7 +130,7 @@ def _cursor(mark: str) -> str:
 
 
 def _from_cursor(call: Call) -> str:
-    """What the cursor points at: the ts, or the place in a list, at which the next page begins."""
+    """The start of the next page: a ts, or an index into a list. Raises `invalid_cursor`."""
     try:
         name, _, mark = base64.b64decode(call.text("cursor"), validate=True).decode().partition(":")
     except (binascii.Error, UnicodeDecodeError) as fault:
@@ -145,7 +141,7 @@ def _from_cursor(call: Call) -> str:
 
 
 def list_page(call: Call, items: list[Any], name: str) -> Json:
-    """One page of a list that is paged by place. Raises `invalid_cursor`, `invalid_limit`."""
+    """One page of a list that is paged by index. Raises `invalid_cursor`, `invalid_limit`."""
     limit = call.number("limit", _PAGE, _MOST)
     mark = _from_cursor(call) or "0"
     if not mark.isdigit():
@@ -155,23 +151,30 @@ def list_page(call: Call, items: list[Any], name: str) -> Json:
     return {name: items[start:end], "response_metadata": {"next_cursor": following}}
 
 
-def _of_types(call: Call) -> list[Channel]:
+def _channels_page(call: Call, rooms: list[WorkspaceChannel]) -> Json:
+    state = call.workspace.state
+    return list_page(call, [channel_json(state, room, state.app.user) for room in rooms], "channels")
+
+
+def _visible(call: Call) -> list[WorkspaceChannel]:
+    """Channels of the wanted types that the app can see. Raises `invalid_types`."""
     names = (call.text("types") or "public_channel").split(",")
     if any(name.strip() not in _TYPES for name in names):
         raise SlackError("invalid_types")
     kinds = {_TYPES[name.strip()] for name in names}
-    skip = call.flag("exclude_archived")
-    return [r for r in call.workspace.state.channels.values() if r.kind in kinds and not (skip and r.archived)]
+    state, skip = call.workspace.state, call.flag("exclude_archived")
+    known = [r for r in state.channels.values() if r.kind is ChannelKind.PUBLIC or state.app_is_in(r)]
+    return [room for room in known if room.kind in kinds and not (skip and room.archived)]
 
 
-def _group_dm(call: Call, users: list[str]) -> Channel:
+def _group_dm(call: Call, users: list[str]) -> WorkspaceChannel:
     state = call.workspace.state
     wanted = {*users, state.app.user}
     for room in state.channels.values():
         if room.kind is ChannelKind.GROUP_DM and set(room.members) == wanted:
             return room
     names = "--".join(state.people[user].name for user in users)
-    room = Channel(
+    room = WorkspaceChannel(
         state.new_id("G"),
         f"mpdm-{names}-1",
         ChannelKind.GROUP_DM,
@@ -192,15 +195,15 @@ _READ: Final = (
     "im:history",
 )
 _OPEN: Final = ("im:write", "mpim:write")
-ENDPOINTS: Final = MappingProxyType(
+METHODS: Final = MappingProxyType(
     {
-        "conversations.history": Endpoint(history, (), Tier.THREE),
-        "conversations.replies": Endpoint(replies, (), Tier.THREE),
-        "conversations.info": Endpoint(info, _READ, Tier.THREE),
-        "conversations.open": Endpoint(open_conversation, _OPEN, Tier.THREE),
-        "conversations.list": Endpoint(list_conversations, _READ, Tier.TWO),
-        "conversations.members": Endpoint(members, _READ, Tier.FOUR),
-        "conversations.join": Endpoint(join, ("channels:join",), Tier.THREE),
-        "users.conversations": Endpoint(of_user, _READ, Tier.THREE),
+        "conversations.history": WebApiMethod(history, (), Tier.THREE),
+        "conversations.replies": WebApiMethod(replies, (), Tier.THREE),
+        "conversations.info": WebApiMethod(info, _READ, Tier.THREE),
+        "conversations.open": WebApiMethod(open_conversation, _OPEN, Tier.THREE),
+        "conversations.list": WebApiMethod(list_conversations, _READ, Tier.TWO),
+        "conversations.members": WebApiMethod(members, _READ, Tier.FOUR),
+        "conversations.join": WebApiMethod(join, ("channels:join",), Tier.THREE),
+        "users.conversations": WebApiMethod(of_user, _READ, Tier.THREE),
     }
 )

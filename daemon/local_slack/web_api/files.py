@@ -1,4 +1,4 @@
-"""files.*: upload in three steps, look up, and download with the bot token."""
+"""files.*: upload in three steps, and file info."""
 
 import mimetypes
 from dataclasses import replace
@@ -6,13 +6,13 @@ from types import MappingProxyType
 from typing import Final
 
 from daemon.local_slack.limits import Tier
-from daemon.local_slack.model import File, Json, Message
+from daemon.local_slack.model import File, Json, WorkspaceMessage
 from daemon.local_slack.slack_json import file_json
-from daemon.local_slack.web_api.call import Call, Endpoint, SlackError
+from daemon.local_slack.web_api.call import Call, SlackError, WebApiMethod
 
 
 def get_upload_url(call: Call) -> Json:
-    """files.getUploadURLExternal: reserve a file and say where its bytes go."""
+    """files.getUploadURLExternal: reserve a file; gives its id and upload URL."""
     state = call.workspace.state
     name = call.needed("filename")
     call.number("length", 1, 1_000_000_000)
@@ -30,7 +30,7 @@ def get_upload_url(call: Call) -> Json:
 
 
 def complete_upload(call: Call) -> Json:
-    """files.completeUploadExternal: share uploaded files in a channel, with a comment and in a thread if asked."""
+    """files.completeUploadExternal: share uploaded files in channels, optionally with a comment and in a thread."""
     state = call.workspace.state
     wanted = call.objects("files", "invalid_arguments") or ()
     found = [(state.files.get(str(item.get("id"))), item) for item in wanted]
@@ -38,19 +38,16 @@ def complete_upload(call: Call) -> Json:
         raise SlackError("file_not_found")
     files = [replace(file, title=str(item.get("title") or file.name), shared=True) for file, item in found if file]
     channels = [name for name in (call.text("channel_id") or call.text("channels")).split(",") if name]
-    rooms = [replace_channel(call, name).joined_channel() for name in channels]
-    threads = [replace_channel(call, room.id).thread(room) for room in rooms]
+    rooms = [replace(call, args=call.args | {"channel": name}).joined_channel() for name in channels]
+    threads = [call.thread(room) for room in rooms]
     state.files.update((file.id, file) for file in files)
     for room, thread in zip(rooms, threads, strict=True):
         ids = tuple(file.id for file in files)
         words = call.text("initial_comment")
-        call.workspace.post(Message(room.id, state.app.user, words, thread_ts=thread, subtype="file_share", files=ids))
+        call.workspace.post(
+            WorkspaceMessage(room.id, state.app.user, words, thread_ts=thread, subtype="file_share", files=ids)
+        )
     return {"files": [file_json(state, file, call.workspace.url) for file in files]}
-
-
-def replace_channel(call: Call, channel: str) -> Call:
-    """The same call, about this channel."""
-    return replace(call, args=call.args | {"channel": channel})
 
 
 def file_info(call: Call) -> Json:
@@ -61,10 +58,10 @@ def file_info(call: Call) -> Json:
     return {"file": file_json(call.workspace.state, file, call.workspace.url), "comments": []}
 
 
-ENDPOINTS: Final = MappingProxyType(
+METHODS: Final = MappingProxyType(
     {
-        "files.getUploadURLExternal": Endpoint(get_upload_url, ("files:write",), Tier.FOUR),
-        "files.completeUploadExternal": Endpoint(complete_upload, ("files:write",), Tier.FOUR),
-        "files.info": Endpoint(file_info, ("files:read",), Tier.FOUR),
+        "files.getUploadURLExternal": WebApiMethod(get_upload_url, ("files:write",), Tier.FOUR),
+        "files.completeUploadExternal": WebApiMethod(complete_upload, ("files:write",), Tier.FOUR),
+        "files.info": WebApiMethod(file_info, ("files:read",), Tier.FOUR),
     }
 )

@@ -1,4 +1,4 @@
-"""users.* and reactions.*: who is here, and what they think of a message."""
+"""users.* and reactions.*."""
 
 import re
 from types import MappingProxyType
@@ -7,7 +7,7 @@ from typing import Final
 from daemon.local_slack.limits import Tier
 from daemon.local_slack.model import Json
 from daemon.local_slack.slack_json import person_json
-from daemon.local_slack.web_api.call import Call, Endpoint, SlackError
+from daemon.local_slack.web_api.call import Call, SlackError, WebApiMethod
 from daemon.local_slack.web_api.conversations import list_page
 
 _EMOJI: Final = re.compile(r"[a-z0-9_+'\-]+(::skin-tone-[2-6])?")
@@ -50,11 +50,11 @@ def _react(call: Call, *, add: bool, refusal: str) -> Json:
     return {}
 
 
-ENDPOINTS: Final = MappingProxyType(
+METHODS: Final = MappingProxyType(
     {
-        "users.info": Endpoint(user_info, ("users:read",), Tier.FOUR),
-        "users.list": Endpoint(list_users, ("users:read",), Tier.TWO),
-        "reactions.add": Endpoint(add_reaction, ("reactions:write",), Tier.THREE),
-        "reactions.remove": Endpoint(remove_reaction, ("reactions:write",), Tier.TWO),
+        "users.info": WebApiMethod(user_info, ("users:read",), Tier.FOUR),
+        "users.list": WebApiMethod(list_users, ("users:read",), Tier.TWO),
+        "reactions.add": WebApiMethod(add_reaction, ("reactions:write",), Tier.THREE),
+        "reactions.remove": WebApiMethod(remove_reaction, ("reactions:write",), Tier.TWO),
     }
 )

@@ -1,4 +1,4 @@
-"""The door of the Web API: arguments in three forms, tokens, scopes, rate limits, injected faults."""
+"""Routes Web API calls: arguments in three forms, tokens, scopes, rate limits, injected faults."""
 
 import secrets
 from collections.abc import Mapping
@@ -10,14 +10,14 @@ from aiohttp import web
 from daemon.local_slack.faults import FaultMode, MethodFault
 from daemon.local_slack.model import Json
 from daemon.local_slack.web_api import agents, app_itself, chat, conversations, files, people, streaming, views
-from daemon.local_slack.web_api.call import Call, Endpoint, SlackError
+from daemon.local_slack.web_api.call import Call, SlackError, WebApiMethod
 from daemon.local_slack.workspace import Workspace
 
-ENDPOINTS: Final[Mapping[str, Endpoint]] = MappingProxyType(
+METHODS: Final[Mapping[str, WebApiMethod]] = MappingProxyType(
     {
-        name: endpoint
+        name: target
         for family in (agents, app_itself, chat, conversations, files, people, streaming, views)
-        for name, endpoint in family.ENDPOINTS.items()
+        for name, target in family.METHODS.items()
     }
 )
 
@@ -35,7 +35,7 @@ class WebApi:
         self._workspace = workspace
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Serve one call, or let it meet the fault that waits for it."""
+        """Serve one call, or apply the next fault ordered for it."""
         method = request.match_info["method"]
         try:
             args = await _arguments(request)
@@ -46,9 +46,9 @@ class WebApi:
         fault = self._workspace.faults.take(method)
         if fault is None:
             return self._respond(method, args, *self._perform(method, args, token))
-        return await self._misbehave(request, fault, method, args, token)
+        return await self._fail(request, fault, method, args, token)
 
-    async def _misbehave(
+    async def _fail(
         self, request: web.Request, fault: MethodFault, method: str, args: Json, token: str
     ) -> web.StreamResponse:
         if fault.delay:
@@ -65,39 +65,39 @@ class WebApi:
         return self._respond(method, args, status, answer, headers)
 
     def _perform(self, method: str, args: Json, token: str) -> tuple[int, Json, dict[str, str]]:
-        endpoint = ENDPOINTS.get(method)
+        target = METHODS.get(method)
         call = Call(method, args, self._workspace)
         answer: Json
         try:
-            answer = {"ok": True} | self._admit(endpoint, call, token).run(call)
+            answer = {"ok": True} | self._admit(target, call, token).run(call)
         except SlackError as error:
             answer = {"ok": False, "error": error.code} | error.extra
         except _RateLimitedError as limit:
             return 429, {"ok": False, "error": "ratelimited"}, {"Retry-After": str(limit.seconds)}
-        scopes = "connections:write" if endpoint and endpoint.app_token else ",".join(sorted(self._workspace.scopes))
+        scopes = "connections:write" if target and target.app_token else ",".join(sorted(self._workspace.scopes))
         return 200, answer, {"x-oauth-scopes": scopes}
 
-    def _admit(self, endpoint: Endpoint | None, call: Call, token: str) -> Endpoint:
-        if endpoint is None:
+    def _admit(self, target: WebApiMethod | None, call: Call, token: str) -> WebApiMethod:
+        if target is None:
             raise SlackError("unknown_method", req_method=call.method)
-        self._authorize(endpoint, token)
-        call.require(*endpoint.scopes)
-        self._throttle(endpoint, call)
-        return endpoint
+        self._authorize(target, token)
+        call.require(*target.scopes)
+        self._throttle(target, call)
+        return target
 
-    def _authorize(self, endpoint: Endpoint, token: str) -> None:
+    def _authorize(self, target: WebApiMethod, token: str) -> None:
         app = self._workspace.state.app
         if not token:
             raise SlackError("not_authed")
         is_app = secrets.compare_digest(token.encode(), app.app_token.encode())
         if not is_app and not secrets.compare_digest(token.encode(), app.bot_token.encode()):
             raise SlackError("invalid_auth")
-        if is_app is not endpoint.app_token:
+        if is_app is not target.app_token:
             raise SlackError("not_allowed_token_type")
 
-    def _throttle(self, endpoint: Endpoint, call: Call) -> None:
+    def _throttle(self, target: WebApiMethod, call: Call) -> None:
         seconds = self._workspace.limits.check(
-            call.method, endpoint.tier, call.text("channel"), self._workspace.clock.now()
+            call.method, target.tier, call.text("channel"), self._workspace.clock.now()
         )
         if seconds:
             raise _RateLimitedError(seconds)

@@ -1,4 +1,4 @@
-"""How large a message may be, and what Slack calls one that is too large or malformed."""
+"""Slack's size limits of a message, and its error names for a message that is too large or malformed."""
 
 import json
 from typing import Final
@@ -74,7 +74,7 @@ def _check_block(block: Json, pointer: str) -> None:
 
 
 def _check_elements(elements: list[Json], pointer: str) -> None:
-    """Buttons have names of bounded length, a style that Slack knows, and ids of their own."""
+    """Check the elements of an actions block: distinct ids, bounded labels and values, known styles."""
     ids = [element.get("action_id") for element in elements if element.get("action_id")]
     if len(set(ids)) < len(ids):
         raise _invalid(f"action_id already exists for another element [json-pointer:{pointer}]")

@@ -1,4 +1,4 @@
-"""chat.startStream, appendStream and stopStream: a message that grows while it is being written."""
+"""chat.startStream, appendStream and stopStream: a message that grows piece by piece."""
 
 from dataclasses import replace
 from types import MappingProxyType
@@ -6,18 +6,18 @@ from typing import Final
 
 from daemon.local_slack import chunks as streamed
 from daemon.local_slack.limits import Tier
-from daemon.local_slack.model import ChannelKind, Json, Message, Streaming
+from daemon.local_slack.model import ChannelKind, Json, Streaming, WorkspaceMessage
 from daemon.local_slack.slack_json import message_json
 from daemon.local_slack.web_api.agents import set_session
-from daemon.local_slack.web_api.call import Call, Endpoint, SlackError
-from daemon.local_slack.web_api.chat import face_of, own_message
+from daemon.local_slack.web_api.call import Call, SlackError, WebApiMethod
+from daemon.local_slack.web_api.chat import custom_author, own_message
 from daemon.local_slack.web_api.sizes import check_blocks, check_markdown, check_metadata
 
 _DISPLAYS: Final = ("", "timeline", "plan")
 
 
 def start_stream(call: Call) -> Json:
-    """chat.startStream: needs a thread, and outside DMs whom it answers."""
+    """chat.startStream: needs a thread, and outside DMs the recipient."""
     channel = call.writable_channel()
     if not call.has("thread_ts"):
         call.needed("thread_ts")
@@ -30,12 +30,12 @@ def start_stream(call: Call) -> Json:
             raise SlackError("user_not_found")
     if call.text("task_display_mode") not in _DISPLAYS:
         raise SlackError("invalid_arguments")
-    draft = Message(
+    draft = WorkspaceMessage(
         channel.id,
         call.workspace.state.app.user,
         "",
         thread_ts=thread,
-        face=face_of(call),
+        custom_author=custom_author(call),
         streaming=Streaming.OPEN,
         touched=call.workspace.clock.now(),
     )
@@ -52,7 +52,7 @@ def append_stream(call: Call) -> Json:
 
 
 def stop_stream(call: Call) -> Json:
-    """chat.stopStream: the rest of the words, blocks under them, metadata, and what becomes of the session."""
+    """chat.stopStream: the last piece, blocks below the text, metadata, and the session's new status."""
     message = _open_stream(call)
     blocks = call.objects("blocks", "invalid_blocks") or ()
     check_blocks(blocks)
@@ -72,7 +72,7 @@ def stop_stream(call: Call) -> Json:
     return _answer(done) | {"message": shape}
 
 
-def _open_stream(call: Call) -> Message:
+def _open_stream(call: Call) -> WorkspaceMessage:
     channel = call.joined_channel()
     message = own_message(call, channel, "message_not_owned_by_app")
     if message.streaming is not Streaming.OPEN:
@@ -80,8 +80,8 @@ def _open_stream(call: Call) -> Message:
     return message
 
 
-def _grown(call: Call, message: Message) -> Message:
-    """The message with what the call adds; a stream takes words or chunks, whichever came first."""
+def _grown(call: Call, message: WorkspaceMessage) -> WorkspaceMessage:
+    """The message plus the call's text or chunks; a stream takes only the form of its first piece."""
     words = call.text("markdown_text")
     chunks = call.objects("chunks", "invalid_chunks") or ()
     if words and chunks:
@@ -91,20 +91,20 @@ def _grown(call: Call, message: Message) -> Message:
     in_chunks = bool(chunks) if words or chunks else message.in_chunks
     if message.in_chunks not in (None, in_chunks):
         raise SlackError("streaming_mode_mismatch")
-    told = words + streamed.words(chunks)
-    check_markdown(told)
+    added = words + streamed.text_of(chunks)
+    check_markdown(added)
     shown = streamed.folded(message.chunks, chunks)
-    return replace(message, text=message.text + told, chunks=shown, in_chunks=in_chunks)
+    return replace(message, text=message.text + added, chunks=shown, in_chunks=in_chunks)
 
 
-def _answer(message: Message) -> Json:
+def _answer(message: WorkspaceMessage) -> Json:
     return {"channel": message.channel, "ts": message.ts}
 
 
-ENDPOINTS: Final = MappingProxyType(
+METHODS: Final = MappingProxyType(
     {
-        "chat.startStream": Endpoint(start_stream, ("chat:write",), Tier.TWO),
-        "chat.appendStream": Endpoint(append_stream, ("chat:write",), Tier.FOUR),
-        "chat.stopStream": Endpoint(stop_stream, ("chat:write",), Tier.TWO),
+        "chat.startStream": WebApiMethod(start_stream, ("chat:write",), Tier.TWO),
+        "chat.appendStream": WebApiMethod(append_stream, ("chat:write",), Tier.FOUR),
+        "chat.stopStream": WebApiMethod(stop_stream, ("chat:write",), Tier.TWO),
     }
 )

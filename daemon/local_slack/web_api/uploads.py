@@ -1,11 +1,11 @@
-"""The addresses beside the methods: file upload and download, and response URLs."""
+"""The URLs outside /api/ that an app uses: file upload and download, and response URLs."""
 
 from dataclasses import replace
 
 from aiohttp import web
 
 from daemon.local_slack.interactions import ResponseUrl
-from daemon.local_slack.model import Json, Message
+from daemon.local_slack.model import Json, WorkspaceMessage
 from daemon.local_slack.web_api.call import Call, SlackError
 from daemon.local_slack.web_api.sizes import TEXT, check_blocks
 from daemon.local_slack.workspace import Workspace
@@ -13,14 +13,14 @@ from daemon.local_slack.workspace import Workspace
 _SIGN_IN = "<!DOCTYPE html><html><head><title>Sign in | Local workspace</title></head><body>Sign in</body></html>"
 
 
-class SideDoors:
+class AppUrls:
     """Serves POST /upload/{file}, GET /files-pri/{key}/{name} and POST /response/{key}."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
 
     async def upload(self, request: web.Request) -> web.Response:
-        """Take the bytes of a file whose upload was announced, raw or as the first part of a form."""
+        """Store the bytes of a reserved file, sent raw or as the first part of a form."""
         state = self._workspace.state
         file = state.files.get(request.match_info["file"])
         if file is None or file.shared:
@@ -31,7 +31,7 @@ class SideDoors:
         return web.Response(text=f"OK - {len(content)}")
 
     async def download(self, request: web.Request) -> web.Response:
-        """A file's bytes for the bot token; anybody else gets Slack's sign-in page with status 200."""
+        """A file's bytes for the bot token; any other request gets Slack's sign-in page with status 200."""
         state = self._workspace.state
         if request.headers.get("Authorization", "") != f"Bearer {state.app.bot_token}":
             return web.Response(text=_SIGN_IN, content_type="text/html")
@@ -41,7 +41,7 @@ class SideDoors:
         return web.Response(body=file.content, content_type=file.mimetype)
 
     async def respond(self, request: web.Request) -> web.Response:
-        """Answer an interaction or a command through its response_url (five times within thirty minutes)."""
+        """Reply to a click or a command through its response_url (five times within thirty minutes)."""
         responses = self._workspace.interactions.responses
         key = request.match_info["key"]
         grant = responses.get(key)
@@ -58,8 +58,8 @@ class SideDoors:
             answer = {"ok": False, "error": error.code}
         else:
             responses[key] = replace(grant, uses=grant.uses - 1)
-        status = 200 if answer["ok"] else 400
-        self._workspace.record_call("(response_url)", dict(body) if status == 200 else {}, self._now(), status, answer)  # noqa: PLR2004  # HTTP's own number
+        args, status = (dict(body), 200) if answer["ok"] else ({}, 400)
+        self._workspace.record_call("(response_url)", args, self._now(), status, answer)
         return web.json_response(answer, status=status)
 
     def _answer(self, call: Call, grant: ResponseUrl) -> Json:
@@ -77,7 +77,7 @@ class SideDoors:
             workspace.revise(replace(message, text=words, blocks=blocks))
             return {"ok": True}
         thread = call.text("thread_ts")
-        draft = Message(grant.channel, workspace.state.app.user, words, thread_ts=thread, blocks=blocks)
+        draft = WorkspaceMessage(grant.channel, workspace.state.app.user, words, thread_ts=thread, blocks=blocks)
         if call.text("response_type") == "in_channel":
             workspace.post(draft)
         else:

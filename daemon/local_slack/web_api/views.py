@@ -5,12 +5,12 @@ from typing import Final
 
 from daemon.local_slack.limits import Tier
 from daemon.local_slack.model import Json
-from daemon.local_slack.web_api.call import Call, Endpoint, SlackError
+from daemon.local_slack.web_api.call import Call, SlackError, WebApiMethod
 from daemon.local_slack.web_api.sizes import VIEW_BLOCKS, check_blocks
 
 
 def publish_view(call: Call) -> Json:
-    """views.publish: what one person sees in the app's home tab."""
+    """views.publish: the home tab of one user."""
     state = call.workspace.state
     person = call.needed("user_id")
     if person not in state.people:
@@ -22,7 +22,7 @@ def publish_view(call: Call) -> Json:
 
 
 def open_view(call: Call) -> Json:
-    """views.open: a dialog for whoever caused the trigger, within its three seconds."""
+    """views.open: a dialog for the user of a trigger, within three seconds of it."""
     person = call.workspace.interactions.spend_trigger(call.needed("trigger_id"))
     if person is None:
         raise SlackError("invalid_trigger_id")
@@ -42,9 +42,9 @@ def _view(call: Call, kind: str) -> Json:
     return view | {"id": state.new_id("V"), "team_id": state.team.id, "app_id": state.app.app_id}
 
 
-ENDPOINTS: Final = MappingProxyType(
+METHODS: Final = MappingProxyType(
     {
-        "views.publish": Endpoint(publish_view, (), Tier.FOUR),
-        "views.open": Endpoint(open_view, (), Tier.FOUR),
+        "views.publish": WebApiMethod(publish_view, (), Tier.FOUR),
+        "views.open": WebApiMethod(open_view, (), Tier.FOUR),
     }
 )

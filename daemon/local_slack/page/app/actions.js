@@ -1,4 +1,4 @@
-/** What a person does: each method asks the workspace, and tells the person when it says no. */
+/** The actions of the user: each method sends a request to the workspace and shows its refusal. */
 
 import { goTo } from "./route.js";
 
@@ -9,40 +9,40 @@ export class Actions {
   /**
    * @param {import("./store.js").Store} store
    * @param {import("./api.js").Api} api
-   * @param {(text: string) => void} tell
+   * @param {(text: string) => void} notify shows a short note
    */
-  constructor(store, api, tell) {
-    Object.assign(this, { store, api, tell });
+  constructor(store, api, notify) {
+    Object.assign(this, { store, api, notify });
     this.limits = new Map();
-    this.speaking = Promise.resolve();
+    this.sending = Promise.resolve();
   }
 
-  /** Post words and files, one after the other in the order they were sent; false when that failed. */
+  /** Post a text and files; messages are sent one after the other, in order. False when it failed. */
   say(channel, text, { thread = "", files = [] } = {}) {
-    const said = this.speaking.then(() => this.#try("say", { channel, text, thread, files }));
-    this.speaking = said;
-    return said;
+    const sent = this.sending.then(() => this.#try("say", { channel, text, thread, files }));
+    this.sending = sent;
+    return sent;
   }
 
-  /** Change one's own words; false when that failed. */
+  /** Edit the user's own message; false when it failed. */
   async edit({ channel, ts }, text) {
     const done = text.trim() ? await this.#try("edit", { channel, ts, text }) : true;
     if (done) this.startEditing("");
     return done;
   }
 
-  /** Take back one's own message. */
+  /** Delete the user's own message. */
   async remove({ channel, ts }) {
     await this.#try("delete", { channel, ts });
   }
 
-  /** Add one's reaction, or take it back when it is there. */
+  /** Add the user's reaction, or remove it. */
   async react(message, name) {
     const mine = message.reactions?.find((each) => each.name === name)?.users.includes(this.store.me.id);
     await this.#try("react", { channel: message.channel, ts: message.ts, name, remove: Boolean(mine) });
   }
 
-  /** Press a button of a message; a choice of feedback is shown when it has reached the app. */
+  /** Click a button of a message. Its choice is shown at once, and undone if the app did not get it. */
   async press(message, actionId, value) {
     const key = `${message.channel}/${message.ts}/${actionId}`;
     const before = this.store.choices.get(key);
@@ -50,27 +50,27 @@ export class Actions {
     const answer = await this.#try("click", { channel: message.channel, ts: message.ts, action_id: actionId, value });
     if (answer?.delivered) return;
     this.#choose(key, before);
-    if (answer) this.tell("That did not arrive: the soul is not connected.");
+    if (answer) this.notify("Not delivered: the soul is not connected.");
   }
 
-  /** Become a member of a channel. */
+  /** Join a channel. */
   async join(channel) {
     await this.#try("join", { channel });
     await this.refresh();
   }
 
-  /** Let the soul into a channel. */
+  /** Add the soul to a channel. */
   async invite(channel) {
     await this.#try("join", { channel, person: this.store.bot.id, inviter: this.store.me.id });
     await this.refresh();
   }
 
-  /** Look at a conversation. */
+  /** Open a conversation. */
   open(channel) {
     goTo(channel);
   }
 
-  /** Look at the app's home. */
+  /** Open the app's home tab. */
   async openHome() {
     goTo(this.store.dm.id, "home");
     const answer = await this.#try("open_home", {});
@@ -78,18 +78,18 @@ export class Actions {
     this.store.changed();
   }
 
-  /** Look at a thread of the open conversation, or at none. */
+  /** Open a thread of the open conversation; an empty ts closes it. */
   openThread(thread) {
     goTo(this.store.view.channel, thread);
   }
 
-  /** Begin to edit a message, or stop. @param {string} ts */
+  /** Start to edit a message; an empty ts stops. @param {string} ts */
   startEditing(ts) {
     this.store.editing = ts;
     this.store.changed();
   }
 
-  /** All that was said here has been seen. */
+  /** Mark all messages of a channel as read. */
   async read(channel) {
     const room = this.store.channels.get(channel);
     if (!room?.is_member) return;
@@ -98,31 +98,31 @@ export class Actions {
     await this.api.post("read", { channel }).catch(() => {});
   }
 
-  /** Read people, channels and statuses anew; gives the cursor they were read at. */
+  /** Reload users, channels and statuses; gives the cursor of their state. */
   async refresh() {
     const state = await this.api.get("state");
     this.store.takeState(state);
     return state.cursor;
   }
 
-  /** Read a conversation's messages, further back each time when `earlier`. */
+  /** Load a conversation's messages; each call with `earlier` loads three times as many. */
   async load(channel, { earlier = false } = {}) {
     const limit = (this.limits.get(channel) ?? FIRST_PAGE) * (earlier ? 3 : 1);
     this.limits.set(channel, limit);
-    const [stored, whispered] = await Promise.all([
+    const [stored, own] = await Promise.all([
       this.api.get("messages", { channel, thread: "*", limit: String(limit) }),
-      this.api.get("messages", { channel, limit: "0" }), // what only this person sees, in threads and outside
+      this.api.get("messages", { channel, limit: "0" }), // ephemeral messages, in threads and outside
     ]);
-    this.store.takeMessages(channel, { ...stored, ephemerals: whispered.ephemerals });
+    this.store.takeMessages(channel, { ...stored, ephemerals: own.ephemerals });
   }
 
   /**
-   * Files as the workspace takes them; those that are too large are left out, and that is told.
+   * Files in the workspace's form. Files that are too large are omitted, with a note.
    * @param {File[]} files
    */
   async pack(files) {
     const fitting = files.filter((file) => file.size <= LARGEST_FILE);
-    if (fitting.length < files.length) this.tell("Files of up to 8 MB can be attached.");
+    if (fitting.length < files.length) this.notify("Files of up to 8 MB can be attached.");
     return Promise.all(fitting.map(async (file) => ({ name: file.name, base64: await base64(file) })));
   }
 
@@ -136,7 +136,7 @@ export class Actions {
     try {
       return await this.api.post(order, fields);
     } catch (refused) {
-      this.tell(`That did not work: ${refused.message}`);
+      this.notify(`That did not work: ${refused.message}`);
       return false;
     }
   }

@@ -1,6 +1,6 @@
-/** The workspace's control API as one person speaks to it. */
+/** A client of the workspace's control API for one user. */
 
-/** The workspace said no, or could not be reached (`code` is then `unreachable`). */
+/** A refusal of the workspace; `code` is `unreachable` when there was no answer. */
 export class Refused extends Error {
   constructor(code, hint = "") {
     super(hint || code.replaceAll("_", " "));
@@ -9,23 +9,23 @@ export class Refused extends Error {
 }
 
 export class Api {
-  /** @param {string} person an id, or empty for the operator */
+  /** @param {string} person an id, or empty to see everything */
   constructor(person = "") {
     this.person = person;
   }
 
-  /** Read a view. @param {string} view @param {Record<string, string>} fields */
+  /** Read a view (GET). @param {string} view @param {Record<string, string>} fields */
   async get(view, fields = {}) {
     return this.#ask(this.address(view, fields), { cache: "no-store" });
   }
 
-  /** Do something. @param {string} order @param {Record<string, unknown>} fields */
+  /** Send an order (POST). @param {string} order @param {Record<string, unknown>} fields */
   async post(order, fields = {}) {
     const body = JSON.stringify({ person: this.person, ...fields });
     return this.#ask(`/_control/${order}`, { method: "POST", headers: { "Content-Type": "application/json" }, body });
   }
 
-  /** Where a view is read. @param {string} view @param {Record<string, string>} fields */
+  /** The URL of a view. @param {string} view @param {Record<string, string>} fields */
   address(view, fields = {}) {
     return `/_control/${view}?${new URLSearchParams(this.person ? { person: this.person, ...fields } : fields)}`;
   }

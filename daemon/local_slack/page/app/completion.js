@@ -1,4 +1,4 @@
-/** Completes `@names` in a text box: a list above it, steered by the arrow keys (WAI-ARIA: combobox with list). */
+/** Completes `@names` in a text box: a list above it, used with the arrow keys (WAI-ARIA: combobox with list). */
 
 import { el } from "./dom.js";
 import { avatar } from "./render/avatar.js";
@@ -10,7 +10,7 @@ export class Completion {
   /**
    * @param {HTMLTextAreaElement} box
    * @param {HTMLElement} list an empty element above the box
-   * @param {() => any[]} people who can be named, likeliest first
+   * @param {() => any[]} people the users to offer, likeliest first
    */
   constructor(box, list, people) {
     Object.assign(this, { box, list, people });
@@ -26,7 +26,7 @@ export class Completion {
     box.addEventListener("blur", () => this.close());
   }
 
-  /** Offer what fits the words before the caret. */
+  /** Offer the users that match the text before the caret. */
   look() {
     const begun = BEGUN.exec(this.box.value.slice(0, this.box.selectionStart))?.[1];
     this.found =
@@ -40,13 +40,13 @@ export class Completion {
     this.#show();
   }
 
-  /** Offer nothing. */
+  /** Close the list. */
   close() {
     this.found = [];
     this.#show();
   }
 
-  /** Take a key; true when it was for the list. @param {KeyboardEvent} event */
+  /** Handle a key; true when the list used it. @param {KeyboardEvent} event */
   takes(event) {
     if (!this.found.length) return false;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];

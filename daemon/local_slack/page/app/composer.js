@@ -1,4 +1,4 @@
-/** The box in which people write: Enter sends, Shift+Enter breaks the line, and what is half written stays. */
+/** The message box: Enter sends, Shift+Enter breaks the line, and drafts are kept per conversation. */
 
 import { Completion } from "./completion.js";
 import { el, icon, iconButton } from "./dom.js";
@@ -10,9 +10,9 @@ export class Composer {
   /**
    * @param {object} parts
    * @param {string} parts.id of the text box
-   * @param {() => any[]} parts.people who can be mentioned
-   * @param {(text: string, files: File[]) => Promise<unknown>} parts.send gives something false when it failed
-   * @param {() => void} [parts.editLast] asked for by an arrow up in the empty box
+   * @param {() => any[]} parts.people the users to mention
+   * @param {(text: string, files: File[]) => Promise<unknown>} parts.send gives a false value when it failed
+   * @param {() => void} [parts.editLast] called for an arrow up in the empty box
    */
   constructor({ id, people, send, editLast = () => {} }) {
     Object.assign(this, { send, editLast });
@@ -25,7 +25,7 @@ export class Composer {
     this.picker = el("input", { type: "file", multiple: true, hidden: true, "aria-hidden": "true", tabindex: -1 });
     this.tools = [
       iconButton("Attach files", ICONS.attach, () => this.picker.click()),
-      iconButton("Mention somebody", ICONS.at, () => this.#mention()),
+      iconButton("Mention a user", ICONS.at, () => this.#mention()),
     ];
     this.hint = el(
       "span",
@@ -44,7 +44,7 @@ export class Composer {
     this.#fit();
   }
 
-  /** Be the box of a conversation; what was half written in another one is kept for it. */
+  /** Switch to a conversation; the draft of the previous one is kept. */
   turnTo(place, placeholder) {
     this.box.placeholder = placeholder;
     this.box.setAttribute("aria-label", placeholder);
@@ -55,7 +55,7 @@ export class Composer {
     this.#write(this.drafts.get(place) ?? "");
   }
 
-  /** Let people write, or not. @param {boolean} able */
+  /** Allow or forbid writing. @param {boolean} able */
   enable(able) {
     if (this.box.readOnly === able) this.box.readOnly = !able;
     this.root.classList.toggle("disabled", !able);
@@ -65,17 +65,17 @@ export class Composer {
     this.button.disabled = !able || !this.#ready();
   }
 
-  /** Put the caret here, where there is a real keyboard. */
+  /** Focus the box, on devices with a real keyboard only. */
   focus({ always = false } = {}) {
     if (always || matchMedia("(pointer: fine)").matches) this.box.focus({ preventScroll: true });
   }
 
-  /** Whether something is half written. */
+  /** Whether the box has a draft. */
   get busy() {
     return this.#ready();
   }
 
-  /** Send what is written; it comes back when that fails. */
+  /** Send the draft; restore it when sending fails. */
   async submit() {
     if (!this.able || !this.#ready()) return;
     const { place, files } = this;
@@ -155,7 +155,7 @@ export class Composer {
       { class: "file" },
       icon(ICONS.file),
       name,
-      iconButton(`Leave out ${file.name}`, ICONS.close, drop),
+      iconButton(`Remove ${file.name}`, ICONS.close, drop),
     );
   }
 }

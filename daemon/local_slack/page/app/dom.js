@@ -1,9 +1,9 @@
-/** Builds DOM nodes. Text only ever becomes text nodes, so nothing that anybody wrote can become markup. */
+/** Builds DOM nodes. Text always becomes a text node, so no message can become markup. */
 
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
- * An element. `on` holds listeners, `data` the dataset; false, null and undefined attributes are left out.
+ * An element. `on` holds listeners, `data` the dataset. Attributes that are false, null or undefined are omitted.
  * @param {string} tag
  * @param {Record<string, any>} attributes
  * @param {...(Node | string | null | undefined | false)} children
@@ -22,7 +22,7 @@ export function el(tag, { on = {}, data = {}, ...attributes } = {}, ...children)
 }
 
 /**
- * A small drawing of one path, hidden from assistive technology.
+ * An icon of one path, hidden from assistive technology.
  * @param {string} path
  * @returns {SVGElement}
  */
@@ -37,7 +37,7 @@ export function icon(path) {
   return svg;
 }
 
-/** A button that shows an icon and says its name. */
+/** A button with an icon and an accessible name. */
 export function iconButton(label, path, press, attributes = {}) {
   return el(
     "button",
@@ -46,7 +46,7 @@ export function iconButton(label, path, press, attributes = {}) {
   );
 }
 
-/** Keeps a parent's children in step with a list, touching only what changed, and keeps the focus where it was. */
+/** Updates a parent's children from a list. Only changed children are rebuilt, and the focus is kept. */
 export class KeyedList {
   /** @param {HTMLElement} parent whose children this list owns */
   constructor(parent) {

@@ -1,4 +1,4 @@
-/** The box in which somebody changes what they wrote. */
+/** The box in which users edit their messages. */
 
 import { el } from "./dom.js";
 
@@ -35,7 +35,7 @@ export function editor(message, { store, actions }) {
   );
 }
 
-/** Stored text as it was typed: mentions by name, links bare, entities undone. */
+/** Stored text as the user typed it: mentions by name, bare links, entities decoded. */
 function asTyped(text, store) {
   const bare = text.replace(/<([@#!]?)([^<>|]{1,2000})(?:\|([^<>]{0,1000}))?>/g, (_, sign, target, shown) => {
     if (sign === "@") return `@${store.nameOf(target)}`;

@@ -1,4 +1,4 @@
-/** The emoji that people use most, by Slack's names. Other names stay as they are typed. */
+/** Common emoji by Slack's names. Other names stay text. */
 
 const NAMED = {
   "+1": "👍",
@@ -81,7 +81,7 @@ const NAMED = {
 
 const CHARACTERS = new Map(Object.entries(NAMED));
 
-/** Offered when somebody reacts. */
+/** The emoji that the picker offers. */
 export const QUICK = Object.freeze([
   "+1",
   "heart",

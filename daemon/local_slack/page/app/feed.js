@@ -1,4 +1,4 @@
-/** Follows the workspace's event stream for as long as the page is open, and finds its way back whenever it breaks. */
+/** Follows the workspace's event stream while the page is open, and reconnects after every break. */
 
 const KINDS = [
   "message",
@@ -20,17 +20,17 @@ const LONGEST = 5_000;
 export class Feed {
   /**
    * @param {object} parts
-   * @param {(after: string) => string} parts.address of the stream of changes after a cursor
-   * @param {() => Promise<string | number>} parts.load reads everything anew and gives the cursor it was read at
-   * @param {(kind: string, data: any) => void} parts.change takes one change
-   * @param {(live: boolean) => void} parts.live hears when the stream comes and goes
+   * @param {(after: string) => string} parts.address of the event stream after a cursor
+   * @param {() => Promise<string | number>} parts.load reloads everything and gives the cursor of that state
+   * @param {(kind: string, data: any) => void} parts.change applies one change
+   * @param {(live: boolean) => void} parts.live called when the stream opens or closes
    */
   constructor({ address, load, change, live }) {
     Object.assign(this, { address, load, change, live });
     this.pause = SHORTEST;
   }
 
-  /** Never returns: load, follow, and after every break pause a little and begin again, so that nothing is missed. */
+  /** Load, follow, and after every break pause and start again, so that no change is missed. Never returns. */
   async run() {
     for (;;) {
       try {

@@ -1,4 +1,4 @@
-/** How each kind of change of the event stream alters the store. */
+/** Applies each kind of change of the event stream to the store. */
 
 /**
  * @param {import("./store.js").Store} store

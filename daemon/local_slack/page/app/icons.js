@@ -1,4 +1,4 @@
-/** The drawings of the page, as paths in a 20 by 20 box, drawn as lines. */
+/** The icons of the page: paths in a 20 by 20 box, drawn as lines. */
 
 export const ICONS = Object.freeze({
   hash: "M7.5 3 6 17M14 3l-1.5 14M3.5 7.5h14M2.5 12.5h14",

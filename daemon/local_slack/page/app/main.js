@@ -1,4 +1,4 @@
-/** Joins the parts of the page: who one is, what is known, what is shown, and the stream of changes between them. */
+/** Connects the parts of the page: its user, the store, the views, and the event stream that changes the store. */
 
 import { Actions } from "./actions.js";
 import { Api } from "./api.js";
@@ -14,8 +14,8 @@ import { Thread } from "./thread.js";
 const WIDE = "(min-width: 60rem)";
 const byId = (id) => document.getElementById(id);
 
-/** The person in the address, or the first one there is. */
-async function whoAmI() {
+/** The id of the user in the URL, or of the first user. */
+async function currentUser() {
   const { people } = await new Api().get("state");
   const named = people.find((person) => person.id === personInAddress() && !person.is_bot);
   const chosen = named ?? people.find((person) => !person.is_bot && person.standing !== "deactivated");
@@ -28,7 +28,7 @@ class Page {
     this.store = new Store();
     this.api = new Api(person);
     this.notices = new Notices(this.store, byId("banners"), byId("toasts"));
-    this.actions = new Actions(this.store, this.api, (text) => this.notices.tell(text));
+    this.actions = new Actions(this.store, this.api, (text) => this.notices.toast(text));
     this.sidebar = new Sidebar(byId("sidebar"), this.store);
     const places = { header: byId("room-header"), body: byId("room-body") };
     this.room = new Room(places, this.store, this.actions, () => this.showMenu(true));
@@ -40,18 +40,18 @@ class Page {
     addEventListener("keydown", (event) => event.key === "Escape" && this.showMenu(false));
   }
 
-  /** Load, follow the changes, and never stop. */
+  /** Load, then follow the changes. Never returns. */
   run() {
     const feed = new Feed({
       address: (after) => this.api.address("events", { after }),
       load: () => this.load(),
       change: (kind, data) => this.change(kind, data),
-      live: (live) => this.turn(live),
+      live: (live) => this.setLive(live),
     });
     return feed.run();
   }
 
-  /** Read everything that is looked at; gives the cursor from which changes are to be followed. */
+  /** Read all that is shown; gives the cursor after which changes have to be followed. */
   async load() {
     const cursor = await this.actions.refresh();
     const first = !this.store.view.channel;
@@ -64,15 +64,15 @@ class Page {
     return cursor;
   }
 
-  /** Take one change of the event stream. */
+  /** Apply one change of the event stream. */
   change(kind, data) {
     if (kind === "channel" || kind === "person") this.actions.refresh().catch(() => {});
     fold(this.store, kind, data);
-    if (kind === "message") this.heard(data.message);
+    if (kind === "message") this.onMessage(data.message);
   }
 
-  /** A message came: it is read if it is in sight, and the answer to one's own words opens its thread. */
-  heard(message) {
+  /** A new message is marked read if it is shown; the soul's reply to this user's message opens the thread. */
+  onMessage(message) {
     const { store } = this;
     const here = message.channel === store.view.channel;
     if (here && message.user !== store.me.id) this.readHere();
@@ -83,7 +83,7 @@ class Page {
     if (matchMedia(WIDE).matches) this.actions.openThread(message.thread_ts);
   }
 
-  /** The address changed: look where it points. */
+  /** Show the view of the changed URL. */
   async follow() {
     const before = { ...this.store.view };
     this.look();
@@ -95,7 +95,7 @@ class Page {
     if (channel !== before.channel || (before.thread && !thread)) this.room.composer.focus();
   }
 
-  /** Take the view from the address; the DM with the soul where it names nothing that is there. */
+  /** Take the view from the URL; an unknown one becomes the DM with the soul. */
   look() {
     const { store } = this;
     const view = viewInAddress();
@@ -105,8 +105,8 @@ class Page {
     store.changed();
   }
 
-  /** The connection came or went. */
-  turn(live) {
+  /** The event stream opened or closed. */
+  setLive(live) {
     const first = live && !this.store.everLive;
     this.store.live = live;
     this.store.everLive ||= live;
@@ -137,4 +137,4 @@ class Page {
   }
 }
 
-await new Page(await whoAmI()).run();
+await new Page(await currentUser()).run();

@@ -1,10 +1,10 @@
-/** One message, as it stands in a timeline or a thread. */
+/** The node of one message in a timeline or a thread. */
 
 import { el, icon } from "./dom.js";
 import { editor } from "./editor.js";
 import { emoji } from "./emoji.js";
 import { ICONS } from "./icons.js";
-import { avatar, faceOf } from "./render/avatar.js";
+import { avatar, messageAvatar } from "./render/avatar.js";
 import { messageBody } from "./render/blocks.js";
 import { inline } from "./render/inline.js";
 import { clock, dayAndClock, whole } from "./time.js";
@@ -14,11 +14,11 @@ import { pickReaction, toolbar } from "./toolbar.js";
  * @typedef {object} Setting
  * @property {import("./store.js").Store} store
  * @property {import("./actions.js").Actions} actions
- * @property {boolean} inThread whether it is shown in the thread pane
+ * @property {boolean} inThread whether the thread pane shows it
  */
 
 /**
- * Everything that a message's look depends on, as text.
+ * All that the node depends on, as text.
  * @param {import("./selectors.js").Row} row
  * @param {Setting} setting
  */
@@ -51,7 +51,7 @@ export function messageNode(row, setting) {
   return el(
     "article",
     { ...attributes, data: { ts: message.ts } },
-    row.grouped ? moment(message.ts, "gutter-time") : faceOf(message, author),
+    row.grouped ? moment(message.ts, "gutter-time") : messageAvatar(message, author),
     el("div", { class: "content" }, row.grouped ? null : heading(message, author, store), ...content(row, setting)),
     message.is_ephemeral || store.editing === message.ts
       ? null
@@ -59,8 +59,8 @@ export function messageNode(row, setting) {
   );
 }
 
-/** How ids read in messages. @param {import("./store.js").Store} store */
-export function wordsOf(store) {
+/** The names shown for ids in messages. @param {import("./store.js").Store} store */
+export function namesOf(store) {
   return {
     me: store.me.id,
     person: (id) => store.nameOf(id),
@@ -76,13 +76,13 @@ function content(row, setting) {
   const body = el(
     "div",
     { class: "body" },
-    ...messageBody(message, { words: wordsOf(store), chosen: chosen(store, message), press }),
+    ...messageBody(message, { names: namesOf(store), chosen: chosen(store, message), press }),
   );
   if (message.edited) body.append(el("span", { class: "edited", title: whole(message.edited.ts) }, "(edited)"));
   return [
     message.is_ephemeral ? el("p", { class: "only-you" }, icon(ICONS.eye), "Only visible to you") : null,
     body,
-    message.streaming_state === "errored" ? el("p", { class: "broken" }, "This answer broke off.") : null,
+    message.streaming_state === "errored" ? el("p", { class: "broken" }, "This reply was interrupted.") : null,
     message.files?.length ? files(message, setting) : null,
     message.reactions?.length ? reactions(message, setting) : null,
     summary(row, setting),
@@ -99,7 +99,7 @@ function heading(message, author, store) {
   );
 }
 
-/** Who a message says wrote it: the app may speak under other names. */
+/** The displayed author; the app may post under custom names. */
 function authorOf(message, store) {
   return message.username || store.nameOf(message.user);
 }
@@ -160,7 +160,7 @@ function reactions(message, { store, actions }) {
 function summary({ message }, { store, actions, inThread }) {
   const count = message.reply_count ?? 0;
   if (!count || inThread || store.channels.get(message.channel)?.kind === "im") return null;
-  const faces = (message.reply_users ?? []).slice(0, 3).map((id) => avatar(store.people.get(id), "tiny"));
+  const avatars = (message.reply_users ?? []).slice(0, 3).map((id) => avatar(store.people.get(id), "tiny"));
   const last = message.latest_reply
     ? el("span", { class: "quiet" }, `Last ${dayAndClock(message.latest_reply)}`)
     : null;
@@ -173,7 +173,7 @@ function summary({ message }, { store, actions, inThread }) {
       data: { focus: "summary" },
       on: { click: () => actions.openThread(message.ts) },
     },
-    ...faces,
+    ...avatars,
     words,
     last,
   );
@@ -183,7 +183,7 @@ function remark(message, store) {
   const words =
     message.subtype === "tombstone"
       ? document.createTextNode("This message was deleted.")
-      : inline(message.text, wordsOf(store), "mrkdwn");
+      : inline(message.text, namesOf(store), "mrkdwn");
   return el(
     "article",
     { class: "message remark", tabindex: -1, data: { ts: message.ts } },

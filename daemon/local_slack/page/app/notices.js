@@ -1,4 +1,4 @@
-/** What the page tells people besides messages: a line at the top while something is wrong, and brief notes. */
+/** Banners while a connection is missing, and short toasts. */
 
 import { el, KeyedList } from "./dom.js";
 
@@ -12,19 +12,19 @@ export class Notices {
     this.banners = new KeyedList(banners);
   }
 
-  /** Say something briefly. @param {string} text */
-  tell(text) {
+  /** Show a short note. @param {string} text */
+  toast(text) {
     const note = el("div", { class: "toast" }, text);
     this.toasts.append(note);
     setTimeout(() => note.remove(), SHOWN_FOR);
   }
 
-  /** Show the lines that fit the store. */
+  /** Show the banners for the store's state. */
   show() {
     const { live, everLive, bot } = this.store;
     const lines = [];
     if (everLive && !live) lines.push(["lost", "The connection to the workspace is lost. Trying again…"]);
-    else if (bot && !bot.active) lines.push(["absent", absent(this.store.nameOf(bot.id))]);
+    else if (bot && !bot.active) lines.push(["absent", notConnected(this.store.nameOf(bot.id))]);
     this.banners.show(
       lines.map(([kind, text]) => ({
         key: kind,
@@ -35,6 +35,6 @@ export class Notices {
   }
 }
 
-function absent(name) {
-  return `${name} is not connected. What you write is kept and reaches it when it is back.`;
+function notConnected(name) {
+  return `${name} is not connected. It gets your messages when it is connected again.`;
 }

@@ -1,9 +1,9 @@
-/** The open conversation: its header, its timeline or the app's home, and its composer. */
+/** The open conversation: its header, its timeline or the app's home tab, and its composer. */
 
 import { Composer } from "./composer.js";
 import { el, icon, iconButton, KeyedList } from "./dom.js";
 import { ICONS } from "./icons.js";
-import { wordsOf } from "./message.js";
+import { namesOf } from "./message.js";
 import { avatar } from "./render/avatar.js";
 import { viewBlocks } from "./render/blocks.js";
 import { Scroller } from "./scroller.js";
@@ -118,7 +118,7 @@ export class Room {
   }
 
   #note(channel, other) {
-    if (channel.kind === "im") return other?.active ? "here" : "away";
+    if (channel.kind === "im") return other?.active ? "active" : "away";
     const count = channel.members.length;
     return [count === 1 ? "1 member" : `${count} members`, channel.is_shared && "shared with another organisation"]
       .filter(Boolean)
@@ -150,7 +150,7 @@ export class Room {
   #showHome() {
     const { homeView } = this.store;
     const build = () =>
-      el("div", {}, ...viewBlocks(homeView?.blocks ?? [], { words: wordsOf(this.store), chosen: "", press: () => {} }));
+      el("div", {}, ...viewBlocks(homeView?.blocks ?? [], { names: namesOf(this.store), chosen: "", press: () => {} }));
     this.home.show([{ key: "home", signature: JSON.stringify(homeView), build }]);
   }
 
@@ -177,7 +177,7 @@ export class Room {
   }
 }
 
-/** Who can be mentioned: the soul first, then the members of the open conversation, then all others. */
+/** The users to mention: the soul first, then members of the open conversation, then all others. */
 export function peopleIn(store) {
   const members = new Set(store.channel?.members ?? []);
   const rank = (person) => (person.id === store.bot.id ? 0 : members.has(person.id) ? 1 : 2);

@@ -1,4 +1,4 @@
-/** A scrolling list of rows that stays at its end while somebody reads there, and leaves them alone elsewhere. */
+/** A scrolling list of rows. At its end it follows new rows; elsewhere it keeps the position. */
 
 import { el, icon, KeyedList } from "./dom.js";
 import { ICONS } from "./icons.js";
@@ -30,7 +30,7 @@ export class Scroller {
     new ResizeObserver(() => this.atEnd && this.toEnd()).observe(this.box);
   }
 
-  /** Show rows; a new place begins at its end. @param {string} place @param {import("./selectors.js").Row[]} rows */
+  /** Show rows; another place starts at its end. @param {string} place @param {import("./selectors.js").Row[]} rows */
   show(place, rows) {
     const before = this.box.scrollHeight - this.box.scrollTop;
     const first = this.list.parent.firstElementChild;
@@ -61,9 +61,9 @@ export class Scroller {
 
   #status({ line, nested }) {
     const { store } = this.setting;
-    const words = line.loading_messages?.[0] || `${store.nameOf(store.bot.id)} ${line.status}`;
+    const text = line.loading_messages?.[0] || `${store.nameOf(store.bot.id)} ${line.status}`;
     const dots = el("span", { class: "dots", "aria-hidden": "true" }, el("i"), el("i"), el("i"));
-    return el("div", { class: nested ? "status nested" : "status", role: "status" }, dots, el("span", {}, words));
+    return el("div", { class: nested ? "status nested" : "status", role: "status" }, dots, el("span", {}, text));
   }
 
   #look() {

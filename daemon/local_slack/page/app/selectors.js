@@ -1,4 +1,4 @@
-/** What is shown of what is known: the rows of a timeline and of a thread, in order. */
+/** Selects the rows of a timeline and of a thread from the store, in order. */
 
 import { date, dayKey } from "./time.js";
 
@@ -9,8 +9,8 @@ const TOGETHER = 5 * 60 * 1000;
  * @property {"day" | "message" | "status" | "replies"} type
  * @property {string} key
  * @property {any} [message]
- * @property {boolean} [grouped] whether it follows the same author's message closely
- * @property {boolean} [nested] whether it stands beneath its root in the timeline
+ * @property {boolean} [grouped] whether it follows a message of the same author within five minutes
+ * @property {boolean} [nested] whether the timeline shows it below its root
  * @property {any} [line] the status line
  */
 
@@ -29,9 +29,9 @@ export function timelineRows(store) {
       before = null;
     }
     rows.push(messageRow(message, before));
-    const beneath = beneathRoot(store, message, unfolded ? (replies.get(message.ts) ?? []) : []);
-    rows.push(...beneath);
-    before = beneath.length || message.reply_count ? null : message;
+    const below = repliesBelow(store, message, unfolded ? (replies.get(message.ts) ?? []) : []);
+    rows.push(...below);
+    before = below.length || message.reply_count ? null : message;
   }
   return rows;
 }
@@ -54,12 +54,12 @@ export function threadRows(store) {
   return rows;
 }
 
-/** Whether a message stands in a thread under another one. @param {any} message */
+/** Whether a message is a reply in a thread. @param {any} message */
 export function isReply(message) {
   return Boolean(message.thread_ts) && message.thread_ts !== message.ts;
 }
 
-function beneathRoot(store, root, replies) {
+function repliesBelow(store, root, replies) {
   const rows = [];
   let before = null;
   for (const message of replies) {
@@ -73,15 +73,15 @@ function beneathRoot(store, root, replies) {
 
 function inOrder(store, channel) {
   const stored = [...(store.messages.get(channel)?.values() ?? [])];
-  const whispered = store.ephemerals.get(channel) ?? [];
-  const all = stored.concat(whispered.map((message) => ({ ...message, is_ephemeral: true })));
+  const ephemerals = store.ephemerals.get(channel) ?? [];
+  const all = stored.concat(ephemerals.map((message) => ({ ...message, is_ephemeral: true })));
   return all.sort((one, other) => (one.ts < other.ts ? -1 : 1));
 }
 
 function messageRow(message, before) {
   const close = before && date(message.ts) - date(before.ts) < TOGETHER;
   const same = before?.user === message.user && before.username === message.username;
-  const settled = before?.bot_id && before.edited; // a question that was answered ends there, for whoever reads on
+  const settled = before?.bot_id && before.edited; // an answered question; the next message stands apart
   const alike = same && !settled && !before.subtype?.startsWith("channel_") && !message.is_ephemeral;
   const grouped = Boolean(close && alike && !before.is_ephemeral && message.subtype !== "tombstone");
   return { type: "message", key: `message ${message.ts}`, message, grouped };

@@ -1,4 +1,4 @@
-/** The list of conversations, and who one is. */
+/** The list of conversations, and the current user with a menu to switch. */
 
 import { el, icon, KeyedList } from "./dom.js";
 import { ICONS } from "./icons.js";
@@ -32,7 +32,7 @@ export class Sidebar {
         "Channels",
         all.filter((room) => room.kind === "channel" || room.kind === "group"),
       ),
-      ...this.#group("Direct messages", this.#directly(all)),
+      ...this.#group("Direct messages", this.#directMessages(all)),
       ...this.#group(
         "Group messages",
         all.filter((room) => room.kind === "mpim"),
@@ -41,7 +41,7 @@ export class Sidebar {
     this.#showSelf();
   }
 
-  #directly(all) {
+  #directMessages(all) {
     return all
       .filter((room) => room.kind === "im")
       .sort((one, other) => this.store.isSoulDm(other) - this.store.isSoulDm(one));
@@ -76,14 +76,14 @@ export class Sidebar {
       away && "away",
       !room.is_member && "outside",
     ];
-    const spoken = room.unread ? `${name}, ${room.unread} unread` : name;
+    const label = room.unread ? `${name}, ${room.unread} unread` : name;
     return el(
       "a",
       {
         class: kind.filter(Boolean).join(" "),
         href: `#/${room.id}`,
         "aria-current": current ? "page" : null,
-        "aria-label": spoken,
+        "aria-label": label,
         data: { focus: room.id },
       },
       sign,
@@ -97,16 +97,16 @@ export class Sidebar {
 
   #showSelf() {
     const { me, people } = this.store;
-    const everybody = [...people.values()].filter((person) => !person.is_bot && person.standing !== "deactivated");
+    const users = [...people.values()].filter((person) => !person.is_bot && person.standing !== "deactivated");
     const signature = JSON.stringify([
       me.id,
-      everybody.map((person) => [person.id, person.active, person.display_name]),
+      users.map((person) => [person.id, person.active, person.display_name]),
     ]);
-    this.switcher.show([{ key: "self", signature, build: () => this.#switcher(me, everybody) }]);
+    this.switcher.show([{ key: "self", signature, build: () => this.#switcher(me, users) }]);
   }
 
-  #switcher(me, everybody) {
-    const rows = everybody.map((person) => {
+  #switcher(me, users) {
+    const rows = users.map((person) => {
       const address = addressAs(person.id);
       const current = person.id === me.id ? "true" : null;
       const names = el(
@@ -125,18 +125,18 @@ export class Sidebar {
             href: address,
             target: "_blank",
             class: "icon-button",
-            title: "In a window of their own",
+            title: "Open in a new window",
             "aria-label": `${person.display_name} in a new window`,
           },
           icon(ICONS.window),
         ),
       );
     });
-    const note = el("p", { class: "quiet" }, "Be anybody here. Two windows can be two people at once.");
+    const note = el("p", { class: "quiet" }, "You can act as any user. Each window can be a different one.");
     const menu = el(
       "div",
       { id: "people", class: "people-menu", popover: "auto" },
-      el("h2", {}, "Who are you?"),
+      el("h2", {}, "Act as"),
       el("ul", {}, ...rows),
       note,
     );
@@ -144,7 +144,7 @@ export class Sidebar {
       "span",
       { class: "names" },
       el("bdi", {}, me.real_name),
-      el("span", { class: "quiet" }, "Switch person"),
+      el("span", { class: "quiet" }, "Switch user"),
     );
     const button = {
       type: "button",
@@ -158,6 +158,6 @@ export class Sidebar {
 }
 
 function standing(person) {
-  const kinds = { guest: "guest", ultra_guest: "guest of one channel", stranger: "from elsewhere" };
-  return [kinds[person.standing] ?? "member", person.active && "here"].filter(Boolean).join(", ");
+  const kinds = { guest: "guest", ultra_guest: "guest of one channel", stranger: "from another workspace" };
+  return [kinds[person.standing] ?? "member", person.active && "active"].filter(Boolean).join(", ");
 }

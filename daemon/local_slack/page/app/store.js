@@ -1,4 +1,4 @@
-/** What the page knows: one person's view of the workspace, and which part of it is being looked at. */
+/** The state of the page: one user's view of the workspace, and which part of it is shown. */
 
 /**
  * @typedef {object} Message Slack's message object with its `channel`
@@ -12,7 +12,7 @@ export class Store {
     this.bot = null;
     this.people = new Map();
     this.channels = new Map();
-    /** @type {Map<string, Map<string, Message>>} loaded channels only, newest version of each message by ts */
+    /** @type {Map<string, Map<string, Message>>} only loaded channels; each message by ts */
     this.messages = new Map();
     this.ephemerals = new Map();
     this.statuses = new Map();
@@ -28,12 +28,12 @@ export class Store {
     this.due = false;
   }
 
-  /** Call a listener soon after every change, once for many changes. @param {() => void} listener */
+  /** Call a listener after every change; changes of one turn are one call. @param {() => void} listener */
   subscribe(listener) {
     this.listeners.push(listener);
   }
 
-  /** Say that something changed. */
+  /** Schedule a call of the listeners. */
   changed() {
     if (this.due) return;
     this.due = true;
@@ -43,7 +43,7 @@ export class Store {
     });
   }
 
-  /** Take a whole `state` answer; messages are loaded per channel. @param {any} state */
+  /** Store a `state` answer; messages are loaded per channel. @param {any} state */
   takeState({ team, me, bot, people, channels, statuses }) {
     Object.assign(this, { team, me, bot });
     this.people = new Map(people.map((person) => [person.id, person]));
@@ -52,7 +52,7 @@ export class Store {
     this.changed();
   }
 
-  /** Take a whole `messages` answer of a channel. @param {string} channel @param {any} answer */
+  /** Store a `messages` answer of a channel. @param {string} channel @param {any} answer */
   takeMessages(channel, { messages, ephemerals, has_more: hasMore }) {
     this.messages.set(channel, new Map(messages.map((message) => [message.ts, message])));
     this.ephemerals.set(channel, ephemerals);
@@ -60,28 +60,28 @@ export class Store {
     this.changed();
   }
 
-  /** @returns {any} the channel being looked at, or undefined */
+  /** @returns {any} the open channel, or undefined */
   get channel() {
     return this.channels.get(this.view.channel);
   }
 
-  /** @returns {any} the DM between this person and the soul, or undefined */
+  /** @returns {any} this user's DM with the soul, or undefined */
   get dm() {
     return [...this.channels.values()].find((each) => each.kind === "im" && each.user === this.bot?.id);
   }
 
-  /** Whether a channel is this person's DM with the soul. @param {any} channel */
+  /** Whether a channel is this user's DM with the soul. @param {any} channel */
   isSoulDm(channel) {
     return channel?.kind === "im" && channel.user === this.bot?.id;
   }
 
-  /** What somebody is called. @param {string} id */
+  /** The displayed name of a user. @param {string} id */
   nameOf(id) {
     const person = this.people.get(id);
     return person ? person.display_name || person.real_name || person.name : id;
   }
 
-  /** What a conversation is called, without a sign. @param {any} channel */
+  /** The name of a conversation, without `#`. @param {any} channel */
   titleOf(channel) {
     if (channel.kind === "im") return this.nameOf(channel.user);
     if (channel.kind !== "mpim") return channel.name;

@@ -1,4 +1,4 @@
-/** The pane on the right: one thread with a composer of its own. */
+/** The right pane: one thread with its own composer. */
 
 import { Composer } from "./composer.js";
 import { el, iconButton } from "./dom.js";

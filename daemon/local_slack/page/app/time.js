@@ -1,4 +1,4 @@
-/** Times as people read them, in the reader's own time zone. A Slack `ts` is seconds with a fraction, as text. */
+/** Formats times in the reader's time zone. A Slack `ts` is seconds since the epoch with a fraction, as text. */
 
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" });
 const DAY = new Intl.DateTimeFormat("en", { weekday: "long", day: "numeric", month: "long" });
@@ -14,12 +14,12 @@ export function clock(ts) {
   return CLOCK.format(date(ts));
 }
 
-/** Everything there is to say about a moment, for tooltips. @param {string} ts */
+/** Full date and time, for tooltips. @param {string} ts */
 export function whole(ts) {
   return WHOLE.format(date(ts));
 }
 
-/** A key that is the same for moments of one day. @param {string} ts */
+/** A key that is the same for all times of one day. @param {string} ts */
 export function dayKey(ts) {
   return date(ts).toDateString();
 }

@@ -1,4 +1,4 @@
-/** What can be done with a message: react, reply, edit, delete; and the small window of emoji. */
+/** The toolbar of a message (react, reply, edit, delete) and the emoji picker. */
 
 import { el, iconButton } from "./dom.js";
 import { emoji, QUICK } from "./emoji.js";
@@ -26,10 +26,10 @@ export function toolbar(message, { actions, own, inThread }) {
       }),
     );
   }
-  return el("div", { class: "toolbar", role: "toolbar", "aria-label": "What to do with this message" }, ...buttons);
+  return el("div", { class: "toolbar", role: "toolbar", "aria-label": "Message actions" }, ...buttons);
 }
 
-/** Open the window of emoji beside a button. */
+/** Open the emoji picker beside a button. */
 export function pickReaction(button, message, actions) {
   const choose = (name) => () => {
     menu.hidePopover();
@@ -42,14 +42,14 @@ export function pickReaction(button, message, actions) {
 }
 
 function quick(message, actions, name) {
-  const spoken = `React with ${name}`;
+  const label = `React with ${name}`;
   return el(
     "button",
     {
       type: "button",
       class: "icon-button emoji",
-      "aria-label": spoken,
-      title: spoken,
+      "aria-label": label,
+      title: label,
       on: { click: () => actions.react(message, name) },
     },
     emoji(name),
@@ -67,9 +67,9 @@ function confirmRemoval(button, message, actions) {
     el(
       "div",
       { class: "confirm" },
-      el("p", {}, "Delete this message? Nobody will be able to read it any more."),
+      el("p", {}, "Delete this message? This cannot be undone."),
       el("button", { type: "button", class: "button danger", on: { click: yes } }, "Delete"),
-      el("button", { type: "button", class: "button", on: { click: () => menu.hidePopover() } }, "Keep it"),
+      el("button", { type: "button", class: "button", on: { click: () => menu.hidePopover() } }, "Cancel"),
     ),
   );
 }

@@ -1,9 +1,9 @@
-/** What stands in a conversation before anything was said there. */
+/** The content of a conversation without messages. */
 
 import { el } from "./dom.js";
 import { avatar } from "./render/avatar.js";
 
-const FIRST_WORDS = [
+const PROMPTS = [
   { title: "Say hello", message: "Hello! Who are you?" },
   { title: "Ask what it remembers", message: "What do you remember about me?" },
   { title: "Think something through together", message: "Help me think something through: where do we begin?" },
@@ -17,12 +17,12 @@ const FIRST_WORDS = [
 export function welcome(store, say) {
   const { channel } = store;
   if (!channel) return null;
-  return store.isSoulDm(channel) ? withSoul(store, channel, say) : elsewhere(store, channel);
+  return store.isSoulDm(channel) ? withSoul(store, channel, say) : inChannel(store, channel);
 }
 
 function withSoul(store, channel, say) {
   const name = store.nameOf(store.bot.id);
-  const offered = channel.prompts?.prompts?.length ? channel.prompts : { title: "", prompts: FIRST_WORDS };
+  const offered = channel.prompts?.prompts?.length ? channel.prompts : { title: "", prompts: PROMPTS };
   const chips = offered.prompts.map(({ title, message }) =>
     el("button", { type: "button", class: "prompt", on: { click: () => say(message) } }, el("bdi", {}, title)),
   );
@@ -30,14 +30,14 @@ function withSoul(store, channel, say) {
     "section",
     { class: "welcome" },
     avatar(store.bot, "large"),
-    el("h2", {}, `This is where you and ${name} talk`),
+    el("h2", {}, `Your direct messages with ${name}`),
     el(
       "p",
       {},
-      `Only you and ${name} can read this. Write to it below as you would to a colleague: `,
-      "its answer appears beneath your words while it is being written.",
+      `Only you and ${name} can read this conversation. Write below as you would to a colleague. `,
+      "The reply appears under your message while it is being written.",
     ),
-    el("p", { class: "prompts-title" }, offered.title || "A good beginning"),
+    el("p", { class: "prompts-title" }, offered.title || "Try one of these"),
     el("div", { class: "prompts" }, ...chips),
     el(
       "ul",
@@ -47,14 +47,14 @@ function withSoul(store, channel, say) {
         {},
         "In a channel, mention ",
         el("span", { class: "mention" }, `@${name}`),
-        " and it answers in a thread.",
+        " and it replies in a thread.",
       ),
-      el("li", {}, "Open a second window as somebody else to see what others see."),
+      el("li", {}, "Open a second window as another user to see what they see."),
     ),
   );
 }
 
-function elsewhere(store, channel) {
+function inChannel(store, channel) {
   const name = store.titleOf(channel);
   const sign = channel.kind === "channel" || channel.kind === "group" ? "#" : "";
   const others = channel.members.filter((id) => id !== store.me.id).map((id) => store.nameOf(id));
@@ -66,8 +66,8 @@ function elsewhere(store, channel) {
       "p",
       {},
       others.length
-        ? `Here are ${others.join(", ")} and you. Nothing has been said yet.`
-        : "Nothing has been said yet.",
+        ? `The members are ${others.join(", ")} and you. There are no messages yet.`
+        : "There are no messages yet.",
     ),
     channel.app_is_member
       ? el(
@@ -75,7 +75,7 @@ function elsewhere(store, channel) {
           {},
           "Mention ",
           el("span", { class: "mention" }, `@${store.nameOf(store.bot.id)}`),
-          " to bring it into the talk.",
+          " to get a reply.",
         )
       : null,
   );

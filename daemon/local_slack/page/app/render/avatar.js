@@ -1,4 +1,4 @@
-/** A face for everybody: initials on a colour of their own, and a spark for the soul. */
+/** Avatars: initials on a colour for users, a spark for the soul. */
 
 import { el, icon } from "../dom.js";
 import { emoji } from "../emoji.js";
@@ -20,11 +20,11 @@ export function avatar(person, size = "") {
 }
 
 /**
- * The face above a message: its author's, or the one under which the app wrote it.
+ * The avatar of a message: its author's, or the custom one that the app posted it with.
  * @param {any} message
  * @param {any} author or undefined
  */
-export function faceOf(message, author) {
+export function messageAvatar(message, author) {
   if (!message.username) return avatar(author);
   const sign = emoji(String(message.icons?.emoji ?? "").replaceAll(":", ""));
   const drawn = sign ?? Array.from(message.username)[0].toUpperCase();

@@ -1,4 +1,4 @@
-/** A message's or a view's blocks (Slack: Block Kit), as far as a soul's words need them. */
+/** The blocks of a message or a view (Slack: Block Kit), as far as a soul uses them. */
 
 import { el, icon } from "../dom.js";
 import { ICONS } from "../icons.js";
@@ -8,19 +8,19 @@ import { prose } from "./prose.js";
 
 /**
  * @typedef {object} Setting
- * @property {import("./inline.js").Words} words
- * @property {string} chosen the value of the feedback that was given, or empty
+ * @property {import("./inline.js").Names} names
+ * @property {string} chosen the value of the chosen feedback button, or empty
  * @property {(actionId: string, value: string) => void} press
  */
 
 const SHOWN = {
-  markdown: (block, { words }) => prose(block.text ?? "", words, "markdown"),
+  markdown: (block, { names }) => prose(block.text ?? "", names, "markdown"),
   section: (block, setting) => section(block, setting),
-  header: (block, { words }) =>
-    el("div", { class: "heading level-2", role: "heading", "aria-level": 2 }, said(block.text, words)),
+  header: (block, { names }) =>
+    el("div", { class: "heading level-2", role: "heading", "aria-level": 2 }, textNode(block.text, names)),
   divider: () => el("hr"),
-  context: (block, { words }) =>
-    el("div", { class: "context" }, ...(block.elements ?? []).map((each) => small(each, words))),
+  context: (block, { names }) =>
+    el("div", { class: "context" }, ...(block.elements ?? []).map((each) => small(each, names))),
   image: (block) => picture(block),
   actions: (block, setting) =>
     el("div", { class: "actions" }, ...(block.elements ?? []).map((each) => button(each, setting))),
@@ -28,24 +28,24 @@ const SHOWN = {
 };
 const CONTENT = new Set(["markdown", "section", "header", "context", "image", "divider"]);
 
-/** What a message says, without what stands around it. @param {any} message @param {Setting} setting */
+/** The nodes of a message's content. @param {any} message @param {Setting} setting */
 export function messageBody(message, setting) {
   const all = message.blocks ?? [];
   const rich = all.some((block) => CONTENT.has(block.type));
   const dialect = message.streaming_state ? "markdown" : "mrkdwn";
-  const body = rich || !message.text ? [] : [prose(message.text, setting.words, dialect)];
+  const body = rich || !message.text ? [] : [prose(message.text, setting.names, dialect)];
   return [plan(message), ...body, ...viewBlocks(all, setting)].filter(Boolean);
 }
 
-/** The nodes of some blocks; kinds unknown here are left out. @param {any[]} all @param {Setting} setting */
+/** The nodes of blocks; unknown kinds are omitted. @param {any[]} all @param {Setting} setting */
 export function viewBlocks(all, setting) {
   return all.map((block) => SHOWN[block.type]?.(block, setting)).filter(Boolean);
 }
 
 function section(block, setting) {
-  const fields = (block.fields ?? []).map((field) => el("div", { class: "field" }, said(field, setting.words)));
+  const fields = (block.fields ?? []).map((field) => el("div", { class: "field" }, textNode(field, setting.names)));
   const accessory = block.accessory?.type === "button" ? button(block.accessory, setting) : null;
-  const text = block.text ? said(block.text, setting.words) : null;
+  const text = block.text ? textNode(block.text, setting.names) : null;
   return el(
     "div",
     { class: "section" },
@@ -54,15 +54,15 @@ function section(block, setting) {
   );
 }
 
-function said(text, words) {
+function textNode(text, names) {
   if (!text) return null;
   return text.type === "mrkdwn"
-    ? prose(text.text ?? "", words, "mrkdwn")
+    ? prose(text.text ?? "", names, "mrkdwn")
     : el("div", { dir: "auto" }, String(text.text ?? ""));
 }
 
-function small(element, words) {
-  return element.type === "image" ? el("span", {}, `[${element.alt_text ?? "picture"}]`) : said(element, words);
+function small(element, names) {
+  return element.type === "image" ? el("span", {}, `[${element.alt_text ?? "picture"}]`) : textNode(element, names);
 }
 
 function picture(block) {
@@ -76,8 +76,8 @@ function button(element, { press }) {
   if (element.url) return link(element.url, name);
   const kind = ["primary", "danger"].includes(element.style) ? `button ${element.style}` : "button";
   const on = { click: () => press(element.action_id, String(element.value ?? "")) };
-  const spoken = element.accessibility_label ?? null;
-  const attributes = { type: "button", class: kind, "aria-label": spoken, title: spoken };
+  const label = element.accessibility_label ?? null;
+  const attributes = { type: "button", class: kind, "aria-label": label, title: label };
   return el("button", { ...attributes, data: { focus: element.action_id ?? "" }, on }, name);
 }
 
@@ -85,7 +85,7 @@ function contextActions(block, setting) {
   const elements = (block.elements ?? []).filter((element) => element.type === "feedback_buttons");
   return el(
     "div",
-    { class: "feedback", role: "group", "aria-label": "Was this answer good?" },
+    { class: "feedback", role: "group", "aria-label": "Rate this reply" },
     ...elements.flatMap((element) => [
       feedbackButton(element, "positive_button", ICONS.up, setting),
       feedbackButton(element, "negative_button", ICONS.down, setting),
@@ -94,9 +94,9 @@ function contextActions(block, setting) {
 }
 
 function feedbackButton(element, part, drawing, { chosen, press }) {
-  const { text, value, accessibility_label: spoken } = element[part] ?? {};
+  const { text, value, accessibility_label: label } = element[part] ?? {};
   const name = text?.text ?? "Feedback";
-  const attributes = { type: "button", class: "icon-button", title: name, "aria-label": spoken || name };
+  const attributes = { type: "button", class: "icon-button", title: name, "aria-label": label || name };
   attributes["aria-pressed"] = String(chosen === value);
   return el(
     "button",

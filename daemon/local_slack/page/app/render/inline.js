@@ -1,4 +1,4 @@
-/** Words within a line: emphasis, code, links, mentions. Every pattern is bounded, so hostile text costs little. */
+/** Markup within a paragraph: emphasis, code, links, mentions. Bounded patterns keep hostile text cheap. */
 
 import { el } from "../dom.js";
 import { emoji } from "../emoji.js";
@@ -44,7 +44,7 @@ const MARKDOWN = {
 const NAMED_ENTITIES = { lt: "<", gt: ">", amp: "&", quot: '"', nbsp: "\u00A0" };
 
 /**
- * @typedef {object} Words how ids are shown
+ * @typedef {object} Names the names shown for ids
  * @property {(id: string) => string} person
  * @property {(id: string) => string} channel
  * @property {string} me
@@ -52,11 +52,11 @@ const NAMED_ENTITIES = { lt: "<", gt: ">", amp: "&", quot: '"', nbsp: "\u00A0" }
 
 /**
  * @param {string} text one paragraph
- * @param {Words} words
+ * @param {Names} names
  * @param {"mrkdwn" | "markdown"} dialect Slack's own markup, or standard markdown with Slack's mentions
  * @returns {DocumentFragment}
  */
-export function inline(text, words, dialect) {
+export function inline(text, names, dialect) {
   const { pieces, marks } = dialect === "markdown" ? MARKDOWN : MRKDWN;
   const atoms = [];
   let line = "";
@@ -65,37 +65,37 @@ export function inline(text, words, dialect) {
   for (const found of clean.matchAll(pieces)) {
     line += clean.slice(rest, found.index);
     rest = found.index + found[0].length;
-    const atom = atomOf(found.groups, words, dialect);
+    const atom = atomOf(found.groups, names, dialect);
     line += atom === null ? found[0] : ATOM;
     if (atom !== null) atoms.push(atom);
   }
   return emphasised(line + clean.slice(rest), marks, atoms.values(), 0);
 }
 
-/** Text with its entities undone. @param {string} text */
+/** Text with Slack's entities decoded. @param {string} text */
 export function decoded(text) {
   return text.replace(/&(lt|gt|amp);/g, (_, name) => NAMED_ENTITIES[name]);
 }
 
-/** A link that can do no harm, or its words alone. @param {string} address @param {string} label */
+/** A link to a web page or mail address, else only its label. @param {string} address @param {string} label */
 export function link(address, label) {
   let url = null;
   try {
     url = new URL(decoded(address));
   } catch {
-    // no address at all
+    // not a URL
   }
   if (!url || !["http:", "https:", "mailto:"].includes(url.protocol)) return document.createTextNode(label);
   const attributes = { href: url.href, title: url.href, rel: "noopener noreferrer", target: "_blank", dir: "auto" };
   return el("a", attributes, label || decoded(address));
 }
 
-function atomOf(groups, words, dialect) {
+function atomOf(groups, names, dialect) {
   if (groups.code !== undefined) {
     const code = dialect === "mrkdwn" ? decoded(groups.code) : groups.code;
     return el("code", {}, groups.ticks.length > 1 ? code.trim() : code);
   }
-  if (groups.sign) return mention(groups, words);
+  if (groups.sign) return mention(groups, names);
   if (groups.address) return link(groups.address, decoded(groups.label || groups.address.replace(/^mailto:/, "")));
   if (groups.bare) return link(groups.bare, decoded(groups.bare));
   if (groups.href) return link(groups.href, decoded(groups.words || groups.href));
@@ -105,11 +105,11 @@ function atomOf(groups, words, dialect) {
   return character ? el("span", { class: "emoji", role: "img", "aria-label": groups.emoji }, character) : null;
 }
 
-function mention({ sign, target, shown }, words) {
+function mention({ sign, target, shown }, names) {
   if (sign === "@") {
-    return el("span", { class: target === words.me ? "mention mine" : "mention" }, `@${words.person(target)}`);
+    return el("span", { class: target === names.me ? "mention mine" : "mention" }, `@${names.person(target)}`);
   }
-  if (sign === "#") return el("span", { class: "mention" }, `#${decoded(shown || words.channel(target))}`);
+  if (sign === "#") return el("span", { class: "mention" }, `#${decoded(shown || names.channel(target))}`);
   if (["here", "channel", "everyone"].includes(target)) return el("span", { class: "mention mine" }, `@${target}`);
   return document.createTextNode(decoded(shown || target));
 }

@@ -1,18 +1,18 @@
-/** The plan of a message: what is being worked on, card by card (Slack: task updates of a stream). */
+/** The plan of a message: one card per task (Slack: task updates of a stream). */
 
 import { el, icon } from "../dom.js";
 import { ICONS } from "../icons.js";
 import { decoded } from "./inline.js";
 
 const STATES = {
-  pending: { said: "Not begun", drawing: null },
-  in_progress: { said: "In progress", drawing: null },
-  complete: { said: "Done", drawing: ICONS.done },
-  error: { said: "Failed", drawing: ICONS.failed },
+  pending: { label: "Not started", drawing: null },
+  in_progress: { label: "In progress", drawing: null },
+  complete: { label: "Done", drawing: ICONS.done },
+  error: { label: "Failed", drawing: ICONS.failed },
 };
 
 /**
- * The plan above a message's words, or null. It is unfolded while work goes on, and can be unfolded later.
+ * The plan above a message's text, or null. It is open while the message streams, and can be opened later.
  * @param {any} message
  * @returns {HTMLElement | null}
  */
@@ -32,7 +32,7 @@ export function plan(message) {
 }
 
 function card({ title, status, details, output }) {
-  const { said, drawing } = STATES[status] ?? STATES.pending;
+  const { label, drawing } = STATES[status] ?? STATES.pending;
   const sign = el("span", { class: "task-sign", "aria-hidden": "true" }, drawing ? icon(drawing) : null);
   const lines = [details, output].filter(Boolean).map((text) => el("p", { class: "task-details", dir: "auto" }, text));
   return el(
@@ -43,7 +43,7 @@ function card({ title, status, details, output }) {
       "div",
       { class: "task-words" },
       el("bdi", { class: "task-title" }, decoded(title)),
-      el("span", { class: "unseen" }, `, ${said}`),
+      el("span", { class: "unseen" }, `, ${label}`),
       ...lines,
     ),
   );

@@ -1,4 +1,4 @@
-/** Paragraphs, lists, quotes, code, headings and tables: both Slack's own markup and standard markdown. */
+/** Paragraphs, lists, quotes, code, headings and tables, in Slack's mrkdwn and in standard markdown. */
 
 import { el } from "../dom.js";
 import { decoded, inline } from "./inline.js";
@@ -13,21 +13,21 @@ const TABLE_LINE = /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
 
 /**
  * @param {string} text
- * @param {import("./inline.js").Words} words
+ * @param {import("./inline.js").Names} names
  * @param {"mrkdwn" | "markdown"} dialect
  * @returns {HTMLElement}
  */
-export function prose(text, words, dialect) {
+export function prose(text, names, dialect) {
   const whole = el("div", { class: "prose" });
-  if (dialect === "markdown") whole.append(...blocks(text.split("\n"), { words, dialect, depth: 0 }));
+  if (dialect === "markdown") whole.append(...blocks(text.split("\n"), { names, dialect, depth: 0 }));
   else {
     text.split("```").forEach((part, at, parts) => {
       const closed = at % 2 && at < parts.length - 1;
       if (closed) whole.append(codeBlock(decoded(part.replace(/^\n|\n$/g, ""))));
-      else whole.append(...blocks((at % 2 ? `\`\`\`${part}` : part).split("\n"), { words, dialect, depth: 0 }));
+      else whole.append(...blocks((at % 2 ? `\`\`\`${part}` : part).split("\n"), { names, dialect, depth: 0 }));
     });
   }
-  whole.dir = "auto"; // only now: before, every child added would be searched for its direction
+  whole.dir = "auto"; // last: earlier, the browser would search every added child for its direction
   return whole;
 }
 
@@ -36,7 +36,7 @@ function blocks(lines, style) {
   let paragraph = [];
   const flush = () => {
     const text = paragraph.join("\n").trim();
-    if (text) out.push(el("p", {}, inline(text, style.words, style.dialect)));
+    if (text) out.push(el("p", {}, inline(text, style.names, style.dialect)));
     paragraph = [];
   };
   for (let at = 0; at < lines.length;) {
@@ -54,7 +54,7 @@ function blocks(lines, style) {
   return out;
 }
 
-/** The block other than a paragraph that begins at a line, and the line after it; null when there is none. */
+/** The block, other than a paragraph, that starts at a line, and the line after it; null without one. */
 function special(lines, at, style) {
   const line = lines[at];
   if (style.depth < DEEPEST) {
@@ -72,7 +72,7 @@ function special(lines, at, style) {
       role: "heading",
       "aria-level": heading[1].length,
     };
-    return { node: el("div", attributes, inline(words, style.words, style.dialect)), next: at + 1 };
+    return { node: el("div", attributes, inline(words, style.names, style.dialect)), next: at + 1 };
   }
   if (RULE.test(line)) return { node: el("hr"), next: at + 1 };
   if (line.includes("|") && TABLE_LINE.test(lines[at + 1] ?? "") && lines[at + 1].includes("-")) {
@@ -148,7 +148,7 @@ function table(lines, at, style) {
   const row = (texts, tag) => {
     const shown = head.map((_, n) => {
       const attributes = { class: sides[n] || null, scope: tag === "th" ? "col" : null };
-      return el(tag, attributes, inline(texts[n] ?? "", style.words, style.dialect));
+      return el(tag, attributes, inline(texts[n] ?? "", style.names, style.dialect));
     });
     return el("tr", {}, ...shown);
   };

@@ -1,4 +1,4 @@
-"""A model on loopback that answers each cognitive step as a script says, behind OpenAI's Chat Completions protocol."""
+"""A model on loopback that answers each cognitive step from a script, over OpenAI's Chat Completions protocol."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from aiohttp import web
 MODEL: Final = "openai/loopback"
 _SAID: Final = re.compile(r"<said-(?P<code>\w+)[^>]*>\s*(?P<text>.*?)\s*</said-(?P=code)>", re.DOTALL)
 _PIECE: Final = re.compile(r"\s*\S+\s*")
-_SIGNS: Final = (  # what the house writes into the prompt of each step that has no JSON schema of its own
+_SIGNS: Final = (  # a text in the prompt of each step that has no JSON schema
     ("use_tool", 'Answer with JSON: {"tool"'),
     ("poetic_composition", "Compose a poem for what was said last."),
     ("internal_monologue", "'s private thought, in one to four sentences."),
@@ -26,77 +26,70 @@ _SIGNS: Final = (  # what the house writes into the prompt of each step that has
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One call: the cognitive step it is for, what people said, oldest first, and all that the model was shown."""
+class ModelCall:
+    """One call: its cognitive step, the users' messages in the prompt, oldest first, and the whole prompt."""
 
     step: str
-    said: tuple[str, ...]
-    shown: str
+    messages: tuple[str, ...]
+    prompt: str
 
     @property
     def last(self) -> str:
-        """What was said last."""
-        return self.said[-1] if self.said else ""
+        """The newest message of a user."""
+        return self.messages[-1] if self.messages else ""
 
 
 @dataclass(slots=True)
-class Mind:
-    """`answer` gives the whole answer to a call; calls of a step in `held` wait until it is let go."""
+class LoopbackModel:
+    """`answer` gives the whole reply to a call; calls of a step in `held` wait for its event."""
 
-    answer: Callable[[Asked], str]
+    answer: Callable[[ModelCall], str]
     url: str = ""
-    asked: list[Asked] = field(default_factory=list)
     held: dict[str, asyncio.Event] = field(default_factory=dict)
 
     @property
     def settings(self) -> dict[str, str]:
-        """What a daemon needs to be told in order to think with it."""
+        """The settings with which a daemon uses this model."""
         return {"OPENAI_BASE_URL": f"{self.url}/v1", "OPENAI_API_KEY": "sk-loopback", "SOUL_PERSONA_MODEL": MODEL}
 
-    @property
-    def steps(self) -> list[str]:
-        """The steps it was asked for, oldest first."""
-        return [one.step for one in self.asked]
-
     def hold(self, step: str) -> asyncio.Event:
-        """Let calls of a step wait until the event is set."""
+        """Make calls of a step wait until the event is set."""
         self.held[step] = asyncio.Event()
         return self.held[step]
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
         """POST /v1/chat/completions."""
-        asked = _asked(await request.json())
-        self.asked.append(asked)
-        if asked.step in self.held:
-            await self.held[asked.step].wait()
+        call = _call(await request.json())
+        if call.step in self.held:
+            await self.held[call.step].wait()
         response = web.StreamResponse(headers={"content-type": "text/event-stream"})
         await response.prepare(request)
-        answer = self.answer(asked)
+        answer = self.answer(call)
         for piece in _PIECE.findall(answer):
             await response.write(_frame({"content": piece}))
-        used = {"prompt_tokens": len(asked.shown) // 4, "completion_tokens": len(answer) // 4, "total_tokens": 0}
+        used = {"prompt_tokens": len(call.prompt) // 4, "completion_tokens": len(answer) // 4, "total_tokens": 0}
         await response.write(_frame({}, "stop", used) + b"data: [DONE]\n\n")
         return response
 
 
 @asynccontextmanager
-async def thinking(answer: Callable[[Asked], str]) -> AsyncIterator[Mind]:
-    """A model at work on a free port of 127.0.0.1."""
-    mind = Mind(answer)
+async def loopback_model(answer: Callable[[ModelCall], str]) -> AsyncIterator[LoopbackModel]:
+    """A model that serves on a free port of 127.0.0.1."""
+    model = LoopbackModel(answer)
     app = web.Application(client_max_size=64 << 20)
-    app.router.add_post("/v1/chat/completions", mind.complete)
+    app.router.add_post("/v1/chat/completions", model.complete)
     runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
-    mind.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    model.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
     try:
-        yield mind
+        yield model
     finally:
         await runner.cleanup()
 
 
 def tagged(reply: str, thought: str = "They want an answer.", *, learned: bool = False, moved: bool = False) -> str:
-    """A proper answer to the one step of an ordinary reply."""
+    """A well-formed reply to the step `respond`."""
     return (
         "<stimulus_verb>asked</stimulus_verb>\n"
         f'<internal_monologue verb="weighed">{thought}</internal_monologue>\n'
@@ -106,15 +99,15 @@ def tagged(reply: str, thought: str = "They want an answer.", *, learned: bool =
     )
 
 
-def _asked(body: dict[str, object]) -> Asked:
+def _call(body: dict[str, object]) -> ModelCall:
     messages = body["messages"]
     assert isinstance(messages, list)
-    shown = "\n\n".join(str(one["content"]) for one in messages)
+    prompt = "\n\n".join(str(one["content"]) for one in messages)
     said = [match["text"] for one in messages if one["role"] == "user" for match in _SAID.finditer(one["content"])]
     form = body.get("response_format")
     if isinstance(form, dict):
-        return Asked(form["json_schema"]["name"], tuple(said), shown)
-    return Asked(next(step for step, sign in _SIGNS if sign in shown), tuple(said), shown)
+        return ModelCall(form["json_schema"]["name"], tuple(said), prompt)
+    return ModelCall(next(step for step, sign in _SIGNS if sign in prompt), tuple(said), prompt)
 
 
 def _frame(delta: dict[str, str], finish: str | None = None, used: dict[str, int] | None = None) -> bytes:

@@ -1,4 +1,4 @@
-"""The page with the keyboard alone, on a phone, and as somebody else."""
+"""The page with the keyboard alone, on a phone, as another user, and in a long conversation."""
 
 import pytest
 from playwright.async_api import expect
@@ -6,13 +6,13 @@ from playwright.async_api import expect
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer
 from tests.page.conftest import OpenWindow
-from tests.page.soul import HandMoved
+from tests.page.manual_app import ManualApp
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 PHONE = {"width": 390, "height": 760}
 
 
-async def test_messages_and_what_can_be_done_with_them_are_reached_by_keyboard(
+async def test_messages_and_their_toolbars_are_reached_by_keyboard(
     server: WorkspaceServer, people: WorkspaceClient, new_window: OpenWindow
 ) -> None:
     for words in ("first", "second", "third"):
@@ -28,8 +28,8 @@ async def test_messages_and_what_can_be_done_with_them_are_reached_by_keyboard(
     await expect(ada.message("second").get_by_role("button", name="+1, 1")).to_be_visible()
 
 
-async def test_a_window_of_a_phones_width_shows_one_thing_at_a_time(
-    server: WorkspaceServer, people: WorkspaceClient, soul: HandMoved, new_window: OpenWindow
+async def test_a_window_of_a_phones_width_shows_one_pane_at_a_time(
+    server: WorkspaceServer, people: WorkspaceClient, soul: ManualApp, new_window: OpenWindow
 ) -> None:
     root = await people.say("ada", "general", "hello @Soul")
     await soul.reply(root, "| a | b |\n|---|---|\n| a very long cell | another very long cell that will not fit |")
@@ -45,19 +45,19 @@ async def test_a_window_of_a_phones_width_shows_one_thing_at_a_time(
     await expect(ada.message("hello")).to_be_visible()
 
 
-async def test_one_becomes_somebody_else_and_an_unknown_name_becomes_the_first_person(
+async def test_a_window_switches_its_user_and_an_unknown_user_becomes_the_first(
     server: WorkspaceServer, new_window: OpenWindow
 ) -> None:
-    ada = await new_window(server.url, "U0NOBODY")
+    ada = await new_window(server.url, "U0UNKNOWN")
     await expect(ada.page).to_have_url(f"{server.url}/?as=U0ADA")
-    await ada.page.get_by_role("button", name="Switch person").click()
+    await ada.page.get_by_role("button", name="Switch user").click()
     await ada.page.get_by_role("link", name="Ben Okri").click()
-    await expect(ada.page.get_by_role("button", name="Ben Okri Switch person")).to_be_visible()
+    await expect(ada.page.get_by_role("button", name="Ben Okri Switch user")).to_be_visible()
     await ada.say("it is me")
     await expect(ada.message("it is me").locator(".author")).to_have_text("Ben")
 
 
-async def test_earlier_messages_come_on_request_and_the_newest_are_seen_first(
+async def test_the_newest_messages_are_shown_first_and_earlier_ones_on_request(
     server: WorkspaceServer, people: WorkspaceClient, new_window: OpenWindow
 ) -> None:
     for number in range(310):

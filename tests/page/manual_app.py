@@ -1,4 +1,4 @@
-"""The soul's side of the wire, moved by hand, so that a test can look at every moment of an answer."""
+"""A connected app whose replies the test writes piece by piece, so that it can check the page after each piece."""
 
 from typing import Any
 
@@ -32,8 +32,8 @@ QUESTION: Json = {
             "accessibility_label": spoken,
         }
         for action, style, name, spoken in (
-            ("allow", "primary", "Approve", "Approve: allow this once"),
-            ("refuse", "danger", "Refuse", "Refuse: do nothing"),
+            ("allow", "primary", "Approve", "Approve: run it once"),
+            ("refuse", "danger", "Refuse", "Refuse: nothing will be done"),
         )
     ],
 }
@@ -44,22 +44,22 @@ def card(id_: str, title: str, status: str, **more: str) -> Json:
     return {"type": "task_update", "id": id_, "title": title, "status": status, **more}
 
 
-class HandMoved:
-    """A connected app that does only what it is told."""
+class ManualApp:
+    """The soul's side of the workspace: it records clicks, and posts only what the test posts."""
 
     def __init__(self, server: WorkspaceServer, people: WorkspaceClient) -> None:
         self._stock = StockApp(server)
         self._people = people
         self.api = self._stock.client
-        self.pressed: list[tuple[str, str]] = []
+        self.clicks: list[tuple[str, str]] = []
         for action in ("feedback", "allow", "refuse"):
-            self._stock.app.action(action)(self._press)
+            self._stock.app.action(action)(self._click)
 
-    async def _press(self, ack: AsyncAck, body: Json) -> None:
+    async def _click(self, ack: AsyncAck, body: Json) -> None:
         await ack()
-        self.pressed.append((body["user"]["id"], body["actions"][0]["value"]))
+        self.clicks.append((body["user"]["id"], body["actions"][0]["value"]))
 
-    async def connect(self) -> "HandMoved":
+    async def connect(self) -> "ManualApp":
         await self._stock.connect()
         return self
 
@@ -67,7 +67,7 @@ class HandMoved:
         await self._stock.close()
 
     async def newest(self, channel: str, person: str = "U0ADA") -> Json:
-        """The last message of a conversation, once there is one."""
+        """The newest message of a conversation, once it has one."""
 
         async def look() -> Json | None:
             found = await self._people.messages(channel, person=person)
@@ -75,13 +75,13 @@ class HandMoved:
 
         return await self._people.wait_for(look)
 
-    async def think(self, root: Json, status: str = "is thinking…") -> None:
+    async def show_status(self, root: Json, status: str = "is thinking…") -> None:
         await self.api.api_call(
             "assistant.threads.setStatus",
             json={"channel_id": root["channel"], "thread_ts": root["ts"], "status": status},
         )
 
-    async def begin(self, root: Json, words: str) -> str:
+    async def start(self, root: Json, words: str) -> str:
         answer = await self.api.api_call(
             "chat.startStream",
             json={
@@ -94,21 +94,21 @@ class HandMoved:
         )
         return str(answer["ts"])
 
-    async def go_on(self, root: Json, ts: str, words: str) -> None:
+    async def append(self, root: Json, ts: str, words: str) -> None:
         await self.api.api_call(
             "chat.appendStream", json={"channel": root["channel"], "ts": ts, "markdown_text": words}
         )
 
     async def plan(self, root: Json, title: str, *tasks: Json, **more: object) -> str:
-        """Begin an answer with a plan of tasks."""
+        """Start a reply with a plan of tasks."""
         chunks = [{"type": "plan_update", "title": title}, *tasks]
         recipient = {"recipient_user_id": root["user"], "recipient_team_id": root["team"]}
         where = {"channel": root["channel"], "thread_ts": root["ts"], "task_display_mode": "plan"}
         answer = await self.api.api_call("chat.startStream", json={**where, **recipient, "chunks": chunks, **more})
         return str(answer["ts"])
 
-    async def work(self, root: Json, ts: str, *chunks: Json) -> None:
-        """Go on with a plan."""
+    async def append_chunks(self, root: Json, ts: str, *chunks: Json) -> None:
+        """Append chunks to a plan."""
         await self.api.api_call(
             "chat.appendStream", json={"channel": root["channel"], "ts": ts, "chunks": list(chunks)}
         )
@@ -117,7 +117,7 @@ class HandMoved:
         await self.api.api_call("chat.stopStream", json={"channel": root["channel"], "ts": ts, "blocks": [FEEDBACK]})
 
     async def reply(self, root: Json, text: str) -> str:
-        """A whole answer at once, in markdown."""
+        """Post a complete reply in markdown."""
         blocks = [{"type": "markdown", "text": text}]
         thread = root.get("thread_ts", root["ts"])
         answer = await self.api.chat_postMessage(channel=root["channel"], thread_ts=thread, text=text, blocks=blocks)

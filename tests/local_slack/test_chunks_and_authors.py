@@ -1,4 +1,4 @@
-"""Streams in chunks, the plans they add up to, the app's other faces, and what Slack demands of buttons."""
+"""Streams in chunks and their plans, custom names and icons, and Slack's rules for buttons."""
 
 from typing import Any
 
@@ -16,9 +16,7 @@ async def _start(api: AsyncWebClient, people: WorkspaceClient, text: str = "", *
     return await api.chat_startStream(channel="D0ADA", thread_ts=root["ts"], markdown_text=text or None, **more)
 
 
-async def test_a_stream_takes_words_or_chunks_whichever_came_first(
-    api: AsyncWebClient, people: WorkspaceClient
-) -> None:
+async def test_a_stream_takes_only_the_form_of_its_first_piece(api: AsyncWebClient, people: WorkspaceClient) -> None:
     ts = (await _start(api, people, "begun"))["ts"]
     chunk = {"type": "markdown_text", "text": "more"}
     assert await refusal(api.chat_appendStream(channel="D0ADA", ts=ts, chunks=[chunk])) == "streaming_mode_mismatch"
@@ -49,7 +47,7 @@ async def test_malformed_chunks_are_refused(api: AsyncWebClient, people: Workspa
     assert await refusal(_start(api, people, chunks=[chunk])) == "invalid_chunks"
 
 
-async def test_cards_are_replaced_and_their_details_grow_and_what_is_left_open_failed(
+async def test_cards_are_replaced_their_details_grow_and_open_ones_fail_at_the_end(
     api: AsyncWebClient, people: WorkspaceClient
 ) -> None:
     title = {"type": "plan_update", "title": "Plan"}
@@ -67,14 +65,16 @@ async def test_cards_are_replaced_and_their_details_grow_and_what_is_left_open_f
     assert await refusal(_start(api, people, task_display_mode="dance")) == "invalid_arguments"
 
 
-async def test_another_face_needs_its_scope_and_is_shown(api: AsyncWebClient, people: WorkspaceClient) -> None:
-    async def speak(**face: str) -> str:
-        return await refusal(api.api_call("chat.postMessage", json={"channel": "C0GENERAL", "text": "x"} | face))
+async def test_a_custom_name_and_icon_need_their_scope_and_are_shown(
+    api: AsyncWebClient, people: WorkspaceClient
+) -> None:
+    async def post(**author: str) -> str:
+        return await refusal(api.api_call("chat.postMessage", json={"channel": "C0GENERAL", "text": "x"} | author))
 
-    assert await speak(username="Tamarru", icon_emoji=":fire:") == "accepted"
-    assert await speak(username="Gordon") == "accepted"
-    assert await speak(icon_url="https://example.org/x.png") == "accepted"
-    assert await speak(username="x" * 81) == "invalid_arguments"
+    assert await post(username="Tamarru", icon_emoji=":fire:") == "accepted"
+    assert await post(username="Gordon") == "accepted"
+    assert await post(icon_url="https://example.org/x.png") == "accepted"
+    assert await post(username="x" * 81) == "invalid_arguments"
     posts = await people.posts_by_bot("general")
     assert [(post.get("username"), post.get("icons")) for post in posts] == [
         ("Tamarru", {"emoji": ":fire:"}),
@@ -82,8 +82,8 @@ async def test_another_face_needs_its_scope_and_is_shown(api: AsyncWebClient, pe
         (None, {"image_48": "https://example.org/x.png"}),
     ]
     await people.scopes("chat:write")
-    assert await speak(username="Tamarru") == "missing_scope"
-    assert await speak() == "accepted"
+    assert await post(username="Tamarru") == "missing_scope"
+    assert await post() == "accepted"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""People talk with the soul and with each other through the page."""
+"""Users talk with the soul and with each other through the page."""
 
 import pytest
 from playwright.async_api import FilePayload, expect
@@ -6,14 +6,14 @@ from playwright.async_api import FilePayload, expect
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer
 from tests.page.conftest import OpenWindow
-from tests.page.soul import HandMoved
+from tests.page.manual_app import ManualApp
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 EDITED = "a better word"
 
 
-async def test_a_newcomer_begins_in_the_dm_with_the_soul_and_can_write_at_once(
-    server: WorkspaceServer, soul: HandMoved, new_window: OpenWindow
+async def test_a_new_window_opens_the_dm_with_the_soul_ready_to_write(
+    server: WorkspaceServer, soul: ManualApp, new_window: OpenWindow
 ) -> None:
     ada = await new_window(server.url)
     await expect(ada.page.get_by_role("heading", level=1)).to_have_text("Soul")
@@ -25,22 +25,22 @@ async def test_a_newcomer_begins_in_the_dm_with_the_soul_and_can_write_at_once(
     await expect(ada.page.locator(".welcome")).to_have_count(0)
 
 
-async def test_an_answer_grows_beneath_the_question_and_takes_feedback(
-    server: WorkspaceServer, people: WorkspaceClient, soul: HandMoved, new_window: OpenWindow
+async def test_a_reply_grows_below_the_question_and_takes_feedback(
+    server: WorkspaceServer, people: WorkspaceClient, soul: ManualApp, new_window: OpenWindow
 ) -> None:
     ada = await new_window(server.url, "U0ADA")
     await ada.say("What is a *soul*?")
     await expect(ada.message("What is a soul?").locator("strong")).to_have_text("soul")
     root = await soul.newest("dm")
 
-    await soul.think(root)
+    await soul.show_status(root)
     await expect(ada.timeline.locator(".status")).to_have_text("Soul is thinking…")
-    ts = await soul.begin(root, "Something **old")
+    ts = await soul.start(root, "Something **old")
     answer = ada.page.locator(f'.message[data-ts="{ts}"]')
     await expect(answer.locator(".body")).to_have_text("Something **old")
     await expect(answer).to_have_attribute("aria-busy", "true")
     await expect(ada.timeline.locator(".status")).to_have_count(0)
-    await soul.go_on(root, ts, " and warm**\n\n- it lives")
+    await soul.append(root, ts, " and warm**\n\n- it lives")
     await expect(answer.locator("strong")).to_have_text("old and warm")
     await soul.finish(root, ts)
     await expect(answer.locator("li")).to_have_text("it lives")
@@ -51,13 +51,13 @@ async def test_an_answer_grows_beneath_the_question_and_takes_feedback(
     await expect(good).to_have_attribute("aria-pressed", "true")
 
     async def reached() -> bool:
-        return soul.pressed == [("U0ADA", "good")]
+        return soul.clicks == [("U0ADA", "good")]
 
     await people.wait_for(reached)
 
 
-async def test_a_mention_in_a_channel_is_completed_and_its_answer_opens_the_thread(
-    server: WorkspaceServer, soul: HandMoved, new_window: OpenWindow
+async def test_a_mention_is_completed_and_the_reply_opens_its_thread(
+    server: WorkspaceServer, soul: ManualApp, new_window: OpenWindow
 ) -> None:
     ada = await new_window(server.url, "U0ADA", "C0GENERAL")
     await ada.composer.press_sequentially("@so")
@@ -67,7 +67,7 @@ async def test_a_mention_in_a_channel_is_completed_and_its_answer_opens_the_thre
     await ada.composer.press("Enter")
     await expect(ada.message("are you there?").locator(".mention")).to_have_text("@Soul")
     root = await soul.newest("general")
-    ts = await soul.begin(root, "Here I am.")
+    ts = await soul.start(root, "Here I am.")
     await soul.finish(root, ts)
     await expect(ada.thread.locator(".message").last.locator(".body")).to_have_text("Here I am.")
     await expect(ada.composer).to_be_focused()
@@ -82,8 +82,8 @@ async def test_a_mention_in_a_channel_is_completed_and_its_answer_opens_the_thre
     await expect(ada.page.locator("#thread")).to_be_hidden()
 
 
-async def test_two_windows_are_two_people_and_ben_never_sees_adas_dm(
-    server: WorkspaceServer, soul: HandMoved, new_window: OpenWindow
+async def test_each_window_is_one_user_and_ben_never_sees_adas_dm(
+    server: WorkspaceServer, soul: ManualApp, new_window: OpenWindow
 ) -> None:
     ada = await new_window(server.url, "U0ADA")
     ben = await new_window(server.url, "U0BEN")
@@ -102,7 +102,7 @@ async def test_two_windows_are_two_people_and_ben_never_sees_adas_dm(
     await expect(gus.page.locator("#sidebar").get_by_role("link", name="founders")).to_have_count(0)
 
 
-async def test_people_change_and_take_back_their_own_words_only(
+async def test_users_edit_and_delete_only_their_own_messages(
     server: WorkspaceServer, people: WorkspaceClient, new_window: OpenWindow
 ) -> None:
     await people.say("ben", "general", "Ben's words")
@@ -125,7 +125,7 @@ async def test_people_change_and_take_back_their_own_words_only(
     await expect(ada.message(EDITED)).to_have_count(0)
 
 
-async def test_an_arrow_up_in_the_empty_box_edits_the_last_own_message(
+async def test_arrow_up_in_the_empty_box_edits_the_users_last_message(
     server: WorkspaceServer, new_window: OpenWindow
 ) -> None:
     ada = await new_window(server.url, "U0ADA", "C0GENERAL")
@@ -138,7 +138,7 @@ async def test_an_arrow_up_in_the_empty_box_edits_the_last_own_message(
     await expect(box).to_have_count(0)
 
 
-async def test_reactions_are_added_and_taken_back(
+async def test_reactions_are_added_and_removed(
     server: WorkspaceServer, people: WorkspaceClient, new_window: OpenWindow
 ) -> None:
     said = await people.say("ben", "general", "it works")
@@ -157,8 +157,8 @@ async def test_reactions_are_added_and_taken_back(
     await expect(ada.message("it works").get_by_role("button", name="rocket, 1")).to_have_text("🚀1")
 
 
-async def test_what_only_one_person_may_see_is_marked_as_such(
-    server: WorkspaceServer, soul: HandMoved, new_window: OpenWindow
+async def test_an_ephemeral_message_is_marked_and_shown_to_one_user_only(
+    server: WorkspaceServer, soul: ManualApp, new_window: OpenWindow
 ) -> None:
     ada = await new_window(server.url, "U0ADA", "C0GENERAL")
     ben = await new_window(server.url, "U0BEN", "C0GENERAL")
@@ -166,13 +166,13 @@ async def test_what_only_one_person_may_see_is_marked_as_such(
     await expect(ada.message("psst")).to_contain_text("Only visible to you")
     await ada.page.reload()
     await expect(ada.message("psst")).to_contain_text("Only visible to you")
-    await ada.say("heard it")
-    await expect(ben.message("heard it")).to_be_visible()
+    await ada.say("got it")
+    await expect(ben.message("got it")).to_be_visible()
     await expect(ben.message("psst")).to_have_count(0)
 
 
-async def test_suggested_prompts_and_the_home_of_the_app_are_shown(
-    server: WorkspaceServer, soul: HandMoved, new_window: OpenWindow
+async def test_suggested_prompts_and_the_apps_home_are_shown(
+    server: WorkspaceServer, soul: ManualApp, new_window: OpenWindow
 ) -> None:
     ada = await new_window(server.url, "U0ADA")
     prompts = [{"title": "Tell me a tale", "message": "Once upon a time?"}]
@@ -189,7 +189,7 @@ async def test_suggested_prompts_and_the_home_of_the_app_are_shown(
     await expect(ada.message("Once upon a time?")).to_be_visible()
 
 
-async def test_a_file_is_attached_and_can_be_fetched_again(server: WorkspaceServer, new_window: OpenWindow) -> None:
+async def test_a_file_is_attached_and_downloaded(server: WorkspaceServer, new_window: OpenWindow) -> None:
     ada = await new_window(server.url, "U0ADA")
     notes = FilePayload(name="notes.txt", mimeType="text/plain", buffer=b"remember me")
     await ada.page.locator("#room input[type=file]").set_input_files([notes])

@@ -1,4 +1,6 @@
-"""Whatever is written, it stays words: no element, no script, no link but an honest one."""
+"""Hostile text stays text: it becomes no element, no script, and no unsafe link."""
+
+import itertools
 
 import pytest
 from playwright.async_api import expect
@@ -6,11 +8,11 @@ from playwright.async_api import expect
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer
 from tests.page.conftest import OpenWindow
-from tests.page.soul import HandMoved
+from tests.page.manual_app import ManualApp
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-WORDS = (
+HOSTILE = (
     "<script>alert(1)</script>",
     "<img src=x onerror=alert(2)>",
     "[press](javascript:alert(3)) <javascript:alert(4)|here> [x](data:text/html,<script>alert(5)</script>)",
@@ -20,7 +22,7 @@ WORDS = (
     "<@U0ADA|<img src=x onerror=alert(10)>> <#C0GENERAL|<svg/onload=alert(11)>> <!date^1^{date}|<b>x</b>>",
 )
 ALLOWED = "P,DIV,SPAN,STRONG,EM,S,CODE,PRE,UL,OL,LI,BLOCKQUOTE,A,HR,TABLE,THEAD,TBODY,TR,TH,TD"
-ENDLESS = (
+PIECES = (
     "*",
     "_a ",
     "`",
@@ -44,18 +46,18 @@ ENDLESS = (
 )
 
 
-async def test_hostile_words_of_people_and_of_the_soul_stay_words(
-    server: WorkspaceServer, people: WorkspaceClient, soul: HandMoved, new_window: OpenWindow
+async def test_hostile_text_of_users_and_of_the_soul_stays_text(
+    server: WorkspaceServer, people: WorkspaceClient, soul: ManualApp, new_window: OpenWindow
 ) -> None:
-    for words in WORDS:
+    for words in HOSTILE:
         said = await people.say("ada", "dm", words)
         await soul.reply(said, words)
     stray = await people.add_person('<img src=x onerror="alert(12)">')
     await people.join(stray["id"], "general")
     ada = await new_window(server.url, "U0ADA")
-    await expect(ada.timeline.locator(".message")).to_have_count(2 * len(WORDS))
-    strangers = f":scope .body .prose *:not({ALLOWED.lower()})"
-    assert await ada.timeline.locator(strangers).count() == 0
+    await expect(ada.timeline.locator(".message")).to_have_count(2 * len(HOSTILE))
+    unexpected = f":scope .body .prose *:not({ALLOWED.lower()})"
+    assert await ada.timeline.locator(unexpected).count() == 0
     assert await ada.page.locator("img, iframe, object, embed, body script, style, svg[onload]").count() == 0
     links = await ada.timeline.locator("a").evaluate_all("all => all.map(a => [a.protocol, a.rel, a.target])")
     assert links
@@ -63,25 +65,36 @@ async def test_hostile_words_of_people_and_of_the_soul_stay_words(
     await expect(ada.message("<script>alert(1)</script>").first).to_be_visible()
 
 
-async def test_an_endless_line_of_anything_is_shown_soon(server: WorkspaceServer, new_window: OpenWindow) -> None:
+async def test_a_long_line_of_any_markup_takes_bounded_processor_time(
+    server: WorkspaceServer, new_window: OpenWindow
+) -> None:
     ada = await new_window(server.url, "U0ADA")
-    took = await ada.page.evaluate(
-        """async (pieces) => {
-            const { prose } = await import("/app/render/prose.js");
-            const words = { me: "U", person: (id) => id, channel: (id) => id };
-            return pieces.flatMap((piece) => ["markdown", "mrkdwn"].map((dialect) => {
-                const begun = performance.now();
+    session = await ada.page.context.new_cdp_session(ada.page)
+    await session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    async def used() -> float:
+        """Seconds of processor time of the page's thread so far; waiting for a busy machine does not count."""
+        answer = await session.send("Performance.getMetrics")
+        return next(float(one["value"]) for one in answer["metrics"] if one["name"] == "ThreadTime")
+
+    slow = []
+    for piece, dialect in itertools.product(PIECES, ("markdown", "mrkdwn")):
+        before = await used()
+        await ada.page.evaluate(
+            """async ([piece, dialect]) => {
+                const { prose } = await import("/app/render/prose.js");
+                const words = { me: "U", person: (id) => id, channel: (id) => id };
                 prose(piece.repeat(40_000 / piece.length), words, dialect);
-                return [Math.round(performance.now() - begun), piece, dialect];
-            }));
-        }""",
-        list(ENDLESS),
-    )
-    slow = [each for each in took if each[0] > 2_000]
+            }""",
+            [piece, dialect],
+        )
+        took = await used() - before
+        if took > 2:
+            slow.append((piece, dialect, took))
     assert slow == []
 
 
-async def test_a_message_of_forty_thousand_characters_leaves_the_page_its_width(
+async def test_a_message_of_forty_thousand_characters_does_not_widen_the_page(
     server: WorkspaceServer, people: WorkspaceClient, new_window: OpenWindow
 ) -> None:
     await people.say("ben", "general", "W" * 40_000)
@@ -115,7 +128,7 @@ EXPECTED = (
 )
 
 
-async def test_markup_becomes_what_people_expect(server: WorkspaceServer, new_window: OpenWindow) -> None:
+async def test_markup_becomes_the_expected_html(server: WorkspaceServer, new_window: OpenWindow) -> None:
     ada = await new_window(server.url, "U0ADA")
     shown = await ada.page.evaluate(
         """async (all) => {

@@ -1,0 +1,193 @@
+"""The POST requests of the control API: what people do, and what tests and the page set up."""
+
+import base64
+import binascii
+import mimetypes
+from collections.abc import Callable
+
+from daemon.local_slack.fault_orders import order_fault
+from daemon.local_slack.limits import Profile
+from daemon.local_slack.model import ChannelKind, File, Json, Standing, WorkspaceChannel, WorkspaceUser
+from daemon.local_slack.people_acting import NotPossible, PeopleActing
+from daemon.local_slack.request_args import ControlArgs
+from daemon.local_slack.seed import FOREIGN_TEAM
+from daemon.local_slack.slack_json import channel_json, person_json
+from daemon.local_slack.workspace import Workspace
+
+_PREFIX = {ChannelKind.DM: "D", ChannelKind.GROUP_DM: "G"}
+
+
+class ControlOrders:
+    """`table` maps each order's name to its function. The functions raise NotPossible to refuse."""
+
+    def __init__(self, workspace: Workspace, people: PeopleActing) -> None:
+        self._workspace = workspace
+        self._people = people
+        self.table: dict[str, Callable[[ControlArgs], Json]] = {
+            "say": self._say,
+            "edit": self._edit,
+            "delete": self._delete,
+            "react": self._react,
+            "click": self._click,
+            "command": self._command,
+            "read": self._read,
+            "open_dm": self._open_dm,
+            "open_home": self._open_home,
+            "join": self._join,
+            "person": self._person,
+            "channel": self._channel,
+            "clock": self._clock,
+            "limits": self._limits,
+            "scopes": self._scopes,
+            "lifetimes": self._lifetimes,
+            "emit": self._emit,
+            "fault": self._fault,
+        }
+
+    # -- people acting ----------------------------------------------------------------------------------------------
+
+    def _say(self, args: ControlArgs) -> Json:
+        person, room = self._acting(args)
+        files = [self._attached(item, person.id) for item in args.items("files")]
+        message = self._people.say(
+            person, room, args.text("text"), thread=args.text("thread"), broadcast=args.flag("broadcast"), files=files
+        )
+        return {"message": self._workspace.message_json(message), "channel": room.id, "ts": message.ts}
+
+    def _edit(self, args: ControlArgs) -> Json:
+        message = self._people.edit(*self._acting(args), args.text("ts"), args.text("text"))
+        return {"message": self._workspace.message_json(message)}
+
+    def _delete(self, args: ControlArgs) -> Json:
+        self._people.delete(*self._acting(args), args.text("ts"))
+        return {}
+
+    def _react(self, args: ControlArgs) -> Json:
+        add = not args.flag("remove")
+        return {"changed": self._people.react(*self._acting(args), args.text("ts"), args.text("name"), add=add)}
+
+    def _click(self, args: ControlArgs) -> Json:
+        person, room = self._acting(args)
+        pressed = self._people.click(person, room, args.text("ts"), args.text("action_id"), args.text("value"))
+        return {"delivered": pressed}
+
+    def _command(self, args: ControlArgs) -> Json:
+        return {"delivered": self._people.command(*self._acting(args), args.text("command"), args.text("text"))}
+
+    def _read(self, args: ControlArgs) -> Json:
+        person = self._people.person(args.text("person"))
+        room = self._people.readable(person, args.text("channel"))
+        state = self._workspace.state
+        state.read_up_to[person.id, room.id] = state.timeline(room.id).newest
+        return {}
+
+    def _open_dm(self, args: ControlArgs) -> Json:
+        person = self._people.person(args.text("person"))
+        event_id = self._workspace.open_home(person.id, "messages")
+        return {"channel": self._workspace.open_dm(person.id).id, "event_id": event_id}
+
+    def _open_home(self, args: ControlArgs) -> Json:
+        person = self._people.person(args.text("person"))
+        event_id = self._workspace.open_home(person.id, "home")
+        return {"view": self._workspace.state.homes.get(person.id), "event_id": event_id}
+
+    def _join(self, args: ControlArgs) -> Json:
+        person = self._people.person(args.text("person"))
+        room = self._people.channel(args.text("channel"))
+        inviter = self._people.person(args.text("inviter")).id if args.text("inviter") else ""
+        self._workspace.join(room, person.id, inviter)
+        return {}
+
+    def _acting(self, args: ControlArgs) -> tuple[WorkspaceUser, WorkspaceChannel]:
+        """The user who acts, and the channel of theirs in which they do."""
+        person = self._people.person(args.text("person"))
+        return person, self._people.joined(person, args.text("channel"))
+
+    def _attached(self, item: Json, owner: str) -> File:
+        """A file attached to a message: `name`, and either `text` or `base64`."""
+        name = str(item.get("name") or "file.txt").replace("/", "_")
+        try:
+            content = (
+                base64.b64decode(item["base64"], validate=True) if "base64" in item else str(item["text"]).encode()
+            )
+        except (KeyError, TypeError, binascii.Error, ValueError) as error:
+            raise NotPossible("invalid_arguments", "a file needs `text` or valid `base64`") from error
+        mimetype = str(item.get("mimetype") or mimetypes.guess_type(name)[0] or "application/octet-stream")
+        created = int(self._workspace.clock.now())
+        return File(self._workspace.state.new_id("F"), name, name, mimetype, content, owner, created, shared=True)
+
+    # -- setting up -------------------------------------------------------------------------------------------------
+
+    def _person(self, args: ControlArgs) -> Json:
+        state = self._workspace.state
+        shown = args.text("display_name") or args.text("name")
+        if not shown:
+            raise NotPossible("invalid_arguments", "a person needs a name")
+        standing = args.choice("standing", Standing, "member")
+        user = args.text("id") or state.new_id("U", args.text("name") or shown)
+        bot = standing is Standing.BOT
+        person = WorkspaceUser(
+            user,
+            (args.text("name") or shown).lower().replace(" ", "."),
+            shown,
+            args.text("real_name") or shown,
+            standing,
+            args.text("team") or (FOREIGN_TEAM if standing is Standing.STRANGER else state.team.id),
+            bot_id=f"B{user[1:]}" if bot else "",
+            app_id=f"A{user[1:]}" if bot else "",
+        )
+        self._workspace.add_person(person)
+        if standing is Standing.MEMBER and (general := state.channel_named("general")):
+            state.join(general.id, user)
+        return {"person": person_json(person)}
+
+    def _channel(self, args: ControlArgs) -> Json:
+        state = self._workspace.state
+        kind = args.choice("kind", ChannelKind, "channel")
+        members = [self._people.person(name).id for name in args.texts("members")]
+        if args.flag("app") or kind in _PREFIX:
+            members.append(state.app.user)
+        room = WorkspaceChannel(
+            args.text("id") or state.new_id(_PREFIX.get(kind, "C"), args.text("name")),
+            "" if kind is ChannelKind.DM else args.text("name"),
+            kind,
+            tuple(dict.fromkeys(members)),
+            int(self._workspace.clock.now()),
+            shared=args.flag("shared"),
+            archived=args.flag("archived"),
+        )
+        self._workspace.add_channel(room)
+        return {"channel": channel_json(state, room, state.app.user)}
+
+    def _clock(self, args: ControlArgs) -> Json:
+        self._workspace.clock.advance(args.number("advance", 0.0))
+        self._workspace.feed.publish("clock", {"now": self._workspace.clock.now()}, internal=True)
+        return {"now": self._workspace.clock.now()}
+
+    def _limits(self, args: ControlArgs) -> Json:
+        self._workspace.limits.profile = args.choice("profile", Profile)
+        return {}
+
+    def _scopes(self, args: ControlArgs) -> Json:
+        self._workspace.scopes = frozenset(args.texts("scopes"))
+        return {}
+
+    def _lifetimes(self, args: ControlArgs) -> Json:
+        self._workspace.stream_life = args.number("stream", self._workspace.stream_life)
+        self._workspace.status_life = args.number("status", self._workspace.status_life)
+        return {}
+
+    def _emit(self, args: ControlArgs) -> Json:
+        if args.has("repeat"):
+            if not self._workspace.deliveries.repeat(args.text("repeat")):
+                raise NotPossible("event_not_found", "no such event was raised")
+            return {"event_id": args.text("repeat")}
+        if args.has("envelope"):
+            return {"delivered": self._workspace.deliveries.raw(args.object("envelope"))}
+        event = args.object("event")
+        channel = args.text("channel") or (event["channel"] if isinstance(event.get("channel"), str) else "")
+        return {"event_id": self._workspace.raise_event(event, channel)}
+
+    def _fault(self, args: ControlArgs) -> Json:
+        order_fault(self._workspace, args)
+        return {}
