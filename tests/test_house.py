@@ -28,7 +28,7 @@ DOCUMENTS = (
     "docs/HTTP.md",
     "docs/ENGINE.md",
 )
-LONGEST_MODULE = 330
+LONGEST_MODULE = 400
 ONE_PAGE = "ports.py"  # every seam on one page, by design
 
 

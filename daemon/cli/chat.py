@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext, redirect_stderr
 import click
 
 from daemon.app import run_chat
-from daemon.channels.terminal import TerminalChannel, check_person
+from daemon.channels.terminal import TerminalChannel, check_user
 from daemon.cli.database_access import os_user, with_database
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
@@ -29,7 +29,7 @@ def command(person: str | None) -> None:
             "there is no input to read", hint="call it at a terminal, or in a pipe: echo hello | soul chat"
         )
     settings = load_settings()
-    name = check_person(person or os_user())
+    name = check_user(person or os_user())
     _refuse_a_second(settings)
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
     channel = TerminalChannel(

@@ -246,7 +246,7 @@ def test_a_second_chat_is_refused(path: Path) -> None:
 def test_a_chat_under_an_impossible_name_is_refused(name: str) -> None:
     told = call("chat", "--as", name or " ")
     assert told.exit_code == 78
-    assert "can't be a person's name" in told.stderr
+    assert "can't be a user's name" in told.stderr
 
 
 def test_ages_are_told_in_the_largest_unit_that_fits() -> None:

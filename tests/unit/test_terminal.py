@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.channels.terminal import TerminalChannel, check_person, printable
-from daemon.channels.terminal_input import LONGEST_LINE, Lines
+from daemon.channels.terminal import LONGEST_LINE, LineReader, TerminalChannel, check_user, printable
 from daemon.core.errors import ChannelRefused, ConfigError, LostLease, NotDelivered
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
 from daemon.core.ports import Acceptance, Arrival, DraftLog, FoundPost, NewMessage, Post, Task, TaskState
@@ -273,7 +272,7 @@ async def test_a_closed_output_ends_it_without_noise(terminal: Terminal) -> None
         terminal.type("one\n")
         said = await terminal.heard()
         terminal.screen.close()
-        with pytest.raises(NotDelivered, match="gone"):
+        with pytest.raises(NotDelivered, match="closed"):
             await terminal.channel.deliver(post("x", said.perception.ts))
         await asyncio.wait_for(task, 10)
     assert not terminal.channel.healthy()
@@ -343,7 +342,7 @@ async def test_lines_come_from_files_too(tmp_path: Path) -> None:
     file = tmp_path / "lines"
     file.write_bytes(b"one\r\n\xff\xc3\xa4" + b"x" * (2 * LONGEST_LINE) + b"\nlast \xc3")
     with file.open("rb") as source:
-        lines = [line async for line in Lines(source.fileno()).read()]
+        lines = [line async for line in LineReader(source.fileno()).lines()]
     assert lines[0] == "one\r"
     assert "".join(lines[1:-1]) == "\ufffdä" + "x" * (2 * LONGEST_LINE)
     assert lines[-1] == "last \ufffd"
@@ -359,7 +358,7 @@ async def test_an_endless_line_is_taken_in_pieces(terminal: Terminal) -> None:
 
 async def test_a_terminal_that_hung_up_is_an_end(tmp_path: Path) -> None:
     with (tmp_path / "file").open("wb") as unreadable:
-        assert [line async for line in Lines(unreadable.fileno()).read()] == []
+        assert [line async for line in LineReader(unreadable.fileno()).lines()] == []
 
 
 @given(st.text())
@@ -380,11 +379,11 @@ def test_ordinary_words_stay_as_they_are() -> None:
 @pytest.mark.parametrize("name", ["", "a/b", "../x", " a", "a\nb", "\x1b[2J", "x" * 81])
 def test_a_name_that_could_be_mistaken_is_refused(name: str) -> None:
     with pytest.raises(ConfigError) as told:
-        check_person(name)
+        check_user(name)
     assert "\x1b" not in told.value.message
     assert told.value.hint
 
 
 @pytest.mark.parametrize("name", ["ada", "Ada Byron", "o.k-2_b@home", "Ölaf"])
 def test_ordinary_names_are_taken(name: str) -> None:
-    assert check_person(name) == name
+    assert check_user(name) == name
