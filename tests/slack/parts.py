@@ -64,7 +64,7 @@ class FakeIntake:
         """Store an arrival once."""
         if self.broken:
             self.broken -= 1
-            raise StoreBusy("somebody else holds the database")
+            raise StoreBusy("another process holds the database")
         key = (
             (arrival.perception.conversation.channel, arrival.perception.ts)
             if isinstance(arrival, NewMessage)

@@ -1,4 +1,4 @@
-"""A question for permission: its buttons, whoever presses them, and what stands there once it is decided."""
+"""Approval requests: their buttons, the decisions that arrive, and the revision that states the outcome."""
 
 import pytest
 
@@ -15,7 +15,7 @@ YES, NO = "soul_approval_yes", "soul_approval_no"
 TS = "1750000000.000100"
 
 
-async def test_a_question_stands_with_two_buttons_instead_of_feedback(channel: SlackChannel, hands: Hands) -> None:
+async def test_an_approval_request_has_two_buttons_instead_of_feedback(channel: SlackChannel, hands: Hands) -> None:
     root = await hands.say("Ada", "dm", "hi")
     await channel.deliver(post("D0ADA", "May I **archive** it?", reply_to=root, approval="a-1"))
     (message,) = await hands.replies("D0ADA", root)
@@ -32,7 +32,7 @@ async def test_a_question_stands_with_two_buttons_instead_of_feedback(channel: S
     ]
 
 
-async def test_a_streamed_question_gets_its_buttons_too(channel: SlackChannel, hands: Hands) -> None:
+async def test_a_streamed_approval_request_has_buttons_too(channel: SlackChannel, hands: Hands) -> None:
     root = await hands.say("Ada", "dm", "hi")
     ts = await draft(channel, root, "May I? " * 20)
     await channel.deliver(post("D0ADA", "May I? " * 20, reply_to=root, draft=ts, approval="a-1"))
@@ -40,7 +40,7 @@ async def test_a_streamed_question_gets_its_buttons_too(channel: SlackChannel, h
     assert message["blocks"][0]["elements"][0]["value"] == "approve:a-1"
 
 
-async def test_where_slack_refuses_the_blocks_the_question_can_still_be_answered(
+async def test_an_approval_request_keeps_its_buttons_when_slack_refuses_the_blocks(
     channel: SlackChannel, hands: Hands
 ) -> None:
     root = await hands.say("Ada", "dm", "hi")
@@ -51,7 +51,7 @@ async def test_where_slack_refuses_the_blocks_the_question_can_still_be_answered
     assert plain(post("D0ADA", "Done.", approval="a-1", revises=TS))["blocks"] == []
 
 
-async def test_every_press_arrives_as_a_decision_of_whoever_pressed(
+async def test_each_press_of_a_button_arrives_as_a_decision_of_its_user(
     channel: SlackChannel, intake: FakeIntake, hands: Hands
 ) -> None:
     root = await hands.say("Ada", "general", "nothing for the soul")
@@ -100,11 +100,11 @@ def press(action_id: str = YES, value: str = "approve:a-1", **more: object) -> d
         press(actions="none"),
     ],
 )
-def test_what_is_no_button_of_ours_or_pressed_from_elsewhere_decides_nothing(payload: dict[str, object]) -> None:
+def test_foreign_buttons_and_presses_from_other_workspaces_are_no_decisions(payload: dict[str, object]) -> None:
     assert EventReader("minoan", OURS).action(payload) is None
 
 
-def test_only_listed_members_decide_where_there_is_a_list() -> None:
+def test_only_listed_members_decide_if_there_is_a_list() -> None:
     assert EventReader("minoan", OURS, members=frozenset({"U2"})).action(press()) is None
     found = EventReader("minoan", OURS, members=frozenset({"U1"})).action(press())
     assert found == Decision("action:C1:" + TS + ":U1:9.1", "minoan", "T1", "C1", TS, "U1", "a-1", approves=True)
@@ -113,7 +113,7 @@ def test_only_listed_members_decide_where_there_is_a_list() -> None:
 # -- what was decided replaces the question ----------------------------------------------------------------------------
 
 
-async def test_a_revision_replaces_words_and_buttons_and_can_be_repeated(channel: SlackChannel, hands: Hands) -> None:
+async def test_a_revision_replaces_text_and_buttons_and_can_be_repeated(channel: SlackChannel, hands: Hands) -> None:
     root = await hands.say("Ada", "dm", "hi")
     ts = await channel.deliver(post("D0ADA", "May I?", reply_to=root, approval="a-1", key="asks"))
     decided = post("D0ADA", "Ada allowed it. <!channel>", reply_to=root, key="tells", revises=ts)
@@ -128,7 +128,7 @@ async def test_a_revision_replaces_words_and_buttons_and_can_be_repeated(channel
 
 
 @pytest.mark.parametrize("code", ["message_not_found", "cant_update_message", "edit_window_closed"])
-async def test_a_question_that_is_gone_is_not_asked_again(
+async def test_a_revision_of_a_deleted_message_posts_nothing(
     channel: SlackChannel, hands: Hands, events: Events, code: str
 ) -> None:
     await hands.fail("chat.update", body={"ok": False, "error": code})
@@ -137,7 +137,7 @@ async def test_a_question_that_is_gone_is_not_asked_again(
     assert events.named("slack.revision_gone")[0]["reason"] == code
 
 
-async def test_other_trouble_with_a_revision_is_told(channel: SlackChannel, hands: Hands) -> None:
+async def test_other_errors_of_a_revision_are_raised(channel: SlackChannel, hands: Hands) -> None:
     await hands.fail("chat.update", body={"ok": False, "error": "is_inactive"})
     with pytest.raises(ChannelRefused):
         await channel.deliver(post("D0ADA", "Refused.", revises=TS))
@@ -146,7 +146,7 @@ async def test_other_trouble_with_a_revision_is_told(channel: SlackChannel, hand
         await channel.deliver(post("D0ADA", "Refused.", revises=TS))
 
 
-async def test_refused_blocks_of_a_revision_take_the_buttons_away_all_the_same(
+async def test_a_revision_removes_the_buttons_even_when_slack_refuses_its_blocks(
     open_channel: Open, hands: Hands
 ) -> None:
     channel, root = open_channel(), await hands.say("Ada", "dm", "hi")

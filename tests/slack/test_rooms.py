@@ -1,4 +1,4 @@
-"""Writing first: to whom and where, and that nobody is reached whom the gate would not hear."""
+"""Where the soul may write first: the rooms it finds, and the contacts that the gate refuses."""
 
 import pytest
 
@@ -17,7 +17,7 @@ from tests.slack.parts import Hands
         ("C0FOUNDERS", "C0FOUNDERS", Place.PRIVATE_CHANNEL, AudienceKind.CHANNEL),
     ],
 )
-async def test_a_contact_is_a_person_s_dm_or_a_channel_with_its_own_circle(
+async def test_a_contact_is_a_dm_or_a_channel_with_its_audience(
     channel: SlackChannel, contact: str, channel_id: str, place: Place, audience: AudienceKind
 ) -> None:
     await channel.identify()
@@ -37,7 +37,9 @@ async def test_a_contact_is_a_person_s_dm_or_a_channel_with_its_own_circle(
         ("", "invalid_id"),
     ],
 )
-async def test_whoever_may_not_be_heard_is_not_written_to(channel: SlackChannel, contact: str, code: str) -> None:
+async def test_a_contact_that_the_gate_refuses_is_not_written_to(
+    channel: SlackChannel, contact: str, code: str
+) -> None:
     await channel.identify()
     with pytest.raises(ChannelRefused) as refused:
         await channel.find_room(contact)
@@ -45,7 +47,7 @@ async def test_whoever_may_not_be_heard_is_not_written_to(channel: SlackChannel,
 
 
 @pytest.mark.parametrize("allowed", [True, False])
-async def test_a_channel_shared_with_others_is_written_to_only_where_that_is_allowed(
+async def test_a_shared_channel_is_written_to_only_if_the_settings_allow_it(
     open_channel: Open, hands: Hands, allowed: bool
 ) -> None:
     made = (await hands.do("channel", name="bridge", members=["U0ADA"], shared=True, app=True))["channel"]["id"]
@@ -59,9 +61,7 @@ async def test_a_channel_shared_with_others_is_written_to_only_where_that_is_all
 
 
 @pytest.mark.parametrize("fault", [{"mode": "reset_before"}, {"body": {"ok": True}}])
-async def test_a_dm_that_could_not_be_opened_is_tried_again(
-    channel: SlackChannel, hands: Hands, fault: dict[str, object]
-) -> None:
+async def test_opening_a_dm_can_be_retried(channel: SlackChannel, hands: Hands, fault: dict[str, object]) -> None:
     with pytest.raises(NotDelivered):
         await channel.find_room("U0ADA")
     await channel.identify()

@@ -1,4 +1,4 @@
-"""Several souls in one workspace: whose a channel is, whose face a message wears, and what is read for whom."""
+"""Several souls in one workspace: their channels, their names and icons, and catch-up for each of them."""
 
 from collections.abc import AsyncIterator, Mapping
 
@@ -25,7 +25,7 @@ TS = "1750000000.000100"
 
 
 def soul_for_channel(channel: str) -> str:
-    """#founders is Tamarru's; asked about a DM it would give the wrong answer."""
+    """#founders belongs to Tamarru; for a DM this would be the wrong soul."""
     return "tamarru" if channel in {"C0FOUNDERS", "D0ADA", "C2"} else "minoan"
 
 
@@ -43,7 +43,7 @@ async def channel(house: Settings, events: Events) -> AsyncIterator[SlackChannel
     await opened.close()
 
 
-async def test_each_channel_is_heard_by_its_own_soul_and_dms_by_the_main_one(
+async def test_each_soul_gets_the_messages_of_its_channels_and_the_main_soul_the_dms(
     channel: SlackChannel, intake: FakeIntake, hands: Hands
 ) -> None:
     async with listening(channel, intake):
@@ -51,7 +51,7 @@ async def test_each_channel_is_heard_by_its_own_soul_and_dms_by_the_main_one(
         await hands.say("Ada", "general", "@soul b")
         await hands.say("Ada", "dm", "c")
         await intake.until(3)
-    assert {said.perception.content: said.perception.conversation.soul for said in intake.said()} == {
+    assert {message.perception.content: message.perception.conversation.soul for message in intake.said()} == {
         "a": "tamarru",
         "b": "minoan",
         "c": "minoan",
@@ -61,9 +61,9 @@ async def test_each_channel_is_heard_by_its_own_soul_and_dms_by_the_main_one(
 def test_edits_deletions_feedback_and_decisions_belong_to_the_soul_of_their_channel() -> None:
     reader = EventReader("minoan", OURS, soul_for_channel=soul_for_channel, other_souls=("tamarru", "minoan"))
     assert reader.souls == ("minoan", "tamarru")
-    said = {"type": "message", "channel": "C2", "user": "U1", "ts": TS, "text": "now <@U0SOUL>"}
+    message = {"type": "message", "channel": "C2", "user": "U1", "ts": TS, "text": "now <@U0SOUL>"}
     edit = {"type": "message", "subtype": "message_changed", "channel": "C2"}
-    revision = reader.event({"event": {**edit, "message": said, "previous_message": {**said, "text": "x"}}})
+    revision = reader.event({"event": {**edit, "message": message, "previous_message": {**message, "text": "x"}}})
     assert isinstance(revision, Edit)
     assert isinstance(revision.asks, NewMessage)
     assert (revision.soul, revision.asks.perception.conversation.soul) == ("tamarru", "tamarru")
@@ -72,18 +72,18 @@ def test_edits_deletions_feedback_and_decisions_belong_to_the_soul_of_their_chan
         "subtype": "message_deleted",
         "channel": "C2",
         "deleted_ts": TS,
-        "previous_message": said,
+        "previous_message": message,
     }
-    withdrawal = reader.event({"event": gone})
-    assert isinstance(withdrawal, Deletion)
-    assert withdrawal.soul == "tamarru"
+    deletion = reader.event({"event": gone})
+    assert isinstance(deletion, Deletion)
+    assert deletion.soul == "tamarru"
     for payload, kind in ((press(channel={"id": "C2"}), Decision), (press("soul_feedback", "good"), Feedback)):
         found = reader.action(payload)
         assert isinstance(found, kind)
         assert found.soul == ("tamarru" if found.channel == "C2" else "minoan")
 
 
-async def test_catch_up_asks_for_every_soul_and_marks_for_the_main_one(
+async def test_catch_up_reads_for_every_soul_under_one_watermark(
     channel: SlackChannel, events: Events, hands: Hands
 ) -> None:
     asked: list[tuple[str, str]] = []
@@ -120,7 +120,7 @@ async def test_catch_up_asks_for_every_soul_and_marks_for_the_main_one(
     assert intake.said() == []
 
 
-async def test_posts_and_streams_wear_the_face_of_their_soul(channel: SlackChannel, hands: Hands) -> None:
+async def test_posts_and_streams_show_the_name_and_icon_of_their_soul(channel: SlackChannel, hands: Hands) -> None:
     root = await hands.say("Ada", "founders", "hi")
     team = hands.server.team.id
     await channel.identify()
@@ -147,20 +147,20 @@ async def test_posts_and_streams_wear_the_face_of_their_soul(channel: SlackChann
     assert (start["answer"]["ok"], start["args"]["username"]) == (True, "Gordon")
 
 
-async def test_without_the_scope_it_is_told_once_and_all_posts_are_plain(
+async def test_a_missing_scope_is_logged_once_and_posts_show_the_app_s_name(
     channel: SlackChannel, events: Events, hands: Hands
 ) -> None:
     scopes = hands.server.workspace.scopes
     hands.server.workspace.scopes = scopes - {"chat:write.customize"}
     await channel.identify()
-    (told,) = events.named("slack.faces_missing")
-    assert "chat:write.customize" in str(told["hint"])
+    (missing,) = events.named("slack.faces_missing")
+    assert "chat:write.customize" in str(missing["hint"])
     await channel.deliver(post("C0GENERAL", "I am.", soul="gordon"))
     (call,) = await hands.calls("chat.postMessage")
     assert (call["answer"]["ok"], "username" in call["args"]) == (True, False)
 
 
-async def test_a_scope_that_went_missing_later_costs_one_refusal(
+async def test_a_scope_that_is_removed_later_costs_one_refusal(
     channel: SlackChannel, events: Events, hands: Hands
 ) -> None:
     await channel.identify()

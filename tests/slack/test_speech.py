@@ -1,4 +1,4 @@
-"""A reply shown while it is made: when it opens, how often it grows, and that trouble only makes it silent."""
+"""A streamed reply: when the stream opens, how often it grows, and that errors only stop it."""
 
 import asyncio
 
@@ -17,7 +17,7 @@ from tests.slack.test_delivery import Log
 
 
 class Talk:
-    """A speech in Ada's DM whose clock is turned by hand."""
+    """A speech in Ada's DM with a clock that the test advances."""
 
     def __init__(self, client: SlackClient, events: Events, root: str) -> None:
         self.clock = FakeClock()
@@ -27,12 +27,12 @@ class Talk:
         self.speech = self.again()
 
     def again(self, log: DraftLog | None = None) -> SlackSpeech:
-        """Another speech with the same memory."""
+        """Another speech with the same drafts."""
         target = StreamTarget("D0ADA", self._root)
         return SlackSpeech(self._client, target, log or self.log.log, self.drafts, self.clock, self._events)
 
     async def pass_time(self, seconds: float) -> None:
-        """Turn the clock in steps, letting requests finish."""
+        """Advance the clock in steps, so that requests can finish."""
         for _ in range(round(seconds / 0.04)):
             await self.clock.advance(0.04)
             await self._client.call("auth.test")  # answered after what the speech has asked before
@@ -62,7 +62,9 @@ async def test_a_stream_opens_at_eighty_characters_and_grows_at_five_hundred(tal
     assert talk.drafts.text("D0ADA", talk.log.steps[1]) == "a" * 80 + "b" * 100 + "c" * 400 + "d"
 
 
-async def test_little_text_opens_after_a_moment_and_an_instant_reply_not_at_all(talk: Talk, hands: Hands) -> None:
+async def test_a_short_text_opens_a_stream_after_a_moment_and_an_instant_reply_opens_none(
+    talk: Talk, hands: Hands
+) -> None:
     await talk.speech.say("short")
     await talk.pass_time(0.2)
     await talk.speech.settle()
@@ -77,13 +79,13 @@ async def test_little_text_opens_after_a_moment_and_an_instant_reply_not_at_all(
     assert len(await hands.calls("chat.startStream")) == 1
 
 
-async def test_a_speech_without_words_costs_nothing(talk: Talk, hands: Hands) -> None:
+async def test_a_blank_reply_opens_no_stream(talk: Talk, hands: Hands) -> None:
     await talk.speech.say("  \n")
     await talk.speech.settle()
     assert await hands.calls("chat.startStream") == []
 
 
-async def test_it_stops_growing_at_eight_thousand_characters(talk: Talk, hands: Hands) -> None:
+async def test_a_stream_ends_growing_at_eight_thousand_characters(talk: Talk, hands: Hands) -> None:
     await talk.speech.say("e" * 7_900)
     await talk.pass_time(0.2)
     await talk.speech.say("f" * 900)
@@ -102,7 +104,7 @@ async def test_it_stops_growing_at_eight_thousand_characters(talk: Talk, hands: 
         ({"mode": "accept_then_drop"}, False),
     ],
 )
-async def test_a_failed_append_makes_it_silent_and_keeps_only_what_is_sure(
+async def test_after_a_failed_append_nothing_more_is_sent_and_only_certain_text_is_kept(
     talk: Talk, hands: Hands, events: Events, fault: dict[str, object], known: bool
 ) -> None:
     await talk.speech.say("h" * 80)
@@ -118,7 +120,7 @@ async def test_a_failed_append_makes_it_silent_and_keeps_only_what_is_sure(
     assert talk.drafts.text("D0ADA", talk.log.steps[1]) == ("h" * 80 if known else None)
 
 
-async def test_a_refused_start_is_not_tried_again_for_a_while(talk: Talk, hands: Hands) -> None:
+async def test_after_a_refused_start_no_stream_opens_for_ten_minutes(talk: Talk, hands: Hands) -> None:
     await hands.fail("chat.startStream", body={"ok": False, "error": "unknown_method"})
     await talk.speech.say("k" * 100)
     await talk.pass_time(0.2)
@@ -133,9 +135,9 @@ async def test_a_refused_start_is_not_tried_again_for_a_while(talk: Talk, hands:
         assert len(await hands.calls("chat.startStream")) == calls
 
 
-async def test_a_store_that_can_not_note_the_draft_keeps_the_stream_closed(talk: Talk, hands: Hands) -> None:
+async def test_no_stream_opens_if_the_draft_can_not_be_stored(talk: Talk, hands: Hands) -> None:
     async def broken() -> None:
-        raise StoreBusy("somebody else holds the database")
+        raise StoreBusy("another process holds the database")
 
     speech = talk.again(DraftLog(broken, talk.log.opened, talk.log.refused))
     await speech.say("m" * 100)
@@ -144,7 +146,7 @@ async def test_a_store_that_can_not_note_the_draft_keeps_the_stream_closed(talk:
     assert await hands.calls("chat.startStream") == []
 
 
-async def test_without_room_in_the_tiers_nothing_is_begun_and_growing_pauses(talk: Talk, hands: Hands) -> None:
+async def test_streams_wait_for_slacks_rate_limits(talk: Talk, hands: Hands) -> None:
     while talk.drafts.may_append():
         pass
     await talk.speech.say("n" * 100)
@@ -165,7 +167,7 @@ async def test_without_room_in_the_tiers_nothing_is_begun_and_growing_pauses(tal
     assert len(await hands.calls("chat.startStream")) == 1
 
 
-async def test_outside_dms_the_recipient_is_named(open_channel: Open, hands: Hands) -> None:
+async def test_a_stream_outside_dms_names_its_recipient(open_channel: Open, hands: Hands) -> None:
     root = await hands.say("Ada", "general", "@soul hi")
     channel, log = open_channel(), Log()
     team = hands.server.team.id

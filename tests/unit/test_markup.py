@@ -1,4 +1,4 @@
-"""What leaves for Slack addresses nobody uninvited and hides no link, in a stream as in whole."""
+"""Text for Slack mentions only known users and hides no link, whole and streamed."""
 
 import random
 import re
@@ -65,7 +65,7 @@ KNOWN = ("U0KNOWN",)
 
 
 def streamed(text: str, sizes: list[int]) -> str:
-    """The text in pieces of the given sizes, over and over."""
+    """The inert text, fed in pieces of the given sizes in turn."""
     stream, out, at, turn = InertStream(known_people=KNOWN), "", 0, 0
     while at < len(text):
         size = sizes[turn % len(sizes)]
@@ -75,7 +75,7 @@ def streamed(text: str, sizes: list[int]) -> str:
 
 
 def check(text: str) -> str:
-    """Inert, the same once more, and the same in pieces; returns it."""
+    """The inert text; a second pass and a stream must give the same."""
     safe = inert(text, known_people=KNOWN)
     assert not ACTIVE.search(safe), (text, safe)
     assert inert(safe, known_people=KNOWN) == safe
@@ -87,7 +87,7 @@ def check(text: str) -> str:
 @pytest.mark.parametrize(
     "frame", ["{}", "a {} b", "```\n{}\n```", "`{}`", "> {}", "| {} |", "**{}**", "x{}{}", "[{}](https://e.example)"]
 )
-def test_an_attack_has_no_power_anywhere(frame: str, attack: str) -> None:
+def test_an_attack_has_no_effect_anywhere_in_a_text(frame: str, attack: str) -> None:
     check(frame.replace("{}", attack))
 
 
@@ -111,7 +111,7 @@ def test_an_attack_has_no_power_anywhere(frame: str, attack: str) -> None:
         "[a](https://example.com)",
     ],
 )
-def test_harmless_text_is_left_to_the_letter(text: str) -> None:
+def test_harmless_text_is_unchanged(text: str) -> None:
     assert check(text) == text
 
 
@@ -140,15 +140,15 @@ def test_harmless_text_is_left_to_the_letter(text: str) -> None:
         ("<!", f"<{BREAK}!"),
     ],
 )  # fmt: skip
-def test_what_loses_its_power_stays_readable(text: str, safe: str) -> None:
+def test_disabled_markup_stays_readable(text: str, safe: str) -> None:
     assert check(text) == safe
 
 
-def test_nobody_is_known_unless_named() -> None:
+def test_without_known_people_every_mention_is_disabled() -> None:
     assert inert("<@U0KNOWN>") == f"<{BREAK}@U0KNOWN>"
 
 
-def test_a_stream_holds_back_only_what_may_become_something() -> None:
+def test_a_stream_holds_back_only_text_that_may_become_a_construct() -> None:
     stream = InertStream()
     assert stream.feed("Hello <") == "Hello "
     assert stream.feed("div> and @her") == "<div> and "
@@ -157,7 +157,7 @@ def test_a_stream_holds_back_only_what_may_become_something() -> None:
     assert stream.finish() == ""
 
 
-def test_good_links_survive_hostile_neighbours(capsys: pytest.CaptureFixture[str]) -> None:
+def test_good_links_survive_beside_attacks(capsys: pytest.CaptureFixture[str]) -> None:
     choice = random.Random(41)
     attacks = kept = good = 0
     for number in range(2000):
@@ -174,7 +174,7 @@ def test_good_links_survive_hostile_neighbours(capsys: pytest.CaptureFixture[str
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(ATTACKS + HARMLESS), max_size=12), st.lists(st.integers(1, 9), min_size=1, max_size=5))
-def test_any_mixture_is_inert_and_streams_alike(parts: list[str], sizes: list[int]) -> None:
+def test_any_mixture_is_inert_whole_and_streamed(parts: list[str], sizes: list[int]) -> None:
     text = "".join(parts)
     assert streamed(text, sizes) == check(text)
 
@@ -186,7 +186,7 @@ def test_any_mixture_is_inert_and_streams_alike(parts: list[str], sizes: list[in
         max_size=60,
     )
 )
-def test_any_text_is_inert_and_streams_alike(text: str) -> None:
+def test_any_text_is_inert_whole_and_streamed(text: str) -> None:
     check(text)
 
 
@@ -196,7 +196,7 @@ def test_a_text_of_forty_thousand_characters_is_inert() -> None:
         assert streamed(text, [997]) == inert(text, known_people=KNOWN)
 
 
-def test_everyone_is_broken_in_plain_text() -> None:
+def test_mentions_of_everyone_are_disabled_in_plain_text() -> None:
     assert break_everyone("@channel <@U1> @HERE") == f"@{BREAK}channel <@U1> @{BREAK}HERE"
 
 
@@ -219,7 +219,7 @@ def test_a_label_may_name_no_other_host(label: str, address: str, fair: bool) ->
     assert honest(label, address) is fair
 
 
-def test_few_schemes_are_allowed() -> None:
+def test_only_http_https_and_mailto_are_allowed() -> None:
     assert [scheme for scheme in ("HTTP", "https", "mailto", "javascript", "file") if allowed_scheme(scheme)] == [
         "HTTP", "https", "mailto"
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The fallback text says in Slack's mrkdwn what the markdown says, and no more."""
+"""The mrkdwn fallback says the same as the markdown, without active markup."""
 
 import re
 
@@ -91,7 +91,7 @@ FRAGMENTS = [
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=5), max_size=25).map("".join))
-def test_nothing_active_survives_in_the_fallback(markdown: str) -> None:
+def test_the_fallback_has_no_active_markup(markdown: str) -> None:
     for text in (markdown, inert(markdown, known_people=["U1ADA"])):
         mrkdwn = to_mrkdwn(text, known_people=["U1ADA"])
         angled = re.findall(r"<[^>]*>?", mrkdwn)
@@ -101,6 +101,6 @@ def test_nothing_active_survives_in_the_fallback(markdown: str) -> None:
         assert not re.search("@(?:channel|here|everyone)", mrkdwn, re.IGNORECASE)
 
 
-def test_deep_nesting_is_survived() -> None:
+def test_deep_nesting_raises_no_error() -> None:
     for unit in ("> ", "- ", "**", "[", "*_"):
         assert isinstance(to_mrkdwn(unit * 3000 + "x"), str)
