@@ -55,6 +55,8 @@ class Instructions(Protocol):
     @property
     def json_schema(self) -> Mapping[str, object] | None: ...
     @property
+    def placeholder(self) -> str: ...
+    @property
     def standing(self) -> bool: ...
     @property
     def cue(self) -> str: ...
@@ -203,6 +205,7 @@ def build_prompt(memory: WorkingMemory, step: Instructions, *, budgets: Budgets,
         system=tuple(system),
         messages=_render_chat(memory, closing, budgets, nonce),
         json_schema=step.json_schema,
+        placeholder=step.placeholder,
         creativity=step.creativity,
         max_output_tokens=step.max_output_tokens,
     )

@@ -2,7 +2,13 @@
 
 import asyncio
 import heapq
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from itertools import count
+from typing import TypeAlias
+
+from daemon.core.errors import ModelRefused
+from daemon.core.ports import Completion, ModelRole, Prompt
 
 
 class FakeClock:
@@ -57,3 +63,68 @@ class FakeClock:
 
     def _waiting(self) -> list[asyncio.Future[None]]:
         return [alarm for _, _, alarm in self._alarms if not alarm.done()]
+
+
+Piece: TypeAlias = str | Completion | Exception
+Reply: TypeAlias = str | Iterable[Piece] | Exception
+Script: TypeAlias = Reply | Callable[[Prompt], Awaitable[Reply]]
+
+
+class ScriptedLLM:
+    """An `LLM` with a queue of replies; `prompts` keeps every prompt it got, oldest first.
+
+    A reply is a text, a series of pieces (an exception among them breaks the stream there, a Completion ends it), an
+    exception to raise at once, or an async function that takes the prompt and returns one of these. When the queue is
+    empty the `default` answers; without one the call fails with ModelRefused.
+    """
+
+    def __init__(
+        self,
+        *replies: Script,
+        default: Script | None = None,
+        model: str = "scripted/test",
+        usage: Completion | None = None,
+    ) -> None:
+        self.replies: deque[Script] = deque(replies)
+        self.default = default
+        self.prompts: list[Prompt] = []
+        self.cut = 0
+        self._completion = usage or Completion(model, tokens_in=1, tokens_out=1)
+
+    def model_for(self, role: ModelRole) -> str:
+        """See `LLM.model_for`."""
+        return self._completion.model
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
+        """See `LLM.stream`; `cut` counts the streams that were closed or cancelled before their end."""
+        self.prompts.append(prompt)
+        completion = self._completion
+        try:
+            for piece in _pieces(await self._next_reply(prompt)):
+                if isinstance(piece, Completion):
+                    completion = piece
+                    break
+                yield _text_of(piece)
+        except (GeneratorExit, asyncio.CancelledError):
+            self.cut += 1
+            raise
+        yield completion
+
+    async def aclose(self) -> None:
+        """Holds no connections."""
+
+    async def _next_reply(self, prompt: Prompt) -> Reply:
+        script = self.replies.popleft() if self.replies else self.default
+        if script is None:
+            raise ModelRefused("the script has no reply left", hint=f"add one for the step {prompt.step}")
+        return await script(prompt) if callable(script) else script
+
+
+def _pieces(reply: Reply) -> Iterable[Piece]:
+    return (reply,) if isinstance(reply, str | Exception) else reply
+
+
+def _text_of(piece: str | Exception) -> str:
+    if isinstance(piece, Exception):
+        raise piece
+    return piece

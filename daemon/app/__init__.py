@@ -1,4 +1,4 @@
-"""The composition root: the only module that knows every concrete class."""
+"""Who knows everybody? The composition root: settings in, a running daemon out."""
 
 import asyncio
 import sys
@@ -11,7 +11,7 @@ from pydantic import SecretStr
 import daemon
 from daemon.app.assembly import assemble, souls_of
 from daemon.app.http_api import connect, http_door
-from daemon.app.lifecycle import beat, learned_before, live, stop_on_signals
+from daemon.app.lifecycle import stop_on_signals, unless_stopped
 from daemon.channels.several import SeveralChannels
 from daemon.core.clock import SystemClock
 from daemon.core.concurrency import alongside
@@ -26,16 +26,14 @@ from daemon.soul import Soul, Souls
 if TYPE_CHECKING:
     from daemon.channels.slack.channel import SlackChannel  # heavy: loaded when a daemon runs in Slack
 
-_PLACEHOLDER_PACE = 0.03  # seconds per word, so that people see the placeholder's replies stream
+_PLACEHOLDER_PACE = 0.03  # seconds per word, so that users see the placeholder's replies stream
 
 
 @asynccontextmanager
 async def telemetry_of(settings: Settings) -> AsyncIterator[Telemetry]:
-    """Log lines on stderr at the level asked for; the standard library's logging goes the same way meanwhile."""
-    told = ServiceEnvironment.read(environment())
-    telemetry = Telemetry(
-        settings.effective_log_level, sys.stderr, settings.secrets, SystemClock(), told.journal_stream
-    )
+    """Log lines on stderr at the configured level, those of the standard library's logging among them."""
+    journal = ServiceEnvironment.read(environment()).journal_stream
+    telemetry = Telemetry(settings.effective_log_level, sys.stderr, settings.secrets, SystemClock(), journal)
     undo = telemetry.install()
     try:
         yield telemetry
@@ -44,19 +42,19 @@ async def telemetry_of(settings: Settings) -> AsyncIterator[Telemetry]:
 
 
 async def run_daemon(settings: Settings, announce: Callable[[str], None]) -> None:
-    """Run until the first SIGTERM or SIGINT has drained the work, or a second one has cut it short.
+    """Run until SIGTERM or SIGINT, then drain; a second signal cuts the drain short.
 
-    Without Slack tokens it starts the embedded workspace and joins that. `announce` takes the few lines meant for a
-    person at the terminal. Raises DaemonError: ConfigError for wrong tokens or models, SoulError, StoreError.
+    Without Slack tokens it starts the local workspace and joins that. `announce` prints the few lines meant for the
+    admin at the terminal. Raises ConfigError for wrong tokens or models, SoulError and StoreError.
     """
-    clock, told = SystemClock(), ServiceEnvironment.read(environment())
-    service = ServiceManager(told.notify_socket)
+    clock, supervisor = SystemClock(), ServiceEnvironment.read(environment())
+    service = ServiceManager(supervisor.notify_socket)
     async with AsyncExitStack() as stack:
         telemetry, metrics = await stack.enter_async_context(telemetry_of(settings)), Metrics()
         emit = fanout(telemetry, metrics)
         emit("daemon.starting", version=daemon.__version__, soul=settings.name)
-        for strange in unknown_settings():
-            emit("settings.unknown", note=strange)
+        for note in unknown_settings():
+            emit("settings.unknown", note=note)
         souls = souls_of(settings, emit)
         soul = souls.current(souls.main)
         local = settings.slack_bot_token is None and settings.slack_app_token is None
@@ -64,57 +62,48 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None]) -> Non
             settings = await _join_local_workspace(settings, soul, stack, announce)
         pace = _PLACEHOLDER_PACE if local else 0.0
         llms = {name: _llm_for(souls.current(name), settings, stack, emit, pace) for name in souls.names}
-        announce(_models_in_words(_as_the_soul_wishes(settings, soul)))
+        announce(_models_line(_with_models_of(settings, soul)))
         slack, stop = _slack_for(souls, settings, clock, emit), asyncio.Event()
         stack.push_async_callback(slack.close)
         stack.enter_context(stop_on_signals(stop))
-        identity = await learned_before(stop, slack.identify(), service, clock)
+        identity = await unless_stopped(stop, slack.identify(), service, clock)
         if identity is None:
             return
         door = http_door(settings, clock, emit, souls=souls, workspace=identity.team, metrics=metrics)
         stack.push_async_callback(door.close)
         both = SeveralChannels(slack, door)
         built = await stack.enter_async_context(
-            assemble(
-                settings,
-                both,
-                clock,
-                emit,
-                workspace=identity.team,
-                llm=llms[souls.main],
-                souls=souls,
-                llms=llms,
-            )
+            assemble(settings, both, clock, emit, workspace=identity.team, souls=souls, llm_of=llms.__getitem__)
         )
         connect(door, built, both, souls, identity.team)
-        await live(built, stop, service, Watchdog(service, told.watchdog_usec), announce)
+        await built.live(stop, service, Watchdog(service, supervisor.watchdog_usec), announce)
 
 
 async def run_chat(settings: Settings, channel: Channel) -> None:
-    """Talk in the terminal: the same cycle on the same store, until the channel's input ends and all is answered."""
+    """Talk in the terminal, through the same cycle and store, until the channel's input ends and all is answered."""
     clock = SystemClock()
     async with AsyncExitStack() as stack:
         telemetry = await stack.enter_async_context(telemetry_of(settings))
         souls = souls_of(settings.model_copy(update={"souls": ()}), telemetry)
         llm = _llm_for(souls.current(souls.main), settings, stack, telemetry, _PLACEHOLDER_PACE)
         built = await stack.enter_async_context(
-            assemble(settings, channel, clock, telemetry, workspace=channel.name, llm=llm, souls=souls)
+            assemble(settings, channel, clock, telemetry, workspace=channel.name, souls=souls, llm_of=lambda _: llm)
         )
-        async with alongside(built.dispatcher.run(), *(chore() for chore in built.chores), beat(built)):
+        async with alongside(*built.work()):
             await channel.listen(built.store.inbox, asyncio.Event())
             await built.dispatcher.drain(settings.drain)
         await built.store.presence.leave()
 
 
 def _llm_for(soul: Soul, settings: Settings, stack: AsyncExitStack, emit: Emit, pace: float) -> LLM:
-    """The models that a soul thinks with, closed with the stack. Raises ConfigError."""
-    llm = build_llm(_as_the_soul_wishes(settings, soul), SystemClock(), emit, pace=pace)
+    """The models of a soul, closed with the stack. Raises ConfigError."""
+    llm = build_llm(_with_models_of(settings, soul), SystemClock(), emit, pace=pace)
     stack.push_async_callback(llm.aclose)
     return llm
 
 
 def _slack_for(souls: Souls, settings: Settings, clock: Clock, emit: Emit) -> "SlackChannel":
-    """Slack, in which each soul answers in its own channels; all but the main one have an appearance of their own."""
+    """Slack, where each soul answers in its own channels; all but the main one show a name and icon of their own."""
     from daemon.channels.slack.channel import SlackChannel
     from daemon.channels.slack.outgoing.appearance import Appearance
 
@@ -126,10 +115,10 @@ def _slack_for(souls: Souls, settings: Settings, clock: Clock, emit: Emit) -> "S
     return SlackChannel(settings, clock, emit, soul_for_channel=souls.for_channel, appearance_of=appearance_of)
 
 
-def _as_the_soul_wishes(settings: Settings, soul: Soul) -> Settings:
-    """The settings with the models that the soul asks for instead of the configured ones."""
-    wishes = {"persona_model": soul.models.persona, "thinking_model": soul.models.thinking}
-    return settings.model_copy(update={name: model for name, model in wishes.items() if model})
+def _with_models_of(settings: Settings, soul: Soul) -> Settings:
+    """The settings with the models named in `soul.toml` in place of the configured ones."""
+    own = {"persona_model": soul.models.persona, "thinking_model": soul.models.thinking}
+    return settings.model_copy(update={name: model for name, model in own.items() if model})
 
 
 async def _join_local_workspace(
@@ -150,11 +139,11 @@ async def _join_local_workspace(
     )
 
 
-def _models_in_words(settings: Settings) -> str:
+def _models_line(settings: Settings) -> str:
     persona, thinking = choose_models(settings)
     if persona.startswith("placeholder/"):
         return (
-            "No model key is set: a placeholder answers, which only repeats what it hears. "
-            "For a real mind set ANTHROPIC_API_KEY=… in .env and start again."
+            "No model key is set: a placeholder answers, which only repeats each message. "
+            "Set ANTHROPIC_API_KEY=… in .env and start again."
         )
-    return f"Speaking with {persona}, thinking with {thinking}."
+    return f"{persona} speaks, {thinking} thinks."

@@ -1,12 +1,12 @@
-"""Joins all parts around one channel and one memory.db: for each soul its own services, hands and clock."""
+"""Builds a daemon around one channel and one memory.db: shared parts once, then lanes and a scheduler per soul."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 
 import daemon
-from daemon.app.lifecycle import Daemon
+from daemon.app.lifecycle import Chore, Daemon
+from daemon.core.concurrency import Bell
 from daemon.core.config import Settings
 from daemon.core.limits import Limits
 from daemon.core.ports import LLM, Channel, Clock, Emit, Library, Toolbox
@@ -22,7 +22,7 @@ from daemon.runtime.background_jobs import JobRunner
 from daemon.runtime.conversation import ConversationHandler, Deadlines
 from daemon.runtime.courier import Courier
 from daemon.runtime.cycle_services import CycleServices, Timing
-from daemon.runtime.dispatcher import Bell, Dispatcher, Dispatchers
+from daemon.runtime.dispatcher import AnyLane, Dispatcher, lanes_of_soul, ring
 from daemon.runtime.scheduler import Scheduler
 from daemon.runtime.triage import Triage
 from daemon.soul import KnownNames, Soul, Souls, find_souls_directory
@@ -51,17 +51,14 @@ async def assemble(
     emit: Emit,
     *,
     workspace: str,
-    llm: LLM,
-    souls: Souls | None = None,
-    llms: Mapping[str, LLM] | None = None,
+    souls: Souls,
+    llm_of: Callable[[str], LLM],
 ) -> AsyncIterator[Daemon]:
-    """Open memory.db and join all parts around a channel. Raises ConfigError, SoulError or StoreError.
+    """Open memory.db and build a daemon; `llm_of` gives the models of a soul by the soul's name.
 
-    `llm` thinks for every soul that `llms` names no other for; `souls` are read by the settings unless given.
+    Raises ConfigError, SoulError or StoreError.
     """
-    souls = souls or souls_of(settings, emit)
-    bells = {name: Bell() for name in souls.names}
-    interrupts = Interrupts()
+    bells, interrupts = {name: Bell() for name in souls.names}, Interrupts()
 
     def accepted(conversation: str) -> None:
         interrupts.call(conversation)
@@ -82,90 +79,67 @@ async def assemble(
                 on_accepted=accepted,
             )
         )
-        library = FolderLibrary(settings.library, LibraryIndex(store.database, clock), clock, emit)
         toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit))
-        shared = _Shared(settings, channel, clock, emit, interrupts, library, toolbox)
-        per_soul = [
-            _work_for(
-                shared,
-                store_of(store, clock, soul=name, workspace=workspace, lease=settings.lease),
-                souls,
-                name,
-                llm=(llms or {}).get(name, llm),
-                bell=bells[name],
-            )
-            for name in souls.names
+        library = FolderLibrary(settings.library, LibraryIndex(store.database, clock), clock, emit)
+        lanes: list[AnyLane] = []
+        chores: list[Chore] = [
+            library.keep_indexed,
+            partial(prune_periodically, store.database, settings.trace_days, clock, emit),
         ]
+        for name in souls.names:
+            own = store_of(store, clock, soul=name, workspace=workspace, lease=settings.lease)
+            services = _services(
+                settings,
+                channel,
+                clock,
+                emit,
+                store=own,
+                soul=partial(souls.current, name),
+                llm=llm_of(name),
+                library=library,
+                toolbox=toolbox,
+            )
+            handler = ConversationHandler(services, Deadlines(settings.deadline, settings.lease), interrupts)
+            courier = Courier(
+                own.outbox,
+                channel,
+                clock,
+                emit,
+                in_doubt=settings.in_doubt,
+                stale_after=settings.stale_after,
+                lease=settings.lease,
+            )
+            do_job, alarm = JobRunner(services, own.jobs, SUBPROCESSES, interrupts).do, Bell()
+            soul_lanes = lanes_of_soul(
+                own, handler, courier, do_job, max_cycles=settings.max_cycles, bell=bells[name], alarm=alarm
+            )
+            on_due = partial(ring, soul_lanes)
+            scheduler = Scheduler(own.intentions, own.approvals, clock=clock, emit=emit, alarm=alarm, on_due=on_due)
+            lanes += soul_lanes
+            chores.append(scheduler.run)
         await store.presence.release_the_dead(settings.in_doubt)
-        yield Daemon(
-            settings,
-            clock,
-            emit,
-            channel,
-            store,
-            Dispatchers([dispatcher for dispatcher, _ in per_soul]),
-            chores=(
-                library.keep_indexed,
-                partial(prune_periodically, store.database, settings.trace_days, clock, emit),
-                *(scheduler.run for _, scheduler in per_soul),
-            ),
-        )
+        yield Daemon(settings, clock, emit, channel, store, Dispatcher(lanes, clock, emit), chores)
 
 
-@dataclass(frozen=True, slots=True)
-class _Shared:
-    """What all souls of a daemon share."""
-
-    settings: Settings
-    channel: Channel
-    clock: Clock
-    emit: Emit
-    interrupts: Interrupts
-    library: Library
-    toolbox: Toolbox
-
-
-def _work_for(
-    shared: _Shared, store: Store, souls: Souls, name: str, *, llm: LLM, bell: Bell
-) -> tuple[Dispatcher, Scheduler]:
-    settings, channel, clock, emit = shared.settings, shared.channel, shared.clock, shared.emit
-    services = _cycle_services(shared, store, souls, name, llm)
-    courier = Courier(
-        store.outbox,
-        channel,
-        clock,
-        emit,
-        in_doubt=settings.in_doubt,
-        stale_after=settings.stale_after,
-        lease=settings.lease,
-    )
-    alarm = Bell()
-    deadlines = Deadlines(cycle=settings.deadline, lease=settings.lease)
-    dispatcher = Dispatcher(
-        store,
-        ConversationHandler(services, deadlines, shared.interrupts),
-        courier,
-        JobRunner(services, store.jobs, SUBPROCESSES, shared.interrupts).do,
-        clock=clock,
-        emit=emit,
-        max_cycles=settings.max_cycles,
-        bell=bell,
-        on_committed=alarm.ring,
-    )
-    scheduler = Scheduler(
-        store.intentions, store.approvals, clock=clock, emit=emit, alarm=alarm, on_due=dispatcher.look_again
-    )
-    return dispatcher, scheduler
-
-
-def _cycle_services(shared: _Shared, store: Store, souls: Souls, name: str, llm: LLM) -> CycleServices:
-    settings = shared.settings
+def _services(
+    settings: Settings,
+    channel: Channel,
+    clock: Clock,
+    emit: Emit,
+    *,
+    store: Store,
+    soul: Callable[[], Soul],
+    llm: LLM,
+    library: Library,
+    toolbox: Toolbox,
+) -> CycleServices:
+    """What the cycles of one soul work with; `store` is that soul's."""
     return CycleServices(
         llm=llm,
-        channel=shared.channel,
-        clock=shared.clock,
-        emit=shared.emit,
-        soul=lambda: souls.current(name),
+        channel=channel,
+        clock=clock,
+        emit=emit,
+        soul=soul,
         processes=PROCESSES,
         cost=cost_usd,
         conversations=store.conversations,
@@ -173,23 +147,23 @@ def _cycle_services(shared: _Shared, store: Store, souls: Souls, name: str, llm:
         turns=store.turns,
         user_models=store.user_models,
         soul_states=store.soul_states,
-        triage=Triage(shared.channel, shared.clock, shared.emit, stale_after=settings.stale_after),
+        triage=Triage(channel, clock, emit, stale_after=settings.stale_after),
         timing=Timing(
             visit_timeout_ms=int(settings.visit_silence * 1000),
             dormancy_timeout_ms=int(settings.dormant_after * 1000),
             most_intentions=settings.schedule_max,
         ),
         capabilities=Capabilities(
-            library=shared.library,
-            toolbox=shared.toolbox,
+            library=library,
+            toolbox=toolbox,
             approvals=store.approvals,
             may_intend=lambda planned: store.intentions.has_room(settings.schedule_max - planned),
             intended=store.intentions.waiting,
-            find_room=shared.channel.find_room,
+            find_room=channel.find_room,
             approvers=settings.approvers,
             approval_seconds=settings.approval_seconds,
         ),
-        limits=lambda soul: limits_of(settings, soul),
+        limits=partial(limits_of, settings),
         recollect=lambda conversation, audience, query, limit, outsiders: store.recollection.search(
             conversation, audience, query, limit, outsiders=outsiders
         ),
@@ -197,7 +171,7 @@ def _cycle_services(shared: _Shared, store: Store, souls: Souls, name: str, llm:
 
 
 def limits_of(settings: Settings, soul: Soul) -> Limits | None:
-    """What a soul's autonomous loop may take: its own wishes before the settings; None where it may not run."""
+    """Limits of a soul's autonomous loop: its own before the settings'; None where the loop is switched off."""
     own = soul.ism
     if not (settings.ism_enabled if own.enabled is None else own.enabled):
         return None

@@ -27,6 +27,7 @@ from daemon.core.ports import (
     TaskState,
     ThreadMessage,
 )
+from daemon.core.text import one_line
 
 LONGEST_LINE: Final = 40_000  # characters; a longer line becomes several messages
 
@@ -225,7 +226,7 @@ class _TerminalSpeech:
     async def show(self, task: Task) -> None:
         """See `Speech.show`; a line until the first text, on interactive screens only."""
         if not self._ended and not self.shown and task.state is not TaskState.PENDING:
-            self._screen.note(" ".join(printable(task.title).split()))
+            self._screen.note(one_line(printable(task.title)))
 
     async def settle(self) -> None:
         """See `Speech.settle`."""

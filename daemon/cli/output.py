@@ -7,6 +7,7 @@ from dataclasses import asdict, is_dataclass
 import click
 
 from daemon.channels.terminal import printable
+from daemon.core.text import one_line
 
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
@@ -23,7 +24,7 @@ def say_json(value: object) -> None:
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print columns, each as wide as its widest cell; a cell is kept on one line."""
-    cells = [list(header), *([" ".join(printable(cell).split()) for cell in row] for row in rows)]
+    cells = [list(header), *([one_line(printable(cell)) for cell in row] for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
     for row in cells:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

@@ -1,17 +1,19 @@
-"""Work that goes on beside other work, structured, with failures that come out as themselves."""
+"""Runs coroutines beside a body of code and raises their first failure bare; a bell that wakes a waiting task."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 
+from daemon.core.ports import Clock
+
 
 @asynccontextmanager
 async def alongside(*work: Coroutine[object, object, None]) -> AsyncIterator[None]:
-    """Run coroutines while the body runs; they are cancelled when it ends.
+    """Run coroutines while the body runs; they are cancelled when the body ends.
 
-    The first failure comes out bare, not in a group: the body's own, or that of a coroutine, which cuts the body short.
-    What fails after it while being cut short is noted on it. Coroutines that fail at once come out as a group. A
-    coroutine that returns is simply done.
+    The first failure is raised bare, not in a group: the body's own, or that of a coroutine, which cancels the body.
+    Later failures during that cancellation become notes on it. Coroutines that fail at the same time are raised as a
+    group. A coroutine that returns ends nothing else.
     """
     failure: BaseException | None = None
     failed: BaseExceptionGroup[BaseException] | None = None
@@ -27,7 +29,7 @@ async def alongside(*work: Coroutine[object, object, None]) -> AsyncIterator[Non
                     task.cancel()
     except BaseExceptionGroup as raised:
         failed = raised
-    # Raised here rather than above, so that causes stay as they are.
+    # Raised here, outside the `except`, so that __context__ stays as it is.
     if failed is None:
         if failure is not None:
             raise failure
@@ -37,6 +39,27 @@ async def alongside(*work: Coroutine[object, object, None]) -> AsyncIterator[Non
         for later in failed.exceptions:
             failure.add_note(f"meanwhile: {later!r}")
         raise failure
+
+
+class Bell:
+    """Wakes one waiting task: rung when there may be work for it."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+
+    def ring(self) -> None:
+        """Wake the waiting task, or the next one that waits."""
+        self._event.set()
+
+    async def wait(self, clock: Clock, seconds: float) -> None:
+        """Wait until the bell rings, at most `seconds`."""
+        async with alongside(self._ring_after(clock, seconds)):
+            await self._event.wait()
+        self._event.clear()
+
+    async def _ring_after(self, clock: Clock, seconds: float) -> None:
+        await clock.sleep(seconds)
+        self._event.set()
 
 
 def _has_failed(task: asyncio.Task[None]) -> bool:

@@ -2,22 +2,21 @@
 
 import re
 import secrets
-import unicodedata
 
+from daemon.core.text import one_line, visible_line
 from daemon.core.working_memory import estimate_tokens
 
 NAME_CAP = 80
 """Characters of a person's name that a model is shown."""
 
+_MARKUP = str.maketrans(dict.fromkeys('<>"&'))
 _FENCE = re.compile(r"<(?=[^\w<>]{0,8}(?:said|note)\b)", re.IGNORECASE)
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\U000e0000-\U000e007f]")
 
 
 def clean_name(name: str) -> str:
     """A name on one line without control, direction, tag or other unseen characters and markup, cut to its cap."""
-    spaced = "".join(" " if char.isspace() else char for char in unicodedata.normalize("NFC", name))
-    seen = "".join(char for char in spaced if not unicodedata.category(char).startswith("C") and char not in '<>"&')
-    return " ".join(seen.split())[:NAME_CAP].strip() or "somebody"
+    return one_line(visible_line(name).translate(_MARKUP))[:NAME_CAP].strip() or "somebody"
 
 
 def fence(tag: str, text: str, nonce: str, **attributes: str) -> str:

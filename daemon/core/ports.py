@@ -68,7 +68,8 @@ class Prompt:
 
     `creativity` is a sampling temperature in 0..1 as seed 000 gives it, or None for the provider's default; an adapter
     whose models refuse temperatures maps it to effort (design, ruling 10). `json_schema` asks for structured output.
-    `max_output_tokens` bounds the answer.
+    `max_output_tokens` bounds the answer. `placeholder` is what the placeholder model answers, empty where it may
+    choose its words; a prompt with a `json_schema` needs one.
     """
 
     role: ModelRole
@@ -78,6 +79,7 @@ class Prompt:
     json_schema: Mapping[str, object] | None = None
     creativity: float | None = None
     max_output_tokens: int = 4096
+    placeholder: str = ""
 
 
 @dataclass(frozen=True, slots=True)

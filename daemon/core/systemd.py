@@ -1,11 +1,11 @@
-"""What systemd is told: readiness, status, the watchdog's beat, and exit codes that say if a restart could help."""
+"""Speaks with systemd: readiness, status, watchdog beats, and exit codes that say whether a restart can help."""
 
 import os
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Protocol, Self
+from typing import Self
 
 from daemon.core.errors import (
     ChannelError,
@@ -17,10 +17,12 @@ from daemon.core.errors import (
     StoreBusy,
     StoreFull,
 )
+from daemon.core.ports import Clock
+from daemon.core.text import one_line
 
 
 class ExitCode(IntEnum):
-    """How the process ends (BSD's sysexits, as systemd shows them); the units don't restart after CONFIGURATION."""
+    """Exit codes of the process (BSD's sysexits); the systemd units don't restart after CONFIGURATION."""
 
     OK = 0
     FAULT = 70
@@ -30,7 +32,7 @@ class ExitCode(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ServiceEnvironment:
-    """What the service manager tells a process: where to notify, how often to beat, which stream is its journal."""
+    """The service manager's variables: its socket, the watchdog's interval (µs), the stream that is its journal."""
 
     notify_socket: str = ""
     watchdog_usec: int | None = None
@@ -38,7 +40,7 @@ class ServiceEnvironment:
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> Self:
-        """Read it once; a watchdog meant for another process is none of ours (systemd: sd_watchdog_enabled)."""
+        """Read the variables; a watchdog meant for another process is ignored (systemd: sd_watchdog_enabled)."""
         ours = environ.get("WATCHDOG_PID") in {None, "", str(os.getpid())}
         usec = environ.get("WATCHDOG_USEC", "")
         return cls(
@@ -48,67 +50,60 @@ class ServiceEnvironment:
         )
 
 
-class Waits(Protocol):
-    """The part of a Clock that the watchdog needs."""
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-
-
 class ServiceManager:
-    """Speaks to systemd over the datagram socket that `NOTIFY_SOCKET` names; without one every call does nothing.
+    """Sends notifications over the datagram socket that `NOTIFY_SOCKET` names; without one every call does nothing.
 
-    `address` is a path, or an abstract name that begins with `@`. No call raises: a manager that can't be told is not a
-    reason to stop, and a missing beat is noticed by its watchdog anyway.
+    `address` is a path, or an abstract name that begins with `@`. Each call returns whether systemd was reached and
+    never raises: an unreachable systemd is no reason to stop, and its watchdog notices a missing beat.
     """
 
     def __init__(self, address: str = "") -> None:
         self._address = "\0" + address[1:] if address.startswith("@") else address
 
     def ready(self, status: str) -> bool:
-        """The daemon can do its work now; `systemctl start` returns."""
+        """Report that the daemon works; `systemctl start` returns."""
         return self._send("READY=1", _status(status))
 
     def status(self, status: str) -> bool:
-        """One line for `systemctl status`."""
+        """Set the line that `systemctl status` shows."""
         return self._send(_status(status))
 
     def beat(self) -> bool:
-        """Still alive."""
+        """Feed the watchdog."""
         return self._send("WATCHDOG=1")
 
     def stopping(self, status: str) -> bool:
-        """The daemon has begun to shut down."""
+        """Report that the daemon shuts down."""
         return self._send("STOPPING=1", _status(status))
 
     def extend_timeout(self, seconds: float) -> bool:
-        """Ask for so much more time, from now, for the start or stop that is under way."""
+        """Ask for more time, counted from now, for the current start or stop."""
         return self._send(f"EXTEND_TIMEOUT_USEC={int(seconds * 1_000_000)}")
 
     def _send(self, *assignments: str) -> bool:
-        """Whether the manager was reached. Never waits: a full queue at the other end loses this one message."""
+        """Never waits: a full queue at the other end loses this one message."""
         if not self._address.startswith(("/", "\0")):
             return False
         try:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK) as door:
-                door.connect(self._address)
-                door.send("\n".join(assignments).encode())
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK) as link:
+                link.connect(self._address)
+                link.send("\n".join(assignments).encode())
         except OSError:
             return False
         return True
 
 
 class Watchdog:
-    """Beats for the manager from the event loop, so that a wedged loop or a lost connection ends in a restart."""
+    """Feeds systemd's watchdog from the event loop, so that a stuck loop or a lost connection ends in a restart."""
 
     def __init__(self, manager: ServiceManager, watchdog_usec: int | None) -> None:
         self._manager = manager
         self._interval = watchdog_usec / 2_000_000 if watchdog_usec else None
 
-    async def feed(self, healthy: Callable[[], bool], clock: Waits) -> None:
-        """Beat at half of what the manager allows while `healthy()` holds, until cancelled.
+    async def feed(self, healthy: Callable[[], bool], clock: Clock) -> None:
+        """Beat at half the watchdog's interval while `healthy()` holds, until cancelled.
 
-        Returns at once when no watch is kept. What `healthy` raises is raised here.
+        Returns at once when systemd set no watchdog. Raises what `healthy` raises.
         """
         while self._interval is not None:
             if healthy():
@@ -117,10 +112,10 @@ class Watchdog:
 
 
 def exit_code(error: BaseException | None) -> ExitCode:
-    """The code that tells the service manager whether starting again could help.
+    """The code that says whether a restart can help.
 
-    Configuration, soul or schema faults can't heal by a restart; what is busy, full or unreachable may. In a group any
-    fault that only a person can mend decides.
+    It can't after a fault of the configuration, a soul or the schema; it may after something busy, full or
+    unreachable. In a group a fault that only an admin can mend decides.
     """
     if error is None:
         return ExitCode.OK
@@ -137,4 +132,4 @@ def exit_code(error: BaseException | None) -> ExitCode:
 
 def _status(text: str) -> str:
     """A status on one line; a line break in it would begin another assignment."""
-    return f"STATUS={' '.join(text.split())}"
+    return f"STATUS={one_line(text)}"

@@ -3,6 +3,8 @@
 import re
 from datetime import UTC, datetime, timedelta
 
+from daemon.core.text import quoted
+
 MINUTE_MS = 60_000
 FARTHEST_MS = 366 * 24 * 60 * MINUTE_MS
 """How far ahead anything may be scheduled: a year."""
@@ -35,9 +37,9 @@ def when(text: str, now_ms: int) -> int:
     seconds = _seconds_of(words.removeprefix("in ").strip())
     due = _moment(words.removeprefix("at ").strip(), text, now_ms) if seconds is None else now_ms + seconds * 1000
     if due <= now_ms:
-        raise ValueError(f"{_quoted(text)} is not in the future")
+        raise ValueError(f"{quoted(text)} is not in the future")
     if due > now_ms + FARTHEST_MS:
-        raise ValueError(f"{_quoted(text)} is more than a year ahead")
+        raise ValueError(f"{quoted(text)} is more than a year ahead")
     return due
 
 
@@ -57,9 +59,9 @@ def next_slot(every: str, after_ms: int) -> int:
         trigger = CronTrigger(years, month, day, None, _weekdays(weekday), hour, minute, timezone=UTC)
         slot = trigger.get_next_fire_time(None, start)
     except (ValueError, TypeError, OverflowError) as error:
-        raise ValueError(f"{_quoted(every)} is no crontab: {_quoted(str(error), 80)}") from error
+        raise ValueError(f"{quoted(every)} is no crontab: {quoted(str(error), 80)}") from error
     if slot is None or (found := _ms(slot)) > after_ms + FARTHEST_MS:
-        raise ValueError(f"{_quoted(every)} never comes round within a year")
+        raise ValueError(f"{quoted(every)} never comes round within a year")
     return found
 
 
@@ -72,7 +74,7 @@ def require_seldom(every: str, now_ms: int) -> None:
         except ValueError:
             return  # it comes round no more
         if following - slot < OFTENEST_MS:
-            raise ValueError(f"{_quoted(every)} comes round more often than every 15 minutes")
+            raise ValueError(f"{quoted(every)} comes round more often than every 15 minutes")
         slot = following
 
 
@@ -107,19 +109,19 @@ def _moment(words: str, text: str, now_ms: int) -> int:
         time = datetime.fromisoformat(words.upper())
     except ValueError:
         raise ValueError(
-            f"{_quoted(text)} is no time: write 20m, 2h30m, PT20M, 17:30 (UTC) or 2026-03-01T09:00+01:00"
+            f"{quoted(text)} is no time: write 20m, 2h30m, PT20M, 17:30 (UTC) or 2026-03-01T09:00+01:00"
         ) from None
     if time.tzinfo is None:
-        raise ValueError(f"{_quoted(text)} has no zone: end it with Z for UTC, or with an offset such as +01:00")
+        raise ValueError(f"{quoted(text)} has no zone: end it with Z for UTC, or with an offset such as +01:00")
     return _ms(time)
 
 
 def _fields(every: str) -> list[str]:
     fields = every.lower().split()
     if len(fields) != _CRONTAB_FIELDS:
-        raise ValueError(f"{_quoted(every)} is no crontab: it needs minute, hour, day, month and weekday")
+        raise ValueError(f"{quoted(every)} is no crontab: it needs minute, hour, day, month and weekday")
     if fields[2] != "*" and fields[4] != "*":
-        raise ValueError(f"{_quoted(every)} names days of the month and of the week; give one of them")
+        raise ValueError(f"{quoted(every)} names days of the month and of the week; give one of them")
     return fields
 
 
@@ -146,9 +148,3 @@ def _datetime(ms: int) -> datetime:
 
 def _ms(time: datetime) -> int:
     return (time - _EPOCH) // timedelta(milliseconds=1)
-
-
-def _quoted(text: str, most: int = 40) -> str:
-    """What somebody wrote, short and on one line."""
-    line = " ".join(text.split())
-    return f"“{line if len(line) <= most else line[: most - 1] + '…'}”"

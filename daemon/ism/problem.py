@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from daemon.core.limits import Spent
 from daemon.core.ports import Passage
+from daemon.core.text import one_line, storable
 from daemon.core.working_memory import Memory, WorkingMemory
 
 MOST_FOUND = 30
@@ -125,14 +126,14 @@ class Problem:
 
 def _in_form(passage: Passage) -> Passage:
     """A passage as it is kept: its source on one line that a reply can show as code, its text cut."""
-    source = " ".join(passage.source.replace("`", "'").split())
+    source = one_line(passage.source.replace("`", "'"))
     return Passage(
         _cut(source, _SOURCE_CAP, _SOURCE_BYTES) or "somewhere", _cut(passage.text, _PASSAGE_CAP, _PASSAGE_BYTES)
     )
 
 
 def _cut(text: str, characters: int, most: int) -> str:
-    kept = _storable(text[:characters])
+    kept = storable(text[:characters])
     return kept if _bytes(kept) <= most else kept[: most // _LONGEST_ESCAPE]
 
 
@@ -140,16 +141,11 @@ def _newest(internal: WorkingMemory) -> Iterator[Memory]:
     """The newest memories first, as many as there is room for."""
     left = _INTERNAL_BYTES
     for one in reversed(internal.memories):
-        kept = replace(one, content=_storable(one.content), name=_storable(one.name) if one.name else one.name)
+        kept = replace(one, content=storable(one.content), name=storable(one.name) if one.name else one.name)
         left -= _bytes(kept.content) + _bytes(kept.name or "") + _MEMORY_BYTES
         if left < 0:
             return
         yield kept
-
-
-def _storable(text: str) -> str:
-    """Text without what UTF-8 can't hold."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _bytes(text: str) -> int:

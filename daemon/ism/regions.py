@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from daemon.core.text import one_line, shortened, storable
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from daemon.mind.steps.choose_actions import Use
 
@@ -28,11 +29,11 @@ _OBSERVATION = "observation"
 def observed(internal: WorkingMemory, use: Use, text: str) -> WorkingMemory:
     """The internal memory with what came of an action, as data, cut to the cap and such that UTF-8 can hold it."""
     left_out = len(text) - OBSERVATION_CAP
-    kept = text[:OBSERVATION_CAP].encode("utf-8", "replace").decode()
+    kept = storable(text[:OBSERVATION_CAP])
     if left_out > 0:
         kept = f"{kept}\n[… {left_out} characters left out here …]"
     name = f"{use.name}: {use.input}" if use.input else use.name
-    return internal.with_memory(Memory(Role.USER, kept, name=_one_line(name), metadata={"kind": _OBSERVATION}))
+    return internal.with_memory(Memory(Role.USER, kept, name=_line(name), metadata={"kind": _OBSERVATION}))
 
 
 def with_work(memory: WorkingMemory, internal: WorkingMemory, goal: str, playbook: str) -> WorkingMemory:
@@ -62,7 +63,7 @@ def _log(internal: WorkingMemory) -> Iterator[str]:
     lines: list[str] = []
     left = LOG_TOKENS
     for one in reversed(internal.memories):
-        line = _one_line(f"{one.metadata.get('verb') or one.name or 'noted'}: {one.content}")
+        line = _line(f"{one.metadata.get('verb') or one.name or 'noted'}: {one.content}")
         left -= estimate_tokens(line) + 1
         if left < 0:
             yield f"({len(internal) - len(lines)} earlier entries are left out.)"
@@ -71,6 +72,5 @@ def _log(internal: WorkingMemory) -> Iterator[str]:
     yield from reversed(lines)
 
 
-def _one_line(text: str) -> str:
-    line = " ".join(text[: 4 * LINE_CAP].split())
-    return line if len(line) <= LINE_CAP else f"{line[: LINE_CAP - 1]}…"
+def _line(text: str) -> str:
+    return shortened(one_line(text[: 4 * LINE_CAP]), LINE_CAP)

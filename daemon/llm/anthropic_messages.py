@@ -1,21 +1,18 @@
 """Claude through Anthropic's Messages API, on the official SDK.
 
-The prompt's stable system parts end in a cache marker. Current Claude models refuse temperature, top_p and top_k, so a
-step's creativity becomes effort (design, ruling 10). They may think before they speak and pay for it out of
-`max_tokens`, so room for that is added on top of what the answer may take.
+The last stable system part carries a cache marker. Current Claude models refuse temperature, top_p and top_k, so a
+step's creativity becomes effort. They may think before they answer, and thinking counts towards `max_tokens`, so room
+for it is added to what the answer may take.
 """
 
-from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any
 
-from daemon.core.ports import Completion, Prompt
+from daemon.core.ports import Prompt
 from daemon.llm.clean_text import clean
-from daemon.llm.endpoint import Endpoint
-from daemon.llm.errors import refused_feature, translated
 from daemon.llm.http_client import open_http_client
-from daemon.llm.lazy_client import LazyClient
 from daemon.llm.messages import chat_of, schema_in_words
 from daemon.llm.model_id import ModelId
+from daemon.llm.sdk_adapter import SdkAdapter
 from daemon.llm.strict_schema import can_be_strict, strict
 from daemon.llm.usage import CallUsage, count
 
@@ -31,30 +28,10 @@ _MEDIUM_EFFORT_UP_TO = 0.8
 _STOPS = {"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "refusal"}
 
 
-class AnthropicMessages:
-    """A `Provider`."""
+class AnthropicMessages(SdkAdapter["AsyncAnthropic", "RawMessageStreamEvent"]):
+    """A `Provider` for Anthropic's models."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._endpoint = endpoint
-        self._client = LazyClient(self._connect)
-        self._refused: set[tuple[str, str]] = set()
-
-    async def stream(self, model: ModelId, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
-        """See `Provider.stream`."""
-        client = await self._client.get()
-        import anthropic
-
-        with translated(self._endpoint, model, anthropic.AnthropicError):
-            tally = CallUsage(model)
-            async with await self._open(client, model, prompt) as events:
-                async for event in events:
-                    yield _take(event, tally)
-            completion = tally.completion()
-        yield completion
-
-    async def aclose(self) -> None:
-        """See `Provider.aclose`."""
-        await self._client.close()
+    features = ("effort", "json_schema")
 
     def _connect(self) -> "AsyncAnthropic":
         import anthropic
@@ -68,48 +45,49 @@ class AnthropicMessages:
             http_client=open_http_client(self._endpoint),
         )
 
-    async def _open(
-        self, client: "AsyncAnthropic", model: ModelId, prompt: Prompt
-    ) -> "AsyncStream[RawMessageStreamEvent]":
-        """Send the request; once more without a feature that this very model refuses."""
+    def _sdk_error(self) -> type[Exception]:
         import anthropic
 
-        while True:
-            features = {name for name in ("effort", "json_schema") if (model.name, name) not in self._refused}
-            body, offered = _request(model, prompt, features)
-            try:
-                stream: AsyncStream[RawMessageStreamEvent] = await client.messages.create(**body, stream=True)
-            except anthropic.APIStatusError as error:
-                feature = refused_feature(error, offered)
-                if feature is None:
-                    raise
-                self._refused.add((model.name, feature))
+        return anthropic.AnthropicError
+
+    async def _send(self, client: "AsyncAnthropic", body: dict[str, Any]) -> "AsyncStream[RawMessageStreamEvent]":
+        stream: AsyncStream[RawMessageStreamEvent] = await client.messages.create(**body, stream=True)
+        return stream
+
+    def _request(self, model: ModelId, prompt: Prompt, features: set[str]) -> tuple[dict[str, Any], set[str]]:
+        system = _system(prompt)
+        config: dict[str, object] = {}
+        offered = set()
+        if prompt.json_schema is not None:
+            if "json_schema" in features and can_be_strict(prompt.json_schema):
+                config["format"] = {"type": "json_schema", "schema": strict(prompt.json_schema)}
+                offered.add("json_schema")
             else:
-                return stream
+                system.append({"type": "text", "text": schema_in_words(prompt)})
+        if prompt.creativity is not None and "effort" in features:
+            config["effort"] = effort_for(prompt.creativity)
+            offered.add("effort")
+        body: dict[str, Any] = {
+            "model": model.name,
+            "max_tokens": prompt.max_output_tokens + THINKING_ROOM,
+            "messages": [{"role": each.speaker.value, "content": each.text} for each in chat_of(prompt)],
+        }
+        body |= {"system": system} if system else {}
+        body |= {"output_config": config} if config else {}
+        return body, offered
 
-
-def _request(model: ModelId, prompt: Prompt, features: set[str]) -> tuple[dict[str, Any], set[str]]:
-    """The body of a request and which of the features it makes use of."""
-    system = _system(prompt)
-    config: dict[str, object] = {}
-    offered = set()
-    if prompt.json_schema is not None:
-        if "json_schema" in features and can_be_strict(prompt.json_schema):
-            config["format"] = {"type": "json_schema", "schema": strict(prompt.json_schema)}
-            offered.add("json_schema")
-        else:
-            system.append({"type": "text", "text": schema_in_words(prompt)})
-    if prompt.creativity is not None and "effort" in features:
-        config["effort"] = effort_for(prompt.creativity)
-        offered.add("effort")
-    body: dict[str, Any] = {
-        "model": model.name,
-        "max_tokens": prompt.max_output_tokens + THINKING_ROOM,
-        "messages": [{"role": each.speaker.value, "content": each.text} for each in chat_of(prompt)],
-    }
-    body |= {"system": system} if system else {}
-    body |= {"output_config": config} if config else {}
-    return body, offered
+    def _take(self, event: "RawMessageStreamEvent", usage: CallUsage) -> str:
+        if event.type == "message_start":
+            given = event.message.usage
+            usage.tokens_cached = count(given.cache_read_input_tokens)
+            usage.tokens_in = count(given.input_tokens) + count(given.cache_creation_input_tokens) + usage.tokens_cached
+        elif event.type == "message_delta":
+            if event.delta.stop_reason is not None:
+                usage.stop = _STOPS.get(event.delta.stop_reason, "end")
+            usage.tokens_out = count(event.usage.output_tokens)
+        elif event.type == "content_block_delta" and event.delta.type == "text_delta":
+            return usage.text(event.delta.text)
+        return ""
 
 
 def _system(prompt: Prompt) -> list[dict[str, Any]]:
@@ -123,22 +101,7 @@ def _system(prompt: Prompt) -> list[dict[str, Any]]:
 
 
 def effort_for(creativity: float) -> str:
-    """Effort for a temperature in 0..1: gates are quick, talk is ordinary, brainstorms may take their time."""
+    """Effort for a temperature in 0..1: yes-or-no questions are quick, talk is ordinary, brainstorms take longer."""
     if creativity <= _LOW_EFFORT_UP_TO:
         return "low"
     return "medium" if creativity <= _MEDIUM_EFFORT_UP_TO else "high"
-
-
-def _take(event: "RawMessageStreamEvent", tally: CallUsage) -> str:
-    """Note an event and return the text in it, if any; thinking and the like are signs of life."""
-    if event.type == "message_start":
-        usage = event.message.usage
-        tally.tokens_cached = count(usage.cache_read_input_tokens)
-        tally.tokens_in = count(usage.input_tokens) + count(usage.cache_creation_input_tokens) + tally.tokens_cached
-    elif event.type == "message_delta":
-        if event.delta.stop_reason is not None:
-            tally.stop = _STOPS.get(event.delta.stop_reason, "end")
-        tally.tokens_out = count(event.usage.output_tokens)
-    elif event.type == "content_block_delta" and event.delta.type == "text_delta":
-        return tally.text(event.delta.text)
-    return ""

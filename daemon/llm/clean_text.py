@@ -1,5 +1,7 @@
 """Text that can always be stored, sent and shown: no halves of characters, no NULs."""
 
+from daemon.core.text import storable
+
 _HIGH_SURROGATES = ("\ud800", "\udbff")
 
 
@@ -24,10 +26,5 @@ class PieceCleaner:
 
 
 def clean(text: str) -> str:
-    """Join surrogate pairs, replace lone surrogates by U+FFFD and drop NULs."""
-    text = text.replace("\0", "")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
+    """Text without NULs that UTF-8 can hold."""
+    return storable(text.replace("\0", ""))

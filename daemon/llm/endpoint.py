@@ -1,13 +1,13 @@
 """Where a vendor is reached, with which key, and which variables say so."""
 
 from dataclasses import dataclass
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
 from daemon.core.config import Settings
 from daemon.core.errors import ConfigError
+from daemon.core.network import is_loopback
 from daemon.llm.model_id import ModelId, Vendor
 
 
@@ -24,11 +24,7 @@ class Endpoint:
     @property
     def on_loopback(self) -> bool:
         """Whether it is on this machine, where no proxy of the environment can reach it."""
-        host = urlsplit(self.base_url).hostname or ""
-        try:
-            return ip_address(host).is_loopback
-        except ValueError:
-            return host == "localhost" or host.endswith(".localhost")
+        return is_loopback(urlsplit(self.base_url).hostname or "")
 
 
 def endpoint_for(settings: Settings, model: ModelId) -> Endpoint:

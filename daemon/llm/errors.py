@@ -7,6 +7,7 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
 from daemon.core.errors import ModelError, ModelRefused, ModelUnavailable
+from daemon.core.text import one_line
 from daemon.llm.clean_text import clean
 from daemon.llm.endpoint import Endpoint
 from daemon.llm.http_client import OversizedResponseError
@@ -161,7 +162,7 @@ def _mentions(error: Exception, words: tuple[str, ...]) -> bool:
 
 def _quoted(said: str, endpoint: Endpoint) -> str:
     """The provider's own words, short and on one line; left out when they repeat the key."""
-    line = " ".join(said.split())
+    line = one_line(said)
     key = endpoint.api_key.get_secret_value()
     return f": {line[:_LONGEST_QUOTE]}" if line and key not in said else ""
 

@@ -42,7 +42,8 @@ class Step(Generic[T]):
     of the prompt; any other closes the last user message. `cue` is one closing line for either. `read` turns the whole
     answer into a value or raises MalformedReply, whose hint says how to answer right; `remember` makes of the value
     what is kept in mind. `visible` makes a filter for streaming; without one nothing is shown. `creativity` is the
-    seed's temperature, None for the provider's default. `accepts_cut` says that `read` itself judges answers cut off
+    seed's temperature, None for the provider's default. `placeholder` is the placeholder model's answer, which claims
+    nothing; every step with a `json_schema` has one. `accepts_cut` says that `read` itself judges answers cut off
     at `max_output_tokens`; otherwise such an answer is malformed.
     """
 
@@ -53,6 +54,7 @@ class Step(Generic[T]):
     role: ModelRole = ModelRole.THINKING
     creativity: float | None = None
     json_schema: Mapping[str, object] | None = None
+    placeholder: str = ""
     standing: bool = False
     cue: str = ""
     visible: Callable[[], StreamFilter] | None = None

@@ -77,8 +77,11 @@ class ConversationHandler:
             if any(one.attempts > _CRASHES for one in cycle.messages):
                 return await self._apologise(cycle, "I stumbled over this message several times")
             async with (
-                asyncio.timeout(self._deadlines.cycle),
-                alongside(self._keep_lease(claim), watch_other_daemons(cycle.interrupt, claim.conversation, services)),
+                alongside(
+                    self._end_at_the_deadline(),
+                    self._keep_lease(claim),
+                    watch_other_daemons(cycle.interrupt, claim.conversation, services),
+                ),
                 services.channel.thinking(cycle.newest),
             ):
                 return await run_cycle(cycle)
@@ -149,6 +152,11 @@ class ConversationHandler:
             await services.conversations.release(claim, reason=lost.message)
         else:
             services.emit("cycle.lost", conversation=str(claim.conversation), trace=cycle.trace_id, reason=lost.message)
+
+    async def _end_at_the_deadline(self) -> None:
+        """Raises TimeoutError when the cycle's time is over."""
+        await self._services.clock.sleep(self._deadlines.cycle)
+        raise TimeoutError
 
     async def _keep_lease(self, claim: Claim) -> None:
         """Renew the claim until cancelled. Raises LostLease when another daemon has taken it."""

@@ -1,100 +1,117 @@
-"""Keeps the work moving: claims conversations, posts and jobs as they fall due, many at once, and drains at the end."""
+"""Keeps work moving: claims conversations, posts and jobs as they fall due, many at once, and drains at the end."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
-from typing import TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
-from daemon.core.concurrency import alongside
+from daemon.core.concurrency import Bell, alongside
 from daemon.core.errors import StoreError
 from daemon.core.ports import Clock, Emit
 from daemon.memory.queues.jobs import Job
-from daemon.memory.records import Claim, Delivery
+from daemon.memory.records import Delivery
 from daemon.memory.store import Store
 from daemon.runtime.conversation import ConversationHandler
 from daemon.runtime.courier import Courier
 
-T = TypeVar("T")
+Row = TypeVar("Row")
+Result = TypeVar("Result")
 
-POLL = 2.0  # seconds after which rows that another process left are looked for
+POLL = 2.0
+"""Seconds between two looks for rows that another process left."""
+
 _SENDERS = 16
-_REFLECTIONS = 2  # replies come first
+_JOBS = 2  # few, because replies come first
 _PAUSE_AFTER_FAILURE = 1.0
 
 
-class Bell:
-    """Wakes whoever waits for work; rung by the intake and by work that leaves more work."""
+@dataclass(frozen=True, slots=True)
+class Lane(Generic[Row, Result]):
+    """One queue of one soul: how a row is claimed, when the next one is due (ms), and what is done with it.
 
-    def __init__(self) -> None:
-        self._event = asyncio.Event()
+    `work` occupies one of the `slots`. When it ends, `bell` and the bells in `wakes` ring, since there may be more to
+    do; then `after` takes its result, without a slot.
+    """
 
-    def ring(self) -> None:
-        """There may be something to do."""
-        self._event.set()
+    claim: Callable[[], Awaitable[Row | None]]
+    next_due: Callable[[], Awaitable[int | None]]
+    work: Callable[[Row], Awaitable[Result]]
+    slots: asyncio.Semaphore
+    bell: Bell = field(default_factory=Bell)
+    wakes: tuple[Bell, ...] = ()
+    after: Callable[[Result], Awaitable[None]] | None = None
 
-    async def wait(self, clock: Clock, seconds: float) -> None:
-        """Until the bell rings, at most `seconds`."""
-        async with alongside(self._ring_after(clock, seconds)):
-            await self._event.wait()
-        self._event.clear()
 
-    async def _ring_after(self, clock: Clock, seconds: float) -> None:
-        await clock.sleep(seconds)
-        self._event.set()
+AnyLane = Lane[Any, Any]
+
+
+def lanes_of_soul(
+    store: Store,
+    handler: ConversationHandler,
+    courier: Courier,
+    do_job: Callable[[Job], Awaitable[None]],
+    *,
+    max_cycles: int,
+    bell: Bell,
+    alarm: Bell,
+) -> tuple[AnyLane, ...]:
+    """One soul's conversations (at most `max_cycles` at once), posts and jobs.
+
+    `bell` rings when a message arrives; `alarm` is rung when a conversation ends, which may have scheduled something.
+    """
+    posts = Lane(store.outbox.claim_next, store.outbox.next_due_ms, courier.deliver, asyncio.Semaphore(_SENDERS))
+    jobs = Lane(store.jobs.claim_next, store.jobs.next_due_ms, do_job, asyncio.Semaphore(_JOBS))
+
+    async def send(delivery: Delivery | None) -> None:
+        """Send the parts of a reply one after the other; parts that have to wait are left to the outbox's lane."""
+        try:
+            while delivery is not None and await courier.deliver(delivery) and not delivery.post.last:
+                delivery = await store.outbox.claim_next(str(delivery.post.conversation))
+        finally:
+            ring((posts, jobs))
+
+    conversations = Lane(
+        store.conversations.claim_next,
+        store.conversations.next_due_ms,
+        handler.handle,
+        asyncio.Semaphore(max_cycles),
+        bell,
+        wakes=(alarm,),
+        after=send,
+    )
+    return conversations, posts, jobs
+
+
+def ring(lanes: Iterable[AnyLane]) -> None:
+    """Have lanes look for work now."""
+    for lane in lanes:
+        lane.bell.ring()
 
 
 class Dispatcher:
-    """Runs conversations (at most `max_cycles` at once), sends what is on its way, does the jobs.
+    """Serves all lanes of all souls of one daemon."""
 
-    `on_committed` is called when a conversation has been seen to: something may have been scheduled.
-    """
-
-    def __init__(
-        self,
-        store: Store,
-        handler: ConversationHandler,
-        courier: Courier,
-        do_job: Callable[[Job], Awaitable[None]],
-        *,
-        clock: Clock,
-        emit: Emit,
-        max_cycles: int,
-        bell: Bell,
-        on_committed: Callable[[], None] = lambda: None,
-    ) -> None:
-        self._store = store
-        self._handler = handler
-        self._courier = courier
-        self._do_job = do_job
+    def __init__(self, lanes: Sequence[AnyLane], clock: Clock, emit: Emit) -> None:
+        self._lanes = lanes
         self._clock = clock
         self._emit = emit
-        self._cycles = asyncio.Semaphore(max_cycles)
-        self._senders = asyncio.Semaphore(_SENDERS)
-        self._reflections = asyncio.Semaphore(_REFLECTIONS)
-        self._bell = bell
-        self._on_committed = on_committed
-        self._post_bell, self._job_bell = Bell(), Bell()
         self._active = 0
         self._idle = asyncio.Event()
         self._idle.set()
         self._stopping = False
 
     async def run(self) -> None:
-        """Work until cancelled. Failures of single pieces of work are told and don't end it."""
-        async with alongside(
-            self._serve(self._bell, self._claim_conversation, self._store.conversations.next_due_ms),
-            self._serve(self._post_bell, self._claim_post, self._store.outbox.next_due_ms),
-        ):
-            await self._serve(self._job_bell, self._claim_job, self._store.jobs.next_due_ms)
+        """Work until cancelled. A StoreError is logged and ends nothing; any other error of a row's work is raised."""
+        async with alongside(*(self._serve(lane) for lane in self._lanes[1:])):
+            await self._serve(self._lanes[0])
 
     def look_again(self) -> None:
-        """There may be something to do, whoever left it: in the inbox, in the outbox or among the jobs."""
-        for bell in (self._bell, self._post_bell, self._job_bell):
-            bell.ring()
+        """Have every lane look for work now."""
+        ring(self._lanes)
 
     async def drain(self, seconds: float) -> bool:
-        """Claim nothing more and wait for what is under way; True when all of it ended in time."""
+        """Claim nothing more and wait for active work; True when all of it ended in time."""
         self._stopping = True
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -104,120 +121,78 @@ class Dispatcher:
 
     @property
     def active(self) -> int:
-        """Pieces of work under way."""
+        """How many claims and rows are in work."""
         return self._active
 
-    async def _serve(
-        self,
-        bell: Bell,
-        claim: Callable[[asyncio.TaskGroup], Awaitable[bool]],
-        next_due: Callable[[], Awaitable[int | None]],
-    ) -> None:
+    async def _serve(self, lane: AnyLane) -> None:
         async with asyncio.TaskGroup() as group:
             while True:
                 try:
-                    due = await next_due()  # looking is cheap; a claim takes the write lock even when it finds nothing
-                    while self._is_due(due) and await claim(group):
-                        due = await next_due()
+                    due = await lane.next_due()  # cheap; a claim takes the write lock even when it finds nothing
+                    while self._is_due(due) and await self._start_next(lane, group):
+                        due = await lane.next_due()
                 except StoreError as error:
-                    self._emit("store.failed", reason=error.message, hint=error.hint)
-                    await self._clock.sleep(_PAUSE_AFTER_FAILURE)
+                    await self._pause_after(error)
                     continue
-                await bell.wait(self._clock, self._until(due))
+                await lane.bell.wait(self._clock, self._until(due))
 
     def _is_due(self, due: int | None) -> bool:
-        """Whether something is to be claimed now; nothing is while stopping."""
+        """Whether a row is to be claimed now; none is while stopping."""
         return due is not None and not self._stopping and due <= self._clock.now_ms()
 
     def _until(self, due: int | None) -> float:
-        """Seconds to wait for what falls due at a time; nothing more is due while stopping."""
+        """Seconds to wait for the next row that falls due."""
         if due is None or self._stopping:
             return POLL
         return min(POLL, max(0.005, (due - self._clock.now_ms()) / 1000))
 
-    async def _claim_conversation(self, group: asyncio.TaskGroup) -> bool:
-        claim = await self._in_a_slot(self._cycles, self._store.conversations.claim_next)
-        if claim is not None:
-            self._start(group, partial(self._converse, claim))
-        return claim is not None
+    async def _start_next(self, lane: AnyLane, group: asyncio.TaskGroup) -> bool:
+        """Claim a row once a slot is free and start its work; False when there was none."""
+        row = await self._with_slot(lane)
+        if row is not None:
+            self._began()
+            group.create_task(self._run(lane, row))
+        return row is not None
 
-    async def _converse(self, claim: Claim) -> None:
+    async def _with_slot(self, lane: Lane[Row, Result]) -> Row | None:
+        """Take a slot and claim a row; the slot stays taken only if there is one."""
+        await lane.slots.acquire()
+        row = None
         try:
-            delivery = await self._handler.handle(claim)
+            if not self._stopping:  # a drain may have begun during the wait for the slot
+                with self._counted():
+                    row = await lane.claim()
         finally:
-            self._cycles.release()
-            self._bell.ring()  # more may have been said meanwhile
-            self._on_committed()
-        await self._send(delivery)
+            if row is None:
+                lane.slots.release()
+        return row
 
-    async def _send(self, delivery: Delivery | None) -> None:
-        """The parts of a reply one after the other; whatever has to wait is left to the outbox's own loop."""
+    async def _run(self, lane: Lane[Row, Result], row: Row) -> None:
         try:
-            while delivery is not None and await self._courier.deliver(delivery) and not delivery.post.last:
-                delivery = await self._store.outbox.claim_next(str(delivery.post.conversation))
-        finally:
-            self._post_bell.ring()
-            self._job_bell.ring()
-
-    async def _claim_post(self, group: asyncio.TaskGroup) -> bool:
-        delivery = await self._in_a_slot(self._senders, self._store.outbox.claim_next)
-        if delivery is not None:
-            self._start(group, partial(self._send_from_outbox, delivery))
-        return delivery is not None
-
-    async def _send_from_outbox(self, delivery: Delivery) -> None:
-        try:
-            await self._courier.deliver(delivery)
-        finally:
-            self._senders.release()
-            self._post_bell.ring()
-
-    async def _claim_job(self, group: asyncio.TaskGroup) -> bool:
-        job = await self._in_a_slot(self._reflections, self._store.jobs.claim_next)
-        if job is not None:
-            self._start(group, partial(self._reflect, job))
-        return job is not None
-
-    async def _reflect(self, job: Job) -> None:
-        try:
-            await self._do_job(job)
-        finally:
-            self._reflections.release()
-            self._job_bell.ring()  # the next of its conversation has waited for it
-
-    async def _in_a_slot(self, slots: asyncio.Semaphore, claim: Callable[[], Awaitable[T | None]]) -> T | None:
-        """Claim once a slot is free; the slot stays taken when there is something to do in it."""
-        await slots.acquire()
-        found = None
-        try:
-            if not self._stopping:  # a drain may have begun while we waited for the slot
-                with self._under_way():
-                    found = await claim()
-        finally:
-            if found is None:
-                slots.release()
-        return found
-
-    def _start(self, group: asyncio.TaskGroup, work: Callable[[], Awaitable[None]]) -> None:
-        self._began()
-        group.create_task(self._to_its_end(work))
-
-    async def _to_its_end(self, work: Callable[[], Awaitable[None]]) -> None:
-        try:
-            await self._told(work)
+            await self._guarded(lane, row)
         finally:
             self._ended()
 
-    async def _told(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do a piece of work; when memory.db fails it is told, the lease runs out and the work is claimed again."""
+    async def _guarded(self, lane: Lane[Row, Result], row: Row) -> None:
+        """Do a row's work; when memory.db fails, the lease runs out and the row is claimed again."""
         try:
-            await work()
+            try:
+                result = await lane.work(row)
+            finally:
+                lane.slots.release()
+                for bell in (lane.bell, *lane.wakes):
+                    bell.ring()
+            if lane.after is not None:
+                await lane.after(result)
         except StoreError as error:
-            self._emit("store.failed", reason=error.message, hint=error.hint)
-            await self._clock.sleep(_PAUSE_AFTER_FAILURE)
+            await self._pause_after(error)
+
+    async def _pause_after(self, error: StoreError) -> None:
+        self._emit("store.failed", reason=error.message, hint=error.hint)
+        await self._clock.sleep(_PAUSE_AFTER_FAILURE)
 
     @contextmanager
-    def _under_way(self) -> Iterator[None]:
+    def _counted(self) -> Iterator[None]:
         self._began()
         try:
             yield
@@ -232,38 +207,3 @@ class Dispatcher:
         self._active -= 1
         if not self._active:
             self._idle.set()
-
-
-class Dispatchers:
-    """Several dispatchers, one for each soul, as one."""
-
-    def __init__(self, dispatchers: Sequence[Dispatcher]) -> None:
-        self._dispatchers = dispatchers
-
-    async def run(self) -> None:
-        """Let all of them work until cancelled."""
-        async with alongside(*(one.run() for one in self._dispatchers[1:])):
-            await self._dispatchers[0].run()
-
-    def look_again(self) -> None:
-        """There may be something to do for any of them."""
-        for one in self._dispatchers:
-            one.look_again()
-
-    async def drain(self, seconds: float) -> bool:
-        """Let all of them claim nothing more and finish; True when all of it ended in time."""
-        finished = True
-
-        async def finish(one: Dispatcher) -> None:
-            nonlocal finished
-            finished &= await one.drain(seconds)
-
-        async with asyncio.TaskGroup() as group:
-            for one in self._dispatchers:
-                group.create_task(finish(one))
-        return finished
-
-    @property
-    def active(self) -> int:
-        """Pieces of work under way."""
-        return sum(one.active for one in self._dispatchers)

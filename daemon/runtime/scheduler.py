@@ -1,29 +1,24 @@
-"""The clock of scheduled work: waits until something falls due and has it put into the inbox; memory.db knows what."""
+"""Moves scheduled work from memory.db into the inbox as it falls due."""
 
 from collections.abc import Callable
-from typing import Protocol
 
+from daemon.core.concurrency import Bell
 from daemon.core.errors import StoreError
 from daemon.core.ports import Clock, Emit
 from daemon.memory.queues.approvals import Approvals
 from daemon.memory.queues.intentions import Intentions
 
-POLL = 2.0  # seconds after which what another process scheduled is looked for
+POLL = 2.0
+"""Seconds between two looks for work that another process scheduled."""
+
 _SHORTEST_WAIT = 0.05
 _PAUSE_AFTER_FAILURE = 1.0
 
 
-class Alarm(Protocol):
-    """What wakes the scheduler early: something was scheduled."""
-
-    async def wait(self, clock: Clock, seconds: float) -> None:
-        """Until it rings, at most `seconds`."""
-
-
 class Scheduler:
-    """Moves intentions that fall due and questions that expire into the inbox; `on_due` is called when it did.
+    """Moves due intentions and expired questions into the inbox and then calls `on_due`.
 
-    Any number may look at the same memory.db: each slot is moved once, whoever comes first.
+    `alarm` rings when something was scheduled. Several schedulers may share one memory.db: each row is moved once.
     """
 
     def __init__(
@@ -33,7 +28,7 @@ class Scheduler:
         *,
         clock: Clock,
         emit: Emit,
-        alarm: Alarm,
+        alarm: Bell,
         on_due: Callable[[], None],
     ) -> None:
         self._intentions = intentions
@@ -44,10 +39,10 @@ class Scheduler:
         self._on_due = on_due
 
     async def run(self) -> None:
-        """Look until cancelled; when memory.db fails it is told and looked at again."""
+        """Move due rows until cancelled. A StoreError is logged, and memory.db is read again after a pause."""
         while True:
             try:
-                await self._move_what_is_due()
+                await self._move_due_rows()
                 pause = await self._until_next()
             except StoreError as error:
                 self._emit("store.failed", reason=error.message, hint=error.hint)
@@ -55,16 +50,16 @@ class Scheduler:
                 continue
             await self._alarm.wait(self._clock, pause)
 
-    async def _move_what_is_due(self) -> None:
-        """Looking is cheap; moving takes the write lock even when it finds nothing."""
+    async def _move_due_rows(self) -> None:
+        """Asks for the next due time first: that is cheap, and moving takes the write lock even when nothing is due."""
         fired = await self._intentions.fall_due() if self._is_due(await self._intentions.next_due_ms()) else 0
         if fired:
-            self._told("schedule.due", fired)
+            self._announce("schedule.due", fired)
         expired = await self._approvals.expire() if self._is_due(await self._approvals.next_due_ms()) else 0
         if expired:
-            self._told("approvals.expired", expired)
+            self._announce("approvals.expired", expired)
 
-    def _told(self, event: str, count: int) -> None:
+    def _announce(self, event: str, count: int) -> None:
         self._emit(event, count=count)
         self._on_due()
 
@@ -72,7 +67,7 @@ class Scheduler:
         return due is not None and due <= self._clock.now_ms()
 
     async def _until_next(self) -> float:
-        """Seconds to wait for what comes next."""
+        """Seconds until the next row falls due, at most POLL."""
         dues = (await self._intentions.next_due_ms(), await self._approvals.next_due_ms())
         due = min((one for one in dues if one is not None), default=None)
         if due is None:

@@ -10,8 +10,8 @@ from typing import Any, Self, TypeVar
 
 import aiohttp
 
-from daemon.app.assembly import assemble
-from daemon.app.lifecycle import Daemon, live
+from daemon.app.assembly import assemble, souls_of
+from daemon.app.lifecycle import Daemon
 from daemon.channels.http.channel import HttpChannel
 from daemon.channels.http.daemon_side import Backing
 from daemon.core.config import Settings
@@ -70,13 +70,21 @@ class Inhabited:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self.channel.close)
             self.built = await stack.enter_async_context(
-                assemble(self._settings, self.channel, self._clock, self._emit, workspace=WORKSPACE, llm=self._model)
+                assemble(
+                    self._settings,
+                    self.channel,
+                    self._clock,
+                    self._emit,
+                    workspace=WORKSPACE,
+                    souls=souls_of(self._settings, self._emit),
+                    llm_of=lambda _: self._model,
+                )
             )
             self.channel.connect(
                 Backing(Replies(self.built.store.database), self._enqueue, self._unready, self._queues)
             )
             service = ServiceManager()
-            await live(self.built, self._stop, service, Watchdog(service, None), lambda _: self._ready.set())
+            await self.built.live(self._stop, service, Watchdog(service, None), lambda _: self._ready.set())
 
     async def _enqueue(self, conversation: ConversationKey) -> tuple[str, ...] | None:
         return self.queued.get(conversation.thread)

@@ -8,8 +8,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from daemon.app.assembly import assemble
-from daemon.app.lifecycle import live
+from daemon.app.assembly import assemble, souls_of
 from daemon.channels.http.channel import HttpChannel
 from daemon.channels.http.daemon_side import Backing
 from daemon.channels.several import SeveralChannels
@@ -48,7 +47,10 @@ async def _daemon(workspace: WorkspaceServer, home: Path, model: Actor) -> Async
         )
         stack.push_async_callback(http.close)
         channel = SeveralChannels(slack, http)
-        built = await stack.enter_async_context(assemble(settings, channel, clock, told, workspace=team, llm=model))
+        souls = souls_of(settings, told)
+        built = await stack.enter_async_context(
+            assemble(settings, channel, clock, told, workspace=team, souls=souls, llm_of=lambda _: model)
+        )
         errands = Backlog(built.store.database, clock, soul=settings.name, workspace=team)
 
         async def unready() -> tuple[str, ...]:
@@ -64,7 +66,7 @@ async def _daemon(workspace: WorkspaceServer, home: Path, model: Actor) -> Async
             )
         )
         service = ServiceManager()
-        async with alongside(live(built, stop, service, Watchdog(service, None), lambda _: ready.set())):
+        async with alongside(built.live(stop, service, Watchdog(service, None), lambda _: ready.set())):
             async with asyncio.timeout(PATIENCE):
                 await ready.wait()
             yield http

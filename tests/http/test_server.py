@@ -13,7 +13,6 @@ import daemon
 from daemon.channels.http import endpoints as desk
 from daemon.channels.http import request_body as reading
 from daemon.channels.http import server as door
-from daemon.channels.http.auth import is_loopback
 from daemon.channels.http.openapi import description
 from daemon.channels.http.routes import ROUTES, Operation
 from daemon.channels.http.token import FILE, bearer_token
@@ -248,14 +247,6 @@ async def test_a_door_that_others_can_reach_is_told_as_a_warning(
     monkeypatch.setattr(door, "is_loopback", lambda _: False)  # tests listen on loopback alone
     await empty.start()
     assert empty.told.named("http.opened")[0]["url"] == empty.now.channel.url
-
-
-@pytest.mark.parametrize(
-    ("host", "here"),
-    [("127.0.0.1", True), ("127.0.0.2", True), ("localhost", True), ("::1", True), ("0.0.0.0", False), ("::", False)],
-)
-def test_what_counts_as_this_machine(host: str, here: bool) -> None:  # a table
-    assert is_loopback(host) is here
 
 
 async def test_after_the_last_order_new_questions_are_sent_away(home: Dwelling) -> None:

@@ -2,15 +2,15 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack, closing
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from click.testing import CliRunner
 
 from daemon.app.assembly import assemble, souls_of
-from daemon.app.lifecycle import Daemon, live
+from daemon.app.lifecycle import Daemon
 from daemon.channels.slack.channel import SlackChannel
 from daemon.channels.slack.outgoing.appearance import Appearance
 from daemon.cli.commands import soul
@@ -23,8 +23,9 @@ from daemon.local_slack.server import WorkspaceServer
 from tests.journeys.clock import TurnableClock
 from tests.journeys.model import Actor, Flow, shown
 
-PATIENCE = 15.0
+PATIENCE = 60.0  # seconds after which a wait has failed; no test waits for it to pass
 T = TypeVar("T")
+_LONGEST_DELAY = 60.0  # seconds; the workspace waits at its end for what it was told to delay
 _POSTING = ("chat.postMessage", "chat.startStream", "chat.appendStream", "chat.stopStream", "chat.update")
 
 
@@ -90,12 +91,12 @@ class Living:
                     self._clock,
                     self.told,
                     workspace=identity.team,
-                    llm=self._model,
                     souls=souls,
+                    llm_of=lambda _: self._model,
                 )
             )
             service = ServiceManager()
-            await live(self.built, self._stop, service, Watchdog(service, None), lambda _: self._connected.set())
+            await self.built.live(self._stop, service, Watchdog(service, None), lambda _: self._connected.set())
 
     async def ready(self) -> Self:
         """Wait until it is connected and has read what it missed; what kills it before comes out."""
@@ -166,7 +167,8 @@ class House:
         return await self.start(**changes)
 
     async def close(self) -> None:
-        """End whoever still lives."""
+        """End whoever still lives, and every answer that the workspace still holds back."""
+        self.clock.turn(_LONGEST_DELAY)
         for living in self._daemons:
             if not living.over:
                 await living.cut()
@@ -212,6 +214,17 @@ class House:
             posts = await self.people.posts_by_bot(channel)
             done = [one for one in posts if one.get("streaming_state") != "in_progress" and containing in said(one)]
             return done[count - 1] if len(done) >= count else None
+
+        return await self.until(look)
+
+    async def draft(self, room: str, containing: str = "") -> Json:
+        """Wait until an unfinished message of the soul shows some words; gives it."""
+        channel = await self._named(room)
+
+        async def look() -> Json | None:
+            posts = await self.people.posts_by_bot(channel)
+            going_on = (one for one in posts if one.get("streaming_state") == "in_progress")
+            return next((one for one in going_on if containing in one["text"]), None)
 
         return await self.until(look)
 
@@ -284,14 +297,35 @@ class House:
         """Rows of memory.db, read beside the loop: the daemon in it may hold the lock that we wait for."""
         return await asyncio.to_thread(self._rows, sql, values)
 
+    async def change(self, sql: str, *values: object) -> None:
+        """Change memory.db as another program would, beside the loop as well."""
+
+        def change() -> None:
+            with closing(self._connection()) as connection:
+                connection.execute(sql, values)
+
+        await asyncio.to_thread(change)
+
+    @asynccontextmanager
+    async def locked(self) -> AsyncIterator[None]:
+        """Another program holds the write lock of memory.db."""
+        with closing(await asyncio.to_thread(self._connection)) as other:
+            await asyncio.to_thread(other.execute, "BEGIN IMMEDIATE")
+            yield
+            other.execute("ROLLBACK")
+
     async def one(self, sql: str, *values: object) -> sqlite3.Row:
         """The first row."""
         return (await self.rows(sql, *values))[0]
 
     def _rows(self, sql: str, values: tuple[object, ...]) -> list[sqlite3.Row]:
-        with closing(sqlite3.connect(self.settings.database_path, timeout=5)) as connection:
+        with closing(self._connection()) as connection:
             connection.row_factory = sqlite3.Row
             return connection.execute(sql, values).fetchall()
+
+    def _connection(self) -> sqlite3.Connection:
+        path = self.settings.database_path
+        return sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
 
     async def command(self, *arguments: str) -> str:
         """What the admin's command line prints, typed beside the daemon; it must succeed."""
@@ -327,14 +361,14 @@ def said(post: Json) -> str:
 
 
 def settings_for(workspace: WorkspaceServer, home: Path, **changes: object) -> Settings:
-    """Settings with short leases that join a workspace."""
+    """Settings that join a workspace. A clock turned by more than the lease in the middle of a reply ends it."""
     given: dict[str, object] = {
         "SLACK_BOT_TOKEN": workspace.bot_token,
         "SLACK_APP_TOKEN": workspace.app_token,
         "SLACK_API_URL": workspace.api_url,
         "home": home,
         "slack_sockets": 1,
-        "lease": 5.0,
+        "lease": 60.0,
         "in_doubt": 0.1,
         "drain": 5.0,
     }

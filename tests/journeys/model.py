@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 
 from daemon.core.ports import Completion, ModelRole, Prompt
 from daemon.core.working_memory import estimate_tokens
-from daemon.llm.placeholder import heard_in
-from daemon.llm.scripted import Piece, Reply, Script, ScriptedLLM
+from daemon.llm.placeholder import newest_messages
+from tests.fakes import Piece, Reply, Script, ScriptedLLM
 
 
 def tagged(reply: str, *, monologue: str = "Let me see.", learned: bool = False, moved: bool = False) -> str:
@@ -60,7 +60,7 @@ class Actor(ScriptedLLM):
     """
 
     def __init__(self, *, model: str = "scripted/test", usage: Completion | None = None) -> None:
-        super().__init__(default=_echo, model=model, usage=usage)
+        super().__init__(default=echo, model=model, usage=usage)
         self.flows: list[Flow] = []
         self.voices: dict[str, Flow] = {}
         self.steps: defaultdict[str, deque[Script]] = defaultdict(deque)
@@ -95,10 +95,11 @@ class Actor(ScriptedLLM):
         return self.flows.pop(0) if self.flows and prompt.role is ModelRole.PERSONA else None
 
 
-async def _echo(prompt: Prompt) -> Reply:
+async def echo(prompt: Prompt) -> Reply:
+    """The usual answer: the words heard, or what a schema asks for."""
     if prompt.json_schema is not None:
         return '{"true": false}'
-    heard = " + ".join(heard_in(prompt))
+    heard = " + ".join(newest_messages(prompt))
     return tagged(f"Echo: {heard}") if prompt.role is ModelRole.PERSONA else f"They said: {heard}"
 
 

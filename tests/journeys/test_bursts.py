@@ -2,7 +2,7 @@
 
 import asyncio
 
-from daemon.llm.placeholder import heard_in
+from daemon.llm.placeholder import newest_messages
 from tests.journeys.house import House
 from tests.journeys.model import Flow, tagged
 
@@ -18,7 +18,7 @@ async def test_a_burst_in_one_thread_loses_nothing_keeps_its_order_and_is_answer
     await house.reply("general", "five")
     await house.idle()
     assert await house.replies("general") == ["First.", "Echo: two + three + four + five"]
-    assert [heard_in(prompt) for prompt in house.prompts] == [["one"], ["two", "three", "four", "five"]]
+    assert [newest_messages(prompt) for prompt in house.prompts] == [["one"], ["two", "three", "four", "five"]]
     said = await house.rows("SELECT body FROM turns ORDER BY seq")
     assert [row["body"] for row in said] == ["one", "First.", "two", "three", "four", "five", await _last(house)]
 
@@ -32,7 +32,7 @@ async def test_five_messages_of_a_dm_sent_at_once_are_all_heard_in_order(house: 
         await house.say("Ada", "dm", word)
     await house.acknowledged()
     await house.idle()
-    heard = [word for prompt in house.prompts for word in heard_in(prompt)]
+    heard = [word for prompt in house.prompts for word in newest_messages(prompt)]
     assert heard == ["one", "two", "three", "four", "five"]
     assert len(await house.replies("D0ADA")) == len(house.prompts)
 
@@ -87,7 +87,7 @@ async def test_whoever_waited_longest_is_next_however_much_a_talkative_one_says(
     flow.end(tagged("So."))
     await house.reply("D0CHLOE")
     await house.idle()
-    assert [heard_in(prompt) for prompt in house.prompts] == [
+    assert [newest_messages(prompt) for prompt in house.prompts] == [
         ["busy"],
         ["my turn?"],
         [f"more {number}" for number in range(5)],

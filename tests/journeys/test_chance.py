@@ -6,7 +6,7 @@ import random
 import pytest
 
 from daemon.core.ports import Prompt
-from daemon.llm.scripted import Reply
+from tests.fakes import Reply
 from tests.journeys.house import House
 from tests.journeys.model import shown, tagged
 

@@ -1,23 +1,22 @@
 """The rarer turns of a conversation: what fails while something else is failing."""
 
 import asyncio
-from contextlib import closing
-from sqlite3 import connect
 
 from daemon.core.errors import ModelUnavailable
 from daemon.core.ports import ModelRole, Prompt
-from daemon.llm.scripted import Reply
+from tests.fakes import Reply
 from tests.journeys.house import House
 from tests.journeys.model import shown, tagged
 from tests.journeys.test_long_talks import brief_soul, facts
 
 
-async def test_a_lease_lost_while_the_gate_is_asked_ends_the_claim_without_a_word(house: House) -> None:
+async def test_a_lease_lost_while_the_gate_is_asked_ends_the_claim_without_a_word(empty_house: House) -> None:
+    house = empty_house
+    await house.start(lease=5.0)
     await house.people.fault("users.info", delay=60)
     await house.say("Ada", "dm", "hello")
     await house.when(house.claimed)
-    with closing(connect(house.settings.database_path)) as database, database:
-        database.execute("UPDATE conversations SET fence = fence + 1, lease_owner = 'somebody else', lease_until = 0")
+    await house.change("UPDATE conversations SET fence = fence + 1, lease_owner = 'somebody else', lease_until = 0")
     house.clock.turn(2)
     await house.told.until("cycle.lost")
     await house.reply("D0ADA", "hello")
@@ -53,8 +52,7 @@ async def test_an_apology_for_a_claim_that_somebody_else_has_by_now_is_not_made(
     flow = house.flow()
     await house.say("Ada", "dm", "hello")
     await flow.asked.wait()
-    with closing(connect(house.settings.database_path)) as database, database:
-        database.execute("UPDATE conversations SET fence = fence + 1, lease_owner = 'somebody else'")
+    await house.change("UPDATE conversations SET fence = fence + 1, lease_owner = 'somebody else'")
     flow.end(ModelUnavailable("the line went dead"))
     await house.told.until("cycle.failed")
     await house.told.until("cycle.lost")
@@ -67,13 +65,11 @@ async def test_a_lease_that_can_not_be_renewed_just_now_does_not_end_a_thought(e
     flow = house.flow()
     await house.say("Ada", "dm", "think long")
     await flow.asked.wait()
-    with closing(connect(house.settings.database_path, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
+    async with house.locked():
         async with asyncio.timeout(10):
             while not house.told.named("cycle.lease_not_renewed"):
                 house.clock.turn(1)
                 await asyncio.sleep(0.02)
-        other.execute("ROLLBACK")
     flow.end(tagged("Done."))
     await house.reply("D0ADA", "Done.")
     await house.idle()

@@ -183,7 +183,7 @@ async def test_an_afterthought_during_which_the_daemon_died_is_had_by_the_next(e
     await house.daemon.cut()
     will_learn(house.model, "keeps bees")
     await house.start()
-    house.clock.turn(MINUTE)
+    house.clock.turn(2 * MINUTE)  # longer than a lease
     await house.told.until("person.modelled")
     await house.idle()
     assert await notes(house) == {"U0ADA dm:D0ADA": ["keeps bees"]}

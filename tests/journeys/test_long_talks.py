@@ -2,9 +2,11 @@
 
 import re
 
+import pytest
+
 from daemon.core.ports import ModelRole, Prompt
-from daemon.llm.placeholder import answer_to
-from daemon.llm.scripted import Reply, Script
+from daemon.llm.placeholder import placeholder_answer
+from tests.fakes import Reply, Script
 from tests.journeys.house import House
 from tests.journeys.model import shown, tagged, tokens
 
@@ -12,9 +14,10 @@ _TURNS = 100
 _SOUL = 'name = "brief"\ndisplay_name = "Brief"\n[budgets]\ntranscript = 200\n'
 
 
+@pytest.mark.slow
 async def test_a_hundred_turns_stay_within_the_tokens_of_thirty(house: House) -> None:
     async def placeholder(prompt: Prompt) -> Reply:
-        return answer_to(prompt)
+        return placeholder_answer(prompt)
 
     house.model.default = placeholder
     for number in range(_TURNS):

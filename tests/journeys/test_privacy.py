@@ -1,26 +1,29 @@
 """A private thought never leaves, whatever the model writes: the whole house against a grammar of hostile answers."""
 
-import asyncio
 import random
 from collections.abc import AsyncGenerator
 
-from daemon.core.ports import Completion, ModelRole, Prompt
+import pytest
+
+from daemon.core.ports import Clock, Completion, ModelRole, Prompt
+from tests import chance
 from tests.journeys.house import House
 from tests.journeys.model import Actor
 from tests.unit.test_tagged_output_hostile import CANARY, Author
 
 ANSWERS = 200
 _AT_ONCE = 20  # as many drafts as Slack lets us begin in a minute
+_PAUSE = 0.2  # seconds in which the beginning of a draft is sent
 _SHOWN = f'<external_dialogue verb="said">{"These are words that all may see. " * 3}</external_dialogue>'
 
 
 class Hostile(Actor):
-    """Answers by the grammar, in small pieces and with pauses, so that drafts are shown before the end is known."""
+    """Answers by the grammar, in small pieces; a reply has pauses, so that its draft shows before its end is known."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, dice: random.Random, clock: Clock) -> None:
         super().__init__()
-        self._dice = random.Random(seed)
-        self._author = Author(self._dice)
+        self._dice, self._clock = dice, clock
+        self._author = Author(dice)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
         """See `LLM.stream`."""
@@ -28,17 +31,18 @@ class Hostile(Actor):
         answer = self._author.answer()
         if self._dice.random() < 0.5:
             yield _SHOWN
-            await asyncio.sleep(0.2)  # a model that takes its time, so that this is seen
+            await self._clock.sleep(_PAUSE if prompt.role is ModelRole.PERSONA else 0)
         size = self._dice.randint(3, 40)
         for start in range(0, len(answer), size):
-            await asyncio.sleep(0.002)
+            await self._clock.sleep(0)
             yield answer[start : start + size]
         yield Completion(self.model_for(ModelRole.PERSONA), 1, 0, 1)
 
 
+@pytest.mark.slow
 async def test_of_two_hundred_hostile_answers_no_private_word_is_in_any_call_to_slack(empty_house: House) -> None:
     house = empty_house
-    model = Hostile(20261121)
+    model = Hostile(chance.dice("privacy"), house.clock)
     await house.start(model, max_cycles=64)
     for begun in range(0, ANSWERS, _AT_ONCE):
         for number in range(begun, begun + _AT_ONCE):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from daemon.core.ports import Completion
-from daemon.llm.scripted import Reply
+from tests.fakes import Reply
 from tests.journeys.house import House, said
 from tests.journeys.model import Actor, shown
 from tests.journeys.problems import PROBLEM, parked, posted, script, solver

@@ -3,7 +3,7 @@
 import pytest
 
 from daemon.core.errors import ModelUnavailable
-from daemon.llm.scripted import Script
+from tests.fakes import Script
 from tests.journeys.house import House, said
 
 _SOUL = 'name = "twin"\ndisplay_name = "Twin"\npipeline = "split"\n[creativity]\nexternal_dialog = 0.9\n'

@@ -16,16 +16,6 @@ _REST = "which is all."
 _WHOLE = (_FIRST + _MORE + _REST).strip()
 
 
-async def _draft(house: House, room: str, containing: str = "") -> Json:
-    """Wait until a draft shows some words."""
-
-    async def look() -> Json | None:
-        posts = await house.people.posts_by_bot(room)
-        return next((p for p in posts if p.get("streaming_state") == "in_progress" and containing in p["text"]), None)
-
-    return await house.until(look)
-
-
 async def _told(house: House, flow: Flow, person: str = "Ada", room: str = "dm", text: str = "tell me") -> str:
     """Ask, and let the first words out."""
     ts = await house.say(person, room, text)
@@ -56,10 +46,10 @@ async def test_a_slow_reply_is_shown_as_it_grows_and_ends_with_buttons_and_its_k
 ) -> None:
     flow = house.flow()
     ts = await _told(house, flow, room=room, text=text)
-    draft = await _draft(house, channel)
+    draft = await house.draft(channel)
     assert draft["thread_ts"] == ts
     flow.say(_MORE)
-    await _draft(house, channel, "more words")
+    await house.draft(channel, "more words")
     flow.end(_REST, CLOSING)
     post = await _once_and_whole(house, channel)
     assert post["ts"] == draft["ts"]
@@ -75,6 +65,7 @@ async def test_a_slow_reply_is_shown_as_it_grows_and_ends_with_buttons_and_its_k
 
 
 async def test_a_quick_reply_is_one_post_without_a_draft_or_a_status_line(house: House) -> None:
+    house.clock.stand_still()
     await house.answered("Ada", "dm", "hello")
     assert await _methods(house) == ["chat.postMessage"]
     assert await house.people.calls("assistant.threads.setStatus") == []
@@ -84,7 +75,7 @@ async def test_a_stream_that_slack_has_ended_meanwhile_is_finished_all_the_same(
     await house.people.post("lifetimes", stream=30.0)
     flow = house.flow()
     await _told(house, flow)
-    draft = await _draft(house, "D0ADA")
+    draft = await house.draft("D0ADA")
     house.clock.turn(40)
     flow.say(_MORE)
     await house.told.until("slack.speech_silent")
@@ -120,7 +111,7 @@ async def test_a_streamed_reply_stands_there_whole_and_once_whatever_fails(
     if method == "chat.startStream":
         await house.told.until("slack.speech_silent")
     else:
-        await _draft(house, "D0ADA")
+        await house.draft("D0ADA")
     flow.say(_MORE)
     if method == "chat.appendStream":
         await house.told.until("slack.speech_silent")
@@ -142,7 +133,7 @@ async def test_a_draft_that_is_replaced_stands_there_once_even_if_the_answer_to_
     await house.people.fault("chat.stopStream", **_DROP)
     flow = house.flow()
     await _told(house, flow)
-    await _draft(house, "D0ADA")
+    await house.draft("D0ADA")
     flow.end(_MORE, _REST, CLOSING)
     async with _turning(house):
         await _once_and_whole(house, "D0ADA")
@@ -151,7 +142,7 @@ async def test_a_draft_that_is_replaced_stands_there_once_even_if_the_answer_to_
 async def test_a_reply_whose_model_breaks_after_its_first_words_becomes_an_apology(house: House) -> None:
     flow = house.flow()
     await _told(house, flow)
-    await _draft(house, "D0ADA")
+    await house.draft("D0ADA")
     flow.end(ModelUnavailable("the line went dead"))
     post = await house.reply("D0ADA", "I'm sorry")
     await house.idle()
@@ -162,7 +153,7 @@ async def test_a_reply_whose_model_breaks_after_its_first_words_becomes_an_apolo
 async def test_an_answer_that_turns_out_malformed_is_replaced_by_its_repair(house: House) -> None:
     flow, repair = house.flow(), house.flow()
     await _told(house, flow)
-    await _draft(house, "D0ADA")
+    await house.draft("D0ADA")
     flow.end('<external_dialogue verb="said">twice?</external_dialogue>')
     repair.end('<external_dialogue verb="said">Now rightly.</external_dialogue>')
     await _once_and_whole(house, "D0ADA", "Now rightly.")
@@ -178,7 +169,7 @@ async def _status(house: House, room: str, ts: str, words: str) -> None:
 @pytest.mark.parametrize("ending", ["reply", "failure", "deadline", "withdrawal"])
 async def test_the_status_line_is_shown_kept_alive_and_gone_in_the_end(empty_house: House, ending: str) -> None:
     house = empty_house
-    await house.start(deadline=2.0 if ending == "deadline" else 60.0)
+    await house.start(deadline=600.0, lease=600.0)
     flow = house.flow()
     ts = await house.say("Ada", "dm", "think long")
     await _status(house, "D0ADA", ts, "is thinking…")
@@ -190,6 +181,8 @@ async def test_the_status_line_is_shown_kept_alive_and_gone_in_the_end(empty_hou
         flow.end(OPENING, "Done.", CLOSING)
     elif ending == "failure":
         flow.end(ModelUnavailable("no"))
+    elif ending == "deadline":
+        house.clock.turn(600)
     elif ending == "withdrawal":
         await house.people.delete("Ada", "dm", ts)
         flow.end(OPENING, "Done.", CLOSING)

@@ -2,15 +2,13 @@
 
 import asyncio
 import re
-from contextlib import closing
-from sqlite3 import connect
 
 import pytest
 
 from daemon.core.errors import ConfigError, ModelRefused, ModelUnavailable
-from daemon.llm.scripted import Script
+from tests.fakes import Script
 from tests.journeys.house import House, said
-from tests.journeys.model import Flow, after, tagged
+from tests.journeys.model import Flow, tagged
 
 _CANARY = "canary"
 _THOUGHT = f'<internal_monologue verb="thought">{_CANARY}</internal_monologue>'
@@ -54,11 +52,21 @@ async def test_a_failing_model_means_an_apology_with_a_reference_and_nothing_pri
 
 
 async def test_a_model_that_hangs_past_the_deadline_means_an_apology_in_time(empty_house: House) -> None:
-    house = empty_house
-    await house.start(deadline=0.3)
-    house.model.replies.append(after(asyncio.Event(), tagged("never")))
-    words = await house.answered("Ada", "dm", "hello?")
-    assert "I took too long" in words
+    house, asked = empty_house, asyncio.Event()
+    house.clock.stand_still()
+    await house.start(deadline=60.0, lease=600.0)
+
+    async def hangs(_: object) -> str:
+        asked.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    house.model.replies.append(hangs)
+    async with asyncio.TaskGroup() as group:
+        answering = group.create_task(house.answered("Ada", "dm", "hello?"))
+        await asked.wait()
+        house.clock.turn(60)
+    assert "I took too long" in answering.result()
     assert house.model.cut == 1
     assert await house.answered("Ada", "dm", "and now?") == "Echo: and now?"
 
@@ -67,12 +75,14 @@ async def test_a_model_that_drips_past_the_deadline_is_cut_off_and_its_draft_bec
     empty_house: House,
 ) -> None:
     house = empty_house
-    await house.start(deadline=0.8)
+    await house.start(deadline=60.0, lease=600.0)
     flow = Flow()
     house.model.flows.append(flow)
     await house.say("Ada", "dm", "hello?")
     await flow.asked.wait()
     flow.say('<external_dialogue verb="said">', "Let me think about this for a long, long while, " * 4)
+    await house.draft("D0ADA", "long while")
+    house.clock.turn(60)
     post = await house.reply("D0ADA", "I took too long")
     await house.idle()
     assert house.model.cut == 1
@@ -160,8 +170,7 @@ async def test_a_message_that_broke_its_daemon_again_and_again_is_given_up_with_
     await house.start(max_cycles=1, lease=600.0)
     await house.reply("D0ADA", "the poison")
     await house.stop()
-    with closing(connect(house.settings.database_path)) as database, database:
-        database.execute("UPDATE inbox SET state = 'claimed', attempts = 3 WHERE ts = ?", (ts,))
+    await house.change("UPDATE inbox SET state = 'claimed', attempts = 3 WHERE ts = ?", ts)
     await house.start()
     post = await house.reply("D0ADA", "I stumbled over this message several times")
     await house.idle()

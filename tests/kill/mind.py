@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from daemon.core.ports import Clock, Completion, ModelRole, Prompt
-from daemon.llm.placeholder import answer_to, heard_in
+from daemon.llm.placeholder import newest_messages, placeholder_answer
 
 _SLOW: Final = 3.0  # seconds for which a step is held up, unless somebody speaks
 _HELD_UP: Final = MappingProxyType({"choose_actions": "slowly", "internal_monologue": "ponder"})
@@ -46,8 +46,8 @@ class Mind:
         if prompt.json_schema is not None and (made := self._structured(prompt)):
             return json.dumps(made)
         if prompt.step == "respond":  # something is learned every time
-            return answer_to(prompt).replace("_check>false<", "_check>true<")
-        return answer_to(prompt)
+            return placeholder_answer(prompt).replace("_check>false<", "_check>true<")
+        return placeholder_answer(prompt)
 
     def _structured(self, prompt: Prompt) -> dict[str, object]:
         """An answer by schema; empty for a step that may answer as it likes."""
@@ -67,7 +67,7 @@ class Mind:
 
 
 def _newest(prompt: Prompt) -> str:
-    return (heard_in(prompt) or [""])[-1]
+    return (newest_messages(prompt) or [""])[-1]
 
 
 def _note(prompt: Prompt) -> str:

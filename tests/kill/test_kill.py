@@ -9,11 +9,12 @@ import pytest
 
 from daemon.local_slack.deliveries import Retries
 from daemon.local_slack.server import serve_workspace
+from tests import chance
 from tests.kill.loop import PEOPLE, Crowd, kill, nursery, run, until_dead
 from tests.kill.scenes import places, played, trials
 from tests.kill.verdict import count, judge, until_settled
 
-KILLS = EVENTS = 300
+KILLS = EVENTS = chance.tries(100, 300)
 _TRIES = 3  # a point may be passed by chance only
 _NAMED = {
     *("Commits.commit@after", "chat.stopStream@before", "chat.postMessage@after", "Intentions.fall_due@after"),
@@ -32,14 +33,16 @@ _RETRIES = Retries(deadline=0.5, schedule=(0.0, 0.3, 1.0))
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.slow
 async def test_nothing_is_lost_or_doubled_by_kills_at_random_moments(tmp_path: Path) -> None:
-    outcome = await run(tmp_path, kills=KILLS, events=EVENTS, seed=20261121)
+    outcome = await run(tmp_path, kills=KILLS, events=EVENTS, seed=chance.SEED)
     print(outcome)
     assert outcome.faultless, outcome
     assert outcome.notes
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.slow
 async def test_nothing_is_lost_doubled_or_torn_by_a_kill_at_any_named_point(tmp_path: Path) -> None:
     async with serve_workspace(retries=_RETRIES) as workspace, nursery(tmp_path, workspace) as daemons:
         crowd, missed, cuts = Crowd(workspace, 2), list[str](), 0

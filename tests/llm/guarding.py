@@ -9,8 +9,7 @@ import pytest
 from daemon.core.errors import ModelUnavailable
 from daemon.core.ports import Prompt
 from daemon.llm.resilience import CallLimits, ResilientLLM
-from daemon.llm.scripted import Reply, ScriptedLLM
-from tests.fakes import FakeClock
+from tests.fakes import FakeClock, Reply, ScriptedLLM
 from tests.llm.prompts import answer, prompt
 
 

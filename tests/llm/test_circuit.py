@@ -6,8 +6,7 @@ import pytest
 
 from daemon.core.errors import ModelRefused
 from daemon.llm.circuit import FAILURES_TO_OPEN, REST_SECONDS, TIMEOUTS_TO_OPEN
-from daemon.llm.scripted import ScriptedLLM
-from tests.fakes import FakeClock
+from tests.fakes import FakeClock, ScriptedLLM
 from tests.llm.guarding import Events, down, failing, guarded, lasting, turn_until_done
 from tests.llm.prompts import answer, prompt
 

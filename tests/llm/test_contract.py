@@ -12,8 +12,7 @@ from daemon.core.ports import LLM, Completion
 from daemon.llm.placeholder import Placeholder
 from daemon.llm.provider import ClosableLLM
 from daemon.llm.router import Router
-from daemon.llm.scripted import ScriptedLLM
-from tests.fakes import FakeClock
+from tests.fakes import FakeClock, ScriptedLLM
 from tests.llm.conftest import settings_for
 from tests.llm.prompts import SCHEMA, answer, prompt, read_until
 from tests.llm.providers import KEY, Answer, AnthropicServer, Ending, OpenAIServer, VendorServer

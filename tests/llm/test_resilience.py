@@ -13,8 +13,7 @@ from daemon.core.ports import Completion, Prompt
 from daemon.llm.circuit import FEWEST_RETRIES
 from daemon.llm.clean_text import PieceCleaner, clean
 from daemon.llm.resilience import ATTEMPTS, FEWEST_BYTES
-from daemon.llm.scripted import ScriptedLLM
-from tests.fakes import FakeClock
+from tests.fakes import FakeClock, ScriptedLLM
 from tests.llm.guarding import Events, down, failing, guarded, lasting, turn_until_done
 from tests.llm.prompts import answer, prompt
 

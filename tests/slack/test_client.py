@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 from aiohttp import web
 
-from daemon.channels.slack.api.client import SlackClient, is_loopback
+from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.manifest import REQUIRED_SCOPES
 from daemon.channels.slack.api.preflight import check_tokens, fetch_identity
 from daemon.core.clock import SystemClock
@@ -150,14 +150,6 @@ async def test_a_proxy_of_the_environment_is_not_used_on_loopback(
     away = SlackClient(settings_for("https://slack.com/api/"), FakeClock(), events)
     assert away.web.proxy == "http://127.0.0.1:1"
     await away.close()
-
-
-@pytest.mark.parametrize(
-    ("url", "here"),
-    [("http://localhost:1/", True), ("http://[::1]:2/", True), ("https://slack.com/api/", False), ("/x", False)],
-)
-def test_a_loopback_url_is_recognised_by_its_host(url: str, here: bool) -> None:
-    assert is_loopback(url) is here
 
 
 @pytest.mark.parametrize(

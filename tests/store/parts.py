@@ -1,5 +1,6 @@
 """What the store's tests are made of: utterances, one worker's hands on memory.db, and the ends of cycles."""
 
+import asyncio
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
@@ -28,9 +29,17 @@ class Events:
 
     def __init__(self) -> None:
         self.told: list[tuple[str, dict[str, object]]] = []
+        self._changed = asyncio.Event()
 
     def __call__(self, event: str, /, **fields: object) -> None:
         self.told.append((event, fields))
+        self._changed.set()
+
+    async def until(self, event: str) -> None:
+        """Wait until an event was emitted."""
+        while event not in self.names:
+            self._changed.clear()
+            await self._changed.wait()
 
     @property
     def names(self) -> list[str]:

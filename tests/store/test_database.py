@@ -32,9 +32,7 @@ class Note:
 
     async def __call__(self, transaction: Transaction) -> str:
         self.ran += 1
-        await transaction.run(
-            "INSERT INTO audit (actor, act, object, done_ms) VALUES ('t', :act, '', 0)", act=self.act
-        )
+        await transaction.run("INSERT INTO audit (actor, act, object, done_ms) VALUES ('t', :act, '', 0)", act=self.act)
         self.started.set()
         if self.hold is not None:
             await self.hold.wait()

@@ -29,6 +29,12 @@ def deed(name: str, path: Path, *arguments: object, preload: str = "") -> dict[s
     return result
 
 
+@pytest.fixture
+def tmp_path(disk_path: Path) -> Path:
+    """On the disk, since these tests are about what it keeps."""
+    return disk_path
+
+
 @pytest.fixture(scope="session")
 def shim(tmp_path_factory: pytest.TempPathFactory) -> str:
     compiler = shutil.which("gcc") or shutil.which("cc")
@@ -86,6 +92,7 @@ def test_a_look_at_the_schema_drops_no_locks(path: Path) -> None:
     assert outcome["after_a_plain_look"] < outcome["before"]  # so the test can tell
 
 
+@pytest.mark.slow
 def test_every_single_disk_fault_loses_nothing(either: Path, shim: str) -> None:
     outcome = deed("faults", either, shim, preload=shim)
     assert outcome["points"] >= 10
@@ -93,6 +100,7 @@ def test_every_single_disk_fault_loses_nothing(either: Path, shim: str) -> None:
     assert (outcome["lost"], outcome["integrity"]) == (0, "ok")
 
 
+@pytest.mark.slow
 def test_the_sweep_catches_a_promise_in_spite_of_a_fault(path: Path, shim: str) -> None:
     assert deed("faults", path, shim, "lie", preload=shim)["lost"] > 0
 
@@ -105,6 +113,7 @@ def test_the_test_of_syncs_can_fail(path: Path, shim: str) -> None:
     assert deed("syncs", path, shim, "careless", preload=shim)["without_sync"] == 50
 
 
+@pytest.mark.slow
 def test_a_migration_killed_at_any_call_is_brought_to_its_end_by_the_next_start(tmp_path: Path, shim: str) -> None:
     home = tmp_path / "home"
     home.mkdir()

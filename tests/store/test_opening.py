@@ -12,6 +12,8 @@ from daemon.memory.database import migrate, open_database, sqlite
 from tests.store.parts import content, files, look, make_wal, overwrite, poke
 from tests.store.test_database import acts, note
 
+pytestmark = pytest.mark.migrates
+
 
 async def test_a_foreign_file_is_refused_and_left_alone(path: Path) -> None:
     poke(path, "CREATE TABLE theirs (it TEXT)")

@@ -15,7 +15,7 @@ outside)
   unshare -m -p -C --fork true 2>/dev/null || unavailable "no namespaces may be made"
   # shellcheck disable=SC2016  # the inner shell expands its own arguments
   sh -c 'echo $$ > "$1/cgroup.procs" && shift && exec "$@"' sh $mine \
-    timeout 40 unshare -m -p -C --fork --mount-proc --kill-child sh "$here" "$home" "$uid" as-root
+    timeout 100 unshare -m -p -C --fork --mount-proc --kill-child sh "$here" "$home" "$uid" as-root
   ;;
 as-root)
   mount --make-rprivate /
@@ -36,9 +36,9 @@ as-user)
   /lib/systemd/systemd --user --unit=nothing.target >/dev/null 2>&1 &
   manager=$!
   property() { systemctl --user show soul -p "$1" --value; }
-  until_it_is() { # until_it_is PROPERTY VALUE: at most ten seconds
+  until_it_is() { # until_it_is PROPERTY VALUE: at most half a minute
     tries=0
-    while [ "$(property "$1")" != "$2" ] && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
+    while [ "$(property "$1")" != "$2" ] && [ $tries -lt 300 ]; do sleep 0.1; tries=$((tries + 1)); done
     echo "$1=$(property "$1")"
   }
   tries=0

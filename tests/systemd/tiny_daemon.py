@@ -9,17 +9,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from daemon.core.clock import SystemClock
 from daemon.core.systemd import ExitCode, ServiceManager, Watchdog
 
 DATA = Path(os.environ["SOUL_HOME"])
-
-
-class Clock:
-    """Real waiting."""
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        await asyncio.sleep(seconds)
 
 
 def tell(**facts: object) -> None:
@@ -60,7 +53,7 @@ async def main() -> ExitCode:
     tell(**surroundings())
     manager.ready("connected")
     feeding = asyncio.ensure_future(
-        Watchdog(manager, int(os.environ["WATCHDOG_USEC"])).feed(lambda: not (DATA / "sick").exists(), Clock())
+        Watchdog(manager, int(os.environ["WATCHDOG_USEC"])).feed(lambda: not (DATA / "sick").exists(), SystemClock())
     )
     await stop.wait()
     manager.stopping("draining")

@@ -10,13 +10,12 @@ from daemon.core.ports import LLM, Completion, LLMCall, ModelRole, Prompt
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism import run_ism
 from daemon.ism.machine import Action, ActionUse, Handler, ISMResult, LoopEvent, Machine, Recurse
-from daemon.llm.scripted import Script, ScriptedLLM
 from daemon.mind.cognition import Mind
 from daemon.mind.interrupts import Interrupt
 from daemon.mind.mental_process import Stay, Transition
 from daemon.soul import Budgets
 from daemon.soul_engine import build_prompt
-from tests.fakes import FakeClock
+from tests.fakes import FakeClock, Script, ScriptedLLM
 
 MEMORY = WorkingMemory("Kothar").with_memory(Memory(Role.USER, "What are the limits?", name="Ada"))
 PLENTY = Limits(loops=5, tokens=100_000, usd=10.0, seconds=600.0)

@@ -9,7 +9,6 @@ from daemon.core.perception import Audience, AudienceKind, Modality, Perception,
 from daemon.core.ports import Passage, Speech, Task, Tool
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism.machine import Action, ActionUse, Recurse
-from daemon.llm.scripted import ScriptedLLM
 from daemon.memory.database import Database
 from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, store_approvals
 from daemon.memory.records import ProcessState
@@ -17,7 +16,7 @@ from daemon.mind.interrupts import Interrupt
 from daemon.mind.mental_process import Capabilities, ProcessContext, Stay, Transition
 from daemon.mind.motor import Motor
 from daemon.soul import Soul
-from tests.fakes import FakeClock
+from tests.fakes import FakeClock, ScriptedLLM
 from tests.store.parts import DM
 from tests.unit.ism_parts import Bench
 

@@ -20,7 +20,6 @@ from daemon.core.working_memory import Role, WorkingMemory
 from daemon.ism.machine import End
 from daemon.ism.permission import plain_sight
 from daemon.ism.problem import Problem
-from daemon.llm.scripted import ScriptedLLM
 from daemon.memory.database import open_database
 from daemon.memory.knowledge.library import LibraryIndex
 from daemon.memory.knowledge.turns import Turns
@@ -33,7 +32,7 @@ from daemon.processes.subprocesses.models_the_visitor import models_the_visitor
 from daemon.soul import Contact, Soul
 from daemon.soul_engine import begin, integrate
 from daemon.tools.library.folders import FolderLibrary
-from tests.fakes import FakeClock
+from tests.fakes import FakeClock, ScriptedLLM
 from tests.journeys.attacker import bare
 from tests.store.parts import Hands, deleted, said
 from tests.unit.ism_parts import PLENTY, Bench

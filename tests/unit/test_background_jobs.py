@@ -14,7 +14,6 @@ from daemon.core.errors import LostLease, ModelUnavailable, StoreBusy
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Passage
 from daemon.core.working_memory import WorkingMemory
-from daemon.llm.scripted import ScriptedLLM
 from daemon.memory.database import open_database
 from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.user_models import UserModels
@@ -28,7 +27,7 @@ from daemon.mind.steps.instruction import instruction
 from daemon.runtime.background_jobs import JobRunner
 from daemon.runtime.cycle_services import CycleServices, Timing
 from daemon.runtime.triage import Triage
-from tests.fakes import FakeClock
+from tests.fakes import FakeClock, ScriptedLLM
 from tests.store.parts import DM, SOUL, TEAM, Events, Hands, look, said
 from tests.unit.every_step import soul
 

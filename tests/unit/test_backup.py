@@ -73,6 +73,7 @@ def test_a_copy_holds_everything_in_one_private_file(path: Path, tmp_path: Path,
 
 
 @pytest.mark.parametrize("journal", ["rollback", "wal"])
+@pytest.mark.slow
 async def test_copies_of_a_busy_file_are_all_whole(path: Path, tmp_path: Path, journal: str) -> None:
     filled(path, 5000)
     if journal == "wal":

@@ -126,7 +126,7 @@ def test_all_faults_are_told_at_once_in_plain_words(monkeypatch: pytest.MonkeyPa
         "SOUL_DEBUG must be true or false, not 'perhaps'",
         "SOUL_LOG_LEVEL must be minimal, standard, verbose or debug, not 'loud'",
         "SOUL_NAME must be the name of a folder",
-        "SOUL_HOME begins with the home of somebody unknown",
+        "SOUL_HOME names the home folder of an unknown user",
         "OPENAI_BASE_URL must be an address that begins with https:// or http://",
         f"SLACK_BOT_TOKEN names the file {tmp_path}/absent, which can't be read: no such file or directory",
         f"SLACK_APP_TOKEN names the file {tmp_path}/latin, which is not text in UTF-8",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from daemon.core.clock import SystemClock
-from daemon.core.concurrency import alongside
+from daemon.core.concurrency import Bell, alongside
 from daemon.core.errors import LostLease, NotDelivered, StoreError
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Clock
@@ -18,7 +18,7 @@ from daemon.memory.records import Claim, Delivery
 from daemon.memory.store import Store, open_store
 from daemon.runtime.conversation import ConversationHandler
 from daemon.runtime.courier import Courier
-from daemon.runtime.dispatcher import POLL, Bell, Dispatcher
+from daemon.runtime.dispatcher import POLL, Dispatcher, lanes_of_soul
 from tests.fakes import FakeClock
 from tests.store.parts import LEASE, SOUL, TEAM, Events, effect, look, said
 from tests.unit.posts import PostOffice
@@ -111,8 +111,8 @@ async def house(path: Path, clock: Clock, *, cycles: int = 4, office: PostOffice
             await store.jobs.finish(job, ())
             await done.put(job)
 
-        dispatcher = Dispatcher(store, parrot, courier, do, clock=clock, emit=events, max_cycles=cycles, bell=bell)
-        yield House(path, clock, store, parrot, office, bell, events, dispatcher, done)
+        lanes = lanes_of_soul(store, parrot, courier, do, max_cycles=cycles, bell=bell, alarm=Bell())
+        yield House(path, clock, store, parrot, office, bell, events, Dispatcher(lanes, clock, events), done)
 
 
 @pytest.fixture
@@ -190,9 +190,8 @@ async def test_a_failing_store_is_told_and_ends_nothing(path: Path) -> None:
             assert built.bodies == ["D2 1.0"]
             await built.parrot.until_handled(2)
             del built.parrot.fail["D1"]
-            while built.dispatcher.active:
-                await clock.sleepers()
-                await clock.advance(LEASE + 1)  # its lease runs out and it is claimed again
+            await clock.sleepers(4)  # the three that look for work, and the work that failed
+            await clock.advance(LEASE + 1)  # its lease runs out and it is claimed again
             await built.office.until_posted(2)
         assert ("store.failed", {"reason": "disk trouble", "hint": "look"}) in built.events.told
 
@@ -226,11 +225,12 @@ async def test_a_postponed_post_is_sent_when_it_is_due(path: Path) -> None:
         built.office.answers = [NotDelivered("ratelimited", retry_after=30.0)]
         await built.hear("D1")
         async with alongside(built.dispatcher.run()):
-            while not built.office.posted:
-                await clock.sleepers(3)
-                await clock.advance(POLL)
-        assert clock.monotonic() >= 30
-        assert "outbox.postponed" in built.events.names
+            await built.events.until("outbox.postponed")
+            await clock.advance(29)
+            await clock.sleepers(3)
+            assert not built.office.posted
+            await clock.advance(1)
+            await built.office.until_posted(1)
 
 
 async def test_jobs_are_done_after_the_reply(path: Path) -> None:

@@ -17,11 +17,11 @@ from daemon.core.ports import Completion, Prompt
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism import CIRCLES, LOST, run_ism
 from daemon.ism.machine import Action, ActionUse, End, Handler, ISMResult, Machine, Recurse
-from daemon.llm.scripted import Piece, Reply
 from daemon.mind.cognition import READ_CAP
 from daemon.mind.mental_process import Stay
 from daemon.mind.steps.choose_actions import MOST
 from daemon.mind.steps.internal_monologue import internal_monologue
+from tests.fakes import Piece, Reply
 from tests.unit.ism_parts import MEMORY, USAGE, Bench, actions, bench, chosen, shown
 
 MODELS = 600
@@ -237,6 +237,7 @@ def is_silent(result: ISMResult | DaemonError) -> bool:
     return (result.outcome is None) is not (result.end is End.INTERRUPTED)
 
 
+@pytest.mark.slow
 def test_no_model_runs_away_and_none_ends_in_silence() -> None:
     tally, most = Counter[str](), Counter[str]()
 

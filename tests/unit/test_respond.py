@@ -5,12 +5,11 @@ import pytest
 from daemon.core.errors import MalformedReply
 from daemon.core.ports import LLMCall
 from daemon.core.working_memory import Memory, Role
-from daemon.llm.scripted import Reply, ScriptedLLM
 from daemon.mind.cognition import Mind
 from daemon.mind.steps.respond import Response, read_response, respond
 from daemon.soul import Soul, Verbs
 from daemon.soul_engine import begin, build_prompt
-from tests.fakes import FakeClock
+from tests.fakes import FakeClock, Reply, ScriptedLLM
 
 SOUL = Soul(
     name="minoan",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from daemon.core.clock import SystemClock
-from daemon.core.concurrency import alongside
+from daemon.core.concurrency import Bell, alongside
 from daemon.core.errors import StoreBusy
 from daemon.core.perception import Audience, AudienceKind, Place
 from daemon.core.ports import Clock
@@ -24,24 +24,18 @@ WORKER = Worker("worker-1", SOUL, TEAM, 60_000)
 HEARERS = Audience(AudienceKind.DM, "D1")
 
 
-@dataclass
-class Alarm:
-    """An alarm that also tells how long the scheduler meant to sleep."""
+class Alarm(Bell):
+    """A bell that also records how long the scheduler meant to sleep."""
 
-    pauses: list[float] = field(default_factory=list)
-    asleep: asyncio.Event = field(default_factory=asyncio.Event)
-    rung: asyncio.Event = field(default_factory=asyncio.Event)
+    def __init__(self) -> None:
+        super().__init__()
+        self.pauses: list[float] = []
+        self.asleep = asyncio.Event()
 
     async def wait(self, clock: Clock, seconds: float) -> None:
         self.pauses.append(seconds)
         self.asleep.set()
-        async with alongside(self._after(clock, seconds)):
-            await self.rung.wait()
-        self.rung.clear()
-
-    async def _after(self, clock: Clock, seconds: float) -> None:
-        await clock.sleep(seconds)
-        self.rung.set()
+        await super().wait(clock, seconds)
 
 
 class Failing(Intentions):
@@ -121,7 +115,7 @@ async def test_it_sleeps_until_the_next_thing_falls_due_and_then_rings(tmp_path:
     async with scheduling(path) as house:
         assert await house.until_asleep() == POLL  # nothing waits
         await house.intend(1.5, "look")
-        house.alarm.rung.set()
+        house.alarm.ring()
         assert await house.until_asleep() == 1.5
         assert house.rings == []
         await house.clock.advance(1.5)
@@ -145,7 +139,7 @@ async def test_a_question_expires_by_itself(tmp_path: Path) -> None:
     async with scheduling(path) as house:
         await house.until_asleep()
         await house.ask(1)
-        house.alarm.rung.set()
+        house.alarm.ring()
         assert await house.until_asleep() == 1
         await house.clock.advance(1)
         assert await house.until_asleep() == POLL
@@ -158,7 +152,7 @@ async def test_more_than_one_transaction_moves_is_moved_without_delay(tmp_path: 
     async with scheduling(tmp_path / "memory.db") as house:
         await house.until_asleep()
         await house.intend(0, *(f"slot-{number}" for number in range(120)))
-        house.alarm.rung.set()
+        house.alarm.ring()
         assert 0 < await house.until_asleep() < 0.1
         await house.clock.advance(0.1)
         assert await house.until_asleep() == POLL

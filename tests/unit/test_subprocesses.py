@@ -12,7 +12,6 @@ from daemon.core.errors import MalformedReply
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.core.ports import Prompt
 from daemon.core.working_memory import WorkingMemory
-from daemon.llm.scripted import Reply, Script, ScriptedLLM
 from daemon.memory.database import Database, Transaction, open_database
 from daemon.memory.knowledge.forgetting import forget_derived
 from daemon.memory.knowledge.soul_states import SoulState, SoulStates
@@ -27,7 +26,7 @@ from daemon.processes.subprocesses.models_the_visitor import models_the_visitor
 from daemon.processes.subprocesses.summarizes_the_conversation import summarizes_the_conversation
 from daemon.soul import Budgets, Notes, Soul
 from daemon.soul_engine import PERSON, build_prompt
-from tests.fakes import FakeClock
+from tests.fakes import FakeClock, Reply, Script, ScriptedLLM
 
 SOUL = Soul(
     name="ada",

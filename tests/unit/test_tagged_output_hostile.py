@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from daemon.core.lookalike import OPENERS
 from daemon.mind.tagged_output import KNOWN_TAGS, REPLY_TAG, TaggedOutput
+from tests import chance
 
 CANARY = "KANARIE"
 PRIVATE = [tag for tag in KNOWN_TAGS if tag != REPLY_TAG]
-OUTPUTS = 20_000
+OUTPUTS = chance.tries(4_000, 20_000)
 NAMES = "|".join(tag.replace("_", "[^a-z]*") for tag in KNOWN_TAGS)
 TAG_LIKE = re.compile(f"[<\uff1c\ufe64\u2039]\\s*/?\\s*(?:{NAMES})", re.IGNORECASE)
 
@@ -182,9 +183,9 @@ def check(text: str, cuts: tuple[int, ...]) -> int:
     return len(whole)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_no_hostile_answer_lets_a_private_word_out(seed: int, capsys: pytest.CaptureFixture[str]) -> None:
-    choice = random.Random(seed)
+@pytest.mark.parametrize("part", range(4))
+def test_no_hostile_answer_lets_a_private_word_out(part: int, capsys: pytest.CaptureFixture[str]) -> None:
+    choice = chance.dice(f"hostile answers {part}")
     author = Author(choice)
     talkative = naive_leaks = 0
     for number in range(OUTPUTS // 4):

@@ -181,9 +181,9 @@ def test_no_words_break_the_rules(words: str, origin: str) -> None:
 def test_a_hundred_thousand_hostile_characters_are_read_at_once(piece: str) -> None:
     text = piece * (HOSTILE_SIZE // len(piece))
     for words in (text, f"who{' ' * HOSTILE_SIZE}x", f"write {text}", f"talk to {text}"):
-        began = time.perf_counter()
+        began = time.thread_time()  # not the time that others have had meanwhile
         match_cue("engaged", situation(words))
-        assert time.perf_counter() - began < 1.5
+        assert time.thread_time() - began < 1.5
 
 
 # -- following ---------------------------------------------------------------------------------------------------------

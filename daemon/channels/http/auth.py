@@ -13,11 +13,6 @@ _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 _FROM_HERE: Final = frozenset({"", "none", "same-origin"})
 
 
-def is_loopback(host: str) -> bool:
-    """Whether an address to listen on can be reached from this machine alone."""
-    return host in _LOOPBACK or host.startswith("127.")
-
-
 class Guard:
     """Middleware that refuses strangers. `free` are the paths, as the route table writes them, that need no token."""
 

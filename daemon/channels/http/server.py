@@ -8,12 +8,13 @@ from typing import Final
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from daemon.channels.http.auth import Guard, is_loopback
+from daemon.channels.http.auth import Guard
 from daemon.channels.http.errors import Refusal, as_answer, crashed, of_daemon, of_http
 from daemon.channels.http.malformed_requests import connections
 from daemon.channels.http.request_body import LARGEST
 from daemon.channels.http.routes import ROUTES, Operation
 from daemon.core.errors import ConfigError, DaemonError
+from daemon.core.network import is_loopback
 from daemon.core.ports import Emit
 from daemon.core.telemetry.metrics import Metrics
 

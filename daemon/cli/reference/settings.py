@@ -1,4 +1,4 @@
-"""Writes `.env.example`: every setting under its variable, with what it means, its bounds and its default."""
+"""Writes `.env.example`: each setting with its variable, meaning, bounds and default."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from pydantic.fields import FieldInfo
 from daemon.core.config import Settings
 from daemon.core.config.sources import environment_name
 
-# The field with which each section begins.
+# The first field of each section.
 SECTIONS = {
     "slack_bot_token": "Slack",
     "persona_model": "Models",
@@ -20,18 +20,18 @@ SECTIONS = {
     "visit_silence": "Mental processes",
     "ism_enabled": "The autonomous loop",
     "souls": "Further souls",
-    "http": "The HTTP door",
+    "http": "The HTTP API",
     "shared_contexts": "Reserved",
 }
 _HEADER = """\
-# Every setting of the Soul Daemon. Copy this file to .env and remove the # before what you change; none is required.
-# Values of the environment win over .env. Instead of a value, NAME_FILE=/path names a file that holds it; under systemd
-# tokens are credentials, see systemd/.
+# Every setting of the Soul Daemon. None is required. Copy this file to .env; remove the # before a line to change it.
+# Environment variables win over .env. NAME_FILE=/path reads the value of NAME from a file. Under systemd, tokens are
+# credentials: see systemd/.
 """
 
 
 def settings_reference() -> str:
-    """The whole text of `.env.example`, made from Settings and nothing else."""
+    """The text of `.env.example`, generated from Settings."""
     parts = [_HEADER]
     for name, field in Settings.model_fields.items():
         if name in SECTIONS:
@@ -41,7 +41,7 @@ def settings_reference() -> str:
 
 
 def _default(field: FieldInfo) -> str:
-    """The default as one would type it; nothing for what is unset or empty."""
+    """The default as it is typed; empty for an unset value."""
     value = field.get_default()
     if value is None or value == () or value == Path():
         return ""
@@ -53,14 +53,14 @@ def _default(field: FieldInfo) -> str:
 
 
 def _bounds(field: FieldInfo) -> str:
-    """The numbers allowed, as a parenthesis; nothing where there are none."""
-    told = []
+    """The bounds of a number in parentheses; empty where there are none."""
+    bounds = []
     for bound in field.metadata:
         match bound:
             case Ge(ge=limit):
-                told.append(f"at least {limit}")
+                bounds.append(f"at least {limit}")
             case Gt(gt=limit):
-                told.append(f"more than {limit}")
+                bounds.append(f"more than {limit}")
             case Le(le=limit):
-                told.append(f"at most {limit}")
-    return f" ({', '.join(told)})" if told else ""
+                bounds.append(f"at most {limit}")
+    return f" ({', '.join(bounds)})" if bounds else ""

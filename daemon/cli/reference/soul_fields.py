@@ -1,4 +1,4 @@
-"""Writes the tables of fields in `docs/SOULS.md`, made from the shape of a soul itself."""
+"""Writes the tables of fields in `docs/SOULS.md`, generated from the schema of a soul."""
 
 import sys
 from collections.abc import Iterator, Mapping

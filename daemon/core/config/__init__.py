@@ -1,4 +1,4 @@
-"""Settings: the one place that reads the environment; every fault in it is told at once, in plain words."""
+"""Settings: the only code that reads the environment; reports every fault in it at once."""
 
 import os
 import re
@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
-from daemon.core.config.platform import PlatformSettings, plain, web_address
 from daemon.core.config.sources import (
     DOTENV,
     FileSource,
@@ -24,8 +23,13 @@ from daemon.core.errors import ConfigError
 LogLevel = Literal["minimal", "standard", "verbose", "debug"]
 
 
-class Settings(PlatformSettings):
-    """Every knob there is; `.env.example` is generated from these fields and a test keeps it so."""
+def _alias(name: str) -> AliasChoices:
+    """A variable's usual name, without our prefix."""
+    return AliasChoices(name)
+
+
+class Settings(BaseSettings):
+    """Every setting; `.env.example` is generated from these fields."""
 
     model_config = SettingsConfigDict(
         env_prefix="SOUL_",
@@ -37,95 +41,154 @@ class Settings(PlatformSettings):
         frozen=True,
     )
 
+    # Slack
+    slack_bot_token: SecretStr | None = Field(
+        None,
+        validation_alias=_alias("SLACK_BOT_TOKEN"),
+        description="Bot token (xoxb-…). Without both tokens the daemon starts a local workspace.",
+    )
+    slack_app_token: SecretStr | None = Field(
+        None,
+        validation_alias=_alias("SLACK_APP_TOKEN"),
+        description="App-level token (xapp-…) with the scope connections:write.",
+    )
+    slack_api_url: str = Field(
+        "https://slack.com/api/", validation_alias=_alias("SLACK_API_URL"), description="Base URL of Slack's Web API."
+    )
+    slack_sockets: int = Field(
+        2, ge=1, le=10, description="Socket Mode connections at once; with two, Slack's refreshes leave no gap."
+    )
+
+    # Models
+    persona_model: str = Field(
+        "",
+        description="Prefixed id of the model that speaks, e.g. anthropic/claude-sonnet-5-5. "
+        "Empty: chosen by the key that is set, else the placeholder.",
+    )
+    thinking_model: str = Field(
+        "",
+        description="Prefixed id of the model that thinks. "
+        "Empty: the model that speaks, or a cheaper one if both are empty.",
+    )
+    anthropic_api_key: SecretStr | None = Field(
+        None, validation_alias=_alias("ANTHROPIC_API_KEY"), description="Key for models with the prefix anthropic/."
+    )
+    anthropic_base_url: str = Field(
+        "https://api.anthropic.com",
+        validation_alias=_alias("ANTHROPIC_BASE_URL"),
+        description="Base URL of the Messages API.",
+    )
+    openai_api_key: SecretStr | None = Field(
+        None, validation_alias=_alias("OPENAI_API_KEY"), description="Key for models with the prefix openai/."
+    )
+    openai_base_url: str = Field(
+        "https://api.openai.com/v1",
+        validation_alias=_alias("OPENAI_BASE_URL"),
+        description="Base URL for openai/ models.",
+    )
+    openrouter_api_key: SecretStr | None = Field(
+        None,
+        validation_alias=_alias("OPENROUTER_API_KEY"),
+        description="Key for OpenRouter, which takes every id without a known prefix.",
+    )
+    openrouter_url: str = Field("https://openrouter.ai/api/v1", description="Base URL of OpenRouter.")
+    groq_api_key: SecretStr | None = Field(
+        None, validation_alias=_alias("GROQ_API_KEY"), description="Key for models with the prefix groq/."
+    )
+    groq_url: str = Field("https://api.groq.com/openai/v1", description="Base URL of Groq.")
+    ollama_url: str = Field(
+        "http://localhost:11434/v1", description="Base URL of a local Ollama, for the prefix ollama/."
+    )
+    model_timeout: float = Field(120.0, gt=0, description="Seconds that one model call may take in all.")
+    model_silence: float = Field(
+        45.0, gt=0, description="Seconds without output after which a model call is cancelled."
+    )
+
     # The soul and its home
-    home: Path = Field(Path(), description="Data folder; holds memory.db.")
-    name: str = Field("minoan", description="The soul: a folder under the souls directory.")
+    home: Path = Field(Path(), description="Data folder, which holds memory.db.")
+    name: str = Field("minoan", description="The soul's name: a folder under the souls directory.")
     souls_dir: Path | None = Field(
-        None, description="Where souls live; default: `souls` beside the data, else the ones shipped."
+        None, description="Folder of souls. Empty: `souls` in the data folder, else the souls shipped with the daemon."
     )
 
     # Who may talk
     members: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), description="Slack user ids that may talk to the soul, comma-separated; empty means every full member."
+        (), description="Slack user ids that may talk to the soul, comma-separated. Empty: every full member."
     )
     allow_guests: bool = Field(False, description="Let guests of the workspace talk to the soul.")
     allow_bots: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Bot ids or bot user ids that may talk to the soul, comma-separated."
     )
-    allow_strangers: bool = Field(False, description="Let people of other workspaces (Slack Connect) talk to the soul.")
+    allow_strangers: bool = Field(False, description="Let users of other workspaces (Slack Connect) talk to the soul.")
     allow_shared_channels: bool = Field(False, description="Answer in channels shared with other workspaces.")
 
     # Work
-    max_cycles: int = Field(8, ge=1, le=256, description="Conversations thought about at the same time.")
-    deadline: float = Field(180.0, gt=0, description="Seconds within which every accepted message ends visibly.")
+    max_cycles: int = Field(8, ge=1, le=256, description="Conversations worked on at the same time.")
+    deadline: float = Field(180.0, gt=0, description="Seconds within which each message gets a reply or an apology.")
     lease: float = Field(
-        30.0, gt=0, description="Seconds a claim on a conversation or a post holds without a sign of life."
+        30.0, gt=0, description="Seconds after which an unrenewed claim on a conversation or a post expires."
     )
     in_doubt: float = Field(
-        10.0, gt=0, description="Seconds to wait before a post that may have been sent is looked up."
+        10.0, gt=0, description="Seconds to wait before looking up a post that may or may not have been sent."
     )
     stale_after: float = Field(
-        3600.0, gt=0, description="Messages older than this many seconds are reported, not answered."
+        3600.0,
+        gt=0,
+        description="Seconds after which a message or post is reported instead of answered or sent.",
     )
-    backfill_hours: float = Field(24.0, ge=0, description="How far back history is read after a gap.")
-    backfill_conversations: int = Field(
-        50, ge=0, description="How many channels and open threads are read after a gap."
-    )
-    drain: float = Field(20.0, gt=0, description="Seconds that work under way gets to finish at the first SIGTERM.")
+    backfill_hours: float = Field(24.0, ge=0, description="Hours of Slack history that are read after a gap.")
+    backfill_conversations: int = Field(50, ge=0, description="Channels and open threads that are read after a gap.")
+    drain: float = Field(20.0, gt=0, description="Seconds that unfinished work may take after the first SIGTERM.")
 
     # The local workspace
     workspace_port: int = Field(
-        8765, ge=0, le=65535, description="Port of the embedded local workspace on loopback; 0 picks a free one."
+        8765, ge=0, le=65535, description="Port of the local workspace on this machine; 0 picks a free one."
     )
 
     # Logs
     debug: bool = Field(
-        False, description="Short for the log level debug: shows private thoughts; never for daily use."
+        False, description="Same as SOUL_LOG_LEVEL=debug: the log then shows private thoughts and users' words."
     )
-    log_level: LogLevel = Field("standard", description="minimal, standard, verbose or debug.")
+    log_level: LogLevel = Field("standard", description="What the log shows: minimal, standard, verbose or debug.")
 
     # Mental processes
     visit_silence: float = Field(
-        14_400.0, gt=0, description="Seconds of silence that end a visit; who writes afterwards is welcomed back."
+        14_400.0, gt=0, description="Seconds of silence that end a visit; the next message begins a new one."
     )
-    dormant_after: float = Field(
-        1_800.0, gt=0, description="Seconds of silence after which the soul grows dormant; it speaks only if it may."
-    )
+    dormant_after: float = Field(1_800.0, gt=0, description="Seconds of silence after which the soul becomes dormant.")
     trace_days: int = Field(
-        90, ge=0, description="Days for which the path of states and settled timers are kept; 0 keeps them for ever."
+        90, ge=0, description="Days for which state histories and finished schedules are kept; 0 keeps them forever."
     )
-    schedule_max: int = Field(100, ge=0, description="Things a soul may have scheduled at once.")
+    schedule_max: int = Field(100, ge=0, description="Scheduled intentions that a soul may have at once.")
 
     # The autonomous loop (ISM)
     ism_enabled: bool = Field(
         False,
-        validation_alias=plain("ISM_ENABLED"),
-        description="Let souls solve hard problems by their own choice of actions; a soul's soul.toml can override it.",
+        validation_alias=_alias("ISM_ENABLED"),
+        description="Let souls solve hard problems by choosing actions themselves; soul.toml can override it.",
     )
     ism_max_loops: int = Field(
         5,
         ge=1,
         le=50,
-        validation_alias=plain("ISM_MAX_LOOPS"),
-        description="Choices of actions before the soul answers or asks.",
+        validation_alias=_alias("ISM_MAX_LOOPS"),
+        description="Choices of actions per problem before the soul answers or asks.",
     )
-    ism_max_tokens: int = Field(60_000, ge=1, description="Tokens, in and out, that one problem may take.")
+    ism_max_tokens: int = Field(60_000, ge=1, description="Tokens, in and out, that one problem may use.")
     ism_max_usd: float = Field(0.5, gt=0, description="US dollars that one problem may cost, where prices are known.")
     ism_max_seconds: float = Field(
         120.0,
         gt=0,
-        description="Seconds that the soul may work on one problem at a stretch; keep it below SOUL_DEADLINE.",
+        description="Seconds of uninterrupted work on one problem; keep it below SOUL_DEADLINE.",
     )
-    approval_seconds: float = Field(
-        900.0, gt=0, description="Seconds for which a question for permission can be answered."
-    )
+    approval_seconds: float = Field(900.0, gt=0, description="Seconds after which a request for permission expires.")
     approvers: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
-        description="Slack user ids that may permit what a tool is to change, comma-separated; "
-        "empty: whoever the soul works for at that moment.",
+        description="Slack user ids that may approve a tool's changes, comma-separated. "
+        "Empty: the user whom the soul is answering.",
     )
     library: Annotated[tuple[Path, ...], NoDecode] = Field(
-        (), description="Folders of documents and code that the soul may look things up in, comma-separated."
+        (), description="Folders of documents and code that the soul may search, comma-separated."
     )
     mcp_servers: Path | None = Field(
         None, description='A JSON file with MCP servers, in the usual form {"mcpServers": {"name": {"command": …}}}.'
@@ -133,26 +196,29 @@ class Settings(PlatformSettings):
 
     # Further souls
     souls: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), description="Further souls that this daemon hosts, each for the channels that its soul.toml names."
+        (),
+        description="Further souls of this daemon, comma-separated; each answers in the channels of its soul.toml.",
     )
 
-    # The HTTP door
-    http: bool = Field(True, description="Open the HTTP door: chat, personality, speech, health and metrics.")
-    http_host: str = Field("127.0.0.1", description="Address that the HTTP door listens on.")
-    http_port: int = Field(8766, ge=0, le=65535, description="Port of the HTTP door; 0 picks a free one.")
+    # The HTTP API
+    http: bool = Field(True, description="Serve the HTTP API: chat, personality, speech, health and metrics.")
+    http_host: str = Field("127.0.0.1", description="Address that the HTTP API listens on.")
+    http_port: int = Field(8766, ge=0, le=65535, description="Port of the HTTP API; 0 picks a free one.")
     http_token: SecretStr | None = Field(
-        None, description="Bearer token for the HTTP door. Empty: made at the first start and kept in http.token."
+        None, description="Bearer token of the HTTP API. Empty: generated at the first start and stored in http.token."
     )
     tts_url: str = Field(
-        "", description="Base URL of an OpenAI-compatible speech endpoint; empty: espeak-ng, where it is installed."
+        "", description="Base URL of an OpenAI-compatible speech endpoint. Empty: espeak-ng, where it is installed."
     )
     tts_model: str = Field("gpt-4o-mini-tts", description="Model of the speech endpoint.")
     tts_voice: str = Field("alloy", description="Voice of the speech endpoint.")
     tts_api_key: SecretStr | None = Field(None, description="Key for the speech endpoint.")
 
-    # Named by the seeds
+    # Reserved
     shared_contexts: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), validation_alias=plain("SHARED_CONTEXTS"), description="Reserved for contexts shared between souls."
+        (),
+        validation_alias=_alias("SHARED_CONTEXTS"),
+        description="Contexts shared between souls. Reserved: nothing reads it yet.",
     )
 
     @field_validator("*", mode="before")
@@ -172,10 +238,20 @@ class Settings(PlatformSettings):
     def _any_case(cls, value: object) -> object:
         return value.strip().lower() if isinstance(value, str) else value
 
-    @field_validator("tts_url")
+    @field_validator(
+        *("slack_api_url", "anthropic_base_url", "openai_base_url", "openrouter_url", "groq_url", "ollama_url"),
+        "tts_url",
+    )
     @classmethod
-    def _web_address_or_none(cls, value: str) -> str:
-        return web_address(value) if value else ""
+    def _web_address(cls, value: str, info: ValidationInfo) -> str:
+        if not re.match(r"https?://[^/?#\s]", value) and (value or info.field_name != "tts_url"):
+            raise ValueError("must be an address that begins with https:// or http://")
+        return value
+
+    @field_validator("slack_api_url")
+    @classmethod
+    def _trailing_slash(cls, value: str) -> str:
+        return value if value.endswith("/") else value + "/"
 
     @field_validator("library")
     @classmethod
@@ -188,13 +264,13 @@ class Settings(PlatformSettings):
         try:
             return value.expanduser() if value is not None else None
         except RuntimeError:
-            raise ValueError("begins with the home of somebody unknown") from None
+            raise ValueError("names the home folder of an unknown user") from None
 
     @field_validator("name")
     @classmethod
     def _folder_name(cls, value: str) -> str:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", value):
-            raise ValueError("must be the name of a folder: letters, digits, - and _ alone")
+            raise ValueError("must be the name of a folder: only letters, digits, - and _")
         return value
 
     @field_validator(
@@ -219,17 +295,17 @@ class Settings(PlatformSettings):
 
     @property
     def effective_log_level(self) -> LogLevel:
-        """The log level, with SOUL_DEBUG taken into account."""
+        """The log level after SOUL_DEBUG."""
         return "debug" if self.debug else self.log_level
 
     @property
     def database_path(self) -> Path:
-        """Where memory.db is or will be."""
+        """Path of memory.db, whether it exists or not."""
         return self.home / "memory.db"
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Every secret value in force, for redaction."""
+        """Every secret that is set, for redaction."""
         values = (getattr(self, name) for name in type(self).model_fields)
         return tuple(value.get_secret_value() for value in values if isinstance(value, SecretStr))
 
@@ -242,7 +318,7 @@ class Settings(PlatformSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """The first that has it: arguments, systemd credentials, `*_FILE`, environment, `.env` and its own `*_FILE`."""
+        """Sources, first wins: arguments, systemd credentials, `*_FILE`, environment, `*_FILE` in `.env`, `.env`."""
         given = {name.upper(): value for name, value in os.environ.items()}
         written = {name.upper(): value for name, value in read_dotenv().items()}
         return (
@@ -255,25 +331,25 @@ class Settings(PlatformSettings):
 
 
 def environment() -> Mapping[str, str]:
-    """The environment as it is now, for the few who are told things there that are no settings."""
+    """The current environment, for variables that are no settings."""
     return dict(os.environ)
 
 
 def unknown_settings(environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """A sentence for each variable that begins with SOUL_ but means nothing, here and in `.env` by default."""
+    """A sentence for each SOUL_ variable that is no setting; by default in the environment and `.env`."""
     names = (environ if environ is not None else {**read_dotenv(), **os.environ}).keys()
     known = {environment_name(name, field) for name, field in Settings.model_fields.items()}
-    strange = sorted(
+    unknown = sorted(
         name for name in names if name.upper().startswith("SOUL_") and name.upper().removesuffix("_FILE") not in known
     )
-    return tuple(f"{name} is not a setting{did_you_mean(name.upper(), known)}" for name in strange)
+    return tuple(f"{name} is not a setting{did_you_mean(name.upper(), known)}" for name in unknown)
 
 
 def load_settings(**overrides: object) -> Settings:
-    """Read all settings once; overrides are field names. Raises ConfigError that names every fault and its variable."""
+    """Read all settings; overrides are field names. Raises a ConfigError that names every fault and its variable."""
     if unknown := overrides.keys() - Settings.model_fields.keys():
         raise TypeError(f"no such settings: {', '.join(sorted(unknown))}")
-    read_dotenv()  # told in our own words here, before pydantic stumbles over it in its own
+    read_dotenv()  # its faults in our words, before pydantic raises its own
     try:
         return Settings(**overrides)  # type: ignore[arg-type]  # fields are validated by pydantic, not by the type checker
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Where a setting may come from besides the environment, what its variable is called, and how its faults are told."""
+"""Further sources of settings, the variable of each setting, and the wording of faults."""
 
 import difflib
 from collections.abc import Collection, Mapping
@@ -26,7 +26,7 @@ _SENTENCES = {
     "literal_error": "must be {expected}",
     "value_error": "{error}",
 }
-_LONGEST_ECHO = 20  # a value that somebody may have pasted into the wrong line is shown only if too short for a key
+_LONGEST_ECHO = 20  # a longer value may be a key pasted into the wrong line and is not shown
 
 
 def environment_name(field_name: str, field: FieldInfo) -> str:
@@ -37,13 +37,13 @@ def environment_name(field_name: str, field: FieldInfo) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Stands for the value of a file that can't be read, so that it is told together with all other faults."""
+    """Stands for the value of a file that can't be read, so that it is reported together with all other faults."""
 
     reason: str
 
 
 class FileSource(PydanticBaseSettingsSource):
-    """Values kept in files: `$CREDENTIALS_DIRECTORY/slack-bot-token` (systemd), then `SLACK_BOT_TOKEN_FILE=/path`."""
+    """Values in files: `$CREDENTIALS_DIRECTORY/slack-bot-token` (systemd), then `SLACK_BOT_TOKEN_FILE=/path`."""
 
     def __init__(self, settings_cls: type[BaseSettings], variables: Mapping[str, str], credentials: str = "") -> None:
         super().__init__(settings_cls)
@@ -72,7 +72,7 @@ class FileSource(PydanticBaseSettingsSource):
 
 
 def read_dotenv() -> dict[str, str]:
-    """What `.env` in the working directory says, empty without one. Raises ConfigError when it can't be read."""
+    """The variables of `.env` in the working directory, empty without one. Raises ConfigError when it can't be read."""
     try:
         return {name: value or "" for name, value in dotenv_values(DOTENV, encoding="utf-8").items()}
     except (OSError, UnicodeDecodeError) as error:
@@ -82,22 +82,22 @@ def read_dotenv() -> dict[str, str]:
 
 
 def did_you_mean(name: str, known: Collection[str]) -> str:
-    """A known name one would confuse with this one: spelt alike, or the same without our prefix."""
+    """A question that names a similar known name, or the same one without our prefix; empty where there is none."""
     bare = name.removeprefix("SOUL_")
     near = [bare] if bare in known else difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.75)
     return f"; did you mean {near[0]}?" if near else ""
 
 
 def sentence(fault: Mapping[str, Any], fields: Mapping[str, FieldInfo]) -> str:
-    """One of pydantic's faults in plain words, under the name of the variable that the person set."""
+    """One of pydantic's faults as a sentence that begins with the variable."""
     place = str(fault["loc"][0])
     variable = environment_name(place, fields[place]) if place in fields else place
     context = {**fault.get("ctx", {})}
     context |= {"expected": context["expected"].replace("'", "")} if "expected" in context else {}
-    told = _SENTENCES.get(fault["type"], "can't be used").format(**context)
+    fault_text = _SENTENCES.get(fault["type"], "can't be used").format(**context)
     given = fault["input"]
     echo = f", not {given!r}" if isinstance(given, str) and len(given) <= _LONGEST_ECHO else ""
-    return f"{variable} {told}{echo}"
+    return f"{variable} {fault_text}{echo}"
 
 
 def _content(path: Path) -> str | Unreadable:

@@ -1,7 +1,7 @@
-"""Named events become log lines at minimal, standard, verbose or debug; secrets are cut out by value.
+"""Turns events into log lines at minimal, standard, verbose or debug; secrets are removed by value.
 
-Callers say what happened, never whether or how it is shown: that is decided here and in `disclosure` (seed 000,
-"Logging & Debugging"). One event is one line of `key=value` pairs in which every character is printable.
+Callers emit an event; this module and `disclosure` decide whether and how it is shown (seed 000, "Logging &
+Debugging"). One event is one line of `key=value` pairs in which every character is printable.
 """
 
 import datetime as dt
@@ -10,19 +10,20 @@ import os
 import re
 import sys
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from enum import IntEnum
 from types import TracebackType
-from typing import Protocol, TextIO
+from typing import TextIO
 
 from daemon.core.config import LogLevel
-from daemon.core.telemetry.disclosure import Detail, Discretion
+from daemon.core.ports import Clock
+from daemon.core.telemetry.disclosure import Detail, Disclosure
 from daemon.core.telemetry.redaction import Redactor
 
 
 class Severity(IntEnum):
-    """How bad it is, in syslog's numbers, which are also the journal's line prefixes."""
+    """Severities in syslog's numbers, which are also the journal's line prefixes."""
 
     ERROR = 3
     WARNING = 4
@@ -31,14 +32,7 @@ class Severity(IntEnum):
     DEBUG = 7
 
 
-class WallClock(Protocol):
-    """The part of a Clock that log lines need."""
-
-    def now_ms(self) -> int:
-        """Milliseconds since the epoch, UTC."""
-
-
-# From which detail on an event is logged; the longest run of leading words listed decides, else standard.
+# The least detail at which an event is logged: by the longest listed run of its leading words, else standard.
 _SHOWN_FROM = {
     "step.completed": Detail.MINIMAL,
     "step": Detail.VERBOSE,
@@ -48,7 +42,7 @@ _SHOWN_FROM = {
     "memory": Detail.DEBUG,
     "monologue": Detail.DEBUG,
 }
-# How bad an event is; a warning or worse is logged at every level. Its full name decides, else its last word.
+# Severity by an event's full name, else by its last word; warnings and errors are logged at every level.
 _SEVERITY = {
     **dict.fromkeys(("failed", "crashed", "dead", "died", "broken"), Severity.ERROR),
     **dict.fromkeys(("refused", "retried", "lost", "stale", "expired", "abandoned", "unknown"), Severity.WARNING),
@@ -57,11 +51,9 @@ _SEVERITY = {
     ),
     **dict.fromkeys(("ready", "stopping", "stopped", "connected", "disconnected"), Severity.NOTICE),
     **dict.fromkeys(("slack.call_failed", "job.failed", "cycle.lease_not_renewed"), Severity.WARNING),
-    **dict.fromkeys(
-        ("slack.cards_refused", "slack.status_failed", "slack.speech_silent"), Severity.INFO
-    ),  # a courtesy, nothing else, fell away
+    # Only a courtesy failed: the reply itself is unharmed.
+    **dict.fromkeys(("slack.cards_refused", "slack.status_failed", "slack.speech_silent"), Severity.INFO),
 }
-_MOST_EVENT_NAMES = 1000  # a name made from data must not eat the memory
 _LIBRARIES = (
     *("slack_bolt", "slack_sdk", "aiohttp", "httpx", "httpx2", "httpcore"),
     *("anthropic", "openai", "apscheduler", "mcp", "client"),
@@ -69,44 +61,34 @@ _LIBRARIES = (
 
 
 class Telemetry:
-    """The one subscriber to all events; implements `Emit` and takes over the standard library's logging.
+    """Writes events as log lines; implements `Emit` and replaces the standard library's logging.
 
-    `stream` takes one line an event. `secrets` are cut out wherever they appear. `journal_stream` is the variable
+    `stream` gets one line per event. `secrets` are removed wherever they appear. `journal_stream` is the variable
     JOURNAL_STREAM: where it names `stream`, lines carry the journal's priority prefix instead of a time.
     """
 
     def __init__(
-        self, level: LogLevel, stream: TextIO, secrets: Iterable[str], clock: WallClock, journal_stream: str = ""
+        self, level: LogLevel, stream: TextIO, secrets: Iterable[str], clock: Clock, journal_stream: str = ""
     ) -> None:
         self._detail = Detail[level.upper()]
-        self._discretion = Discretion(self._detail, Redactor(secrets))
+        self._disclosure = Disclosure(self._detail, Redactor(secrets))
         self._stream = stream
         self._clock = clock
         self._in_journal = _is_journal(stream, journal_stream)
-        self._counts: Counter[str] = Counter()
-        self._lock = threading.Lock()
 
     def __call__(self, event: str, /, **fields: object) -> None:
-        """Count an event and log it if the level asks for that. Never raises."""
-        try:
-            name = _escape(self._discretion.name(event))
-            self._count(name)
+        """Log an event if the level asks for it. Never raises."""
+        with self._never_raising():
+            name = _escape(self._disclosure.name(event))
             severity = _severity(name, fields)
             if severity <= Severity.WARNING or self._detail >= _shown_from(name):
-                self._write(severity, name, self._discretion.fields(fields))
-        except Exception:  # noqa: BLE001  # a field whose repr raises, a closed stream: telling must not stop the teller
-            self._count("telemetry.lost")
-
-    def counts(self) -> Mapping[str, int]:
-        """How often each event happened since the start, whether it was logged or not."""
-        with self._lock:
-            return dict(self._counts)
+                self._write(severity, name, self._disclosure.fields(fields))
 
     def install(self) -> Callable[[], None]:
-        """Send the standard library's logging and uncaught exceptions through here too; the result undoes it.
+        """Log the standard library's records and uncaught exceptions as events too; the result undoes it.
 
-        Libraries are heard from WARNING on, at the level debug from INFO on, and never at DEBUG: there the Slack client
-        prints whole frames with people's words in them.
+        Libraries log from WARNING on, at the level debug from INFO on, and never at DEBUG: there the Slack client
+        prints whole frames with users' words in them.
         """
         floor = logging.INFO if self._detail == Detail.DEBUG else logging.WARNING
         loggers = [logging.getLogger(), *(logging.getLogger(name) for name in _LIBRARIES)]
@@ -117,8 +99,8 @@ class Telemetry:
             logger.handlers[:] = []
         loggers[0].addHandler(_LibraryHandler(self.library, floor))
         sys.excepthook = self._uncaught
-        threading.excepthook = lambda told: self("thread.crashed", error=told.exc_value)
-        sys.unraisablehook = lambda told: self("finalizer.crashed", error=told.exc_value)
+        threading.excepthook = lambda crash: self("thread.crashed", error=crash.exc_value)
+        sys.unraisablehook = lambda crash: self("finalizer.crashed", error=crash.exc_value)
 
         def undo() -> None:
             for logger, level, handlers in before:
@@ -130,23 +112,23 @@ class Telemetry:
 
     def library(self, record: logging.LogRecord) -> None:
         """Log a record of the standard library's logging. Never raises."""
-        try:
-            severity = _severity_of(record)
-            self._count(f"library.{severity.name.lower()}")
-            said = [
-                ("logger", self._discretion.name(record.name)),
-                ("said", self._discretion.remark(_message(record))),
+        with self._never_raising():
+            fields = [
+                ("logger", self._disclosure.name(record.name)),
+                ("said", self._disclosure.library_text(_message(record))),
             ]
             if record.exc_info and record.exc_info[1] is not None:
-                said.append(("error", self._discretion.error(record.exc_info[1])))
-            self._write(severity, "library", said)
-        except Exception:  # noqa: BLE001  # as above
-            self._count("telemetry.lost")
+                fields.append(("error", self._disclosure.error(record.exc_info[1])))
+            self._write(_severity_of(record), "library", fields)
 
-    def _count(self, name: str) -> None:
-        with self._lock:
-            known = name in self._counts or len(self._counts) < _MOST_EVENT_NAMES
-            self._counts[name if known else "telemetry.other"] += 1
+    @contextmanager
+    def _never_raising(self) -> Iterator[None]:
+        """A field whose repr raises, or a closed stream, must not stop the caller."""
+        try:
+            yield
+        except Exception:  # noqa: BLE001  # see above
+            with suppress(Exception):
+                self._write(Severity.WARNING, "telemetry.lost", ())
 
     def _write(self, severity: Severity, event: str, fields: Iterable[tuple[str, str]]) -> None:
         pairs = " ".join(f"{re.sub(r'[^A-Za-z0-9_.]', '_', name)}={_quoted(text)}" for name, text in fields)
@@ -163,7 +145,7 @@ class Telemetry:
         self._stream.flush()
 
     def _uncaught(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        """The main thread's last exception; an interrupt from the keyboard is no fault and keeps its usual form."""
+        """Log the main thread's last exception; Ctrl-C is no fault and keeps its usual form."""
         if issubclass(kind, KeyboardInterrupt):
             sys.__excepthook__(kind, error, trace)
         else:
@@ -171,7 +153,7 @@ class Telemetry:
 
 
 class _LibraryHandler(logging.Handler):
-    """Hands over records; the floor holds even where a library lowers the level of its own logger."""
+    """Passes records on; the floor holds even where a library lowers the level of its own logger."""
 
     def __init__(self, take: Callable[[logging.LogRecord], None], floor: int) -> None:
         super().__init__(floor)
@@ -182,7 +164,7 @@ class _LibraryHandler(logging.Handler):
 
 
 def _is_journal(stream: TextIO, journal_stream: str) -> bool:
-    """Whether a stream is the one that systemd connected to its journal; the variable says `device:inode`."""
+    """Whether systemd connected a stream to its journal; the variable is `device:inode`."""
     try:
         status = os.fstat(stream.fileno())
     except (OSError, ValueError):
@@ -191,14 +173,14 @@ def _is_journal(stream: TextIO, journal_stream: str) -> bool:
 
 
 def _shown_from(event: str) -> Detail:
-    """The detail from which on an event is logged."""
+    """The least detail at which an event is logged."""
     words = event.split(".")
     leading = (".".join(words[:count]) for count in range(len(words), 0, -1))
     return next((_SHOWN_FROM[name] for name in leading if name in _SHOWN_FROM), Detail.STANDARD)
 
 
 def _severity(event: str, fields: Mapping[str, object]) -> Severity:
-    """As bad as the table says, and at least a warning when an exception comes with it."""
+    """The severity in the table, and at least a warning when a field is an exception."""
     last = re.split(r"[._]", event)[-1]
     severity = _SEVERITY.get(event, _SEVERITY.get(last, Severity.INFO))
     failed = any(isinstance(value, BaseException) for value in fields.values())

@@ -1,4 +1,4 @@
-"""What of an event's fields may be seen at a log level: figures, excerpts, errors; never private words below debug."""
+"""Decides which of an event's fields a log level shows: figures, excerpts, errors; private words at debug only."""
 
 import datetime as dt
 import re
@@ -13,7 +13,7 @@ from daemon.core.telemetry.redaction import Redactor
 
 
 class Detail(IntEnum):
-    """How much is told (seed 000, "Logging & Debugging")."""
+    """Log levels (seed 000, "Logging & Debugging")."""
 
     MINIMAL = 0
     STANDARD = 1
@@ -21,12 +21,12 @@ class Detail(IntEnum):
     DEBUG = 3
 
 
-# What seed 000 adds at standard: by which provider, at what price, how long.
+# What seed 000 adds at standard: provider, cost, duration.
 _FIGURES = frozenset({"provider", "model", "tokens", "cost", "usd", "ms", "seconds", "duration", "latency"})
 # What it adds at verbose, and how many characters of it.
 _EXCERPTS = {"prompt": 200, "response": 500, "reply": 500}
-# Words of people and of models, and what the soul thinks and remembers: at debug alone.
-_OF_PEOPLE = {"person", "email", "display", "said", "words", "text", "utterance", "title", "topic", "question", "query"}
+# Shown at debug only: words of users and models, and what the soul thinks and remembers.
+_OF_USERS = {"person", "email", "display", "said", "words", "text", "utterance", "title", "topic", "question", "query"}
 _OF_MESSAGES = {
     "message",
     "messages",
@@ -42,11 +42,11 @@ _OF_MESSAGES = {
 _OF_TOOLS = {"args", "arguments", "input", "output", "result", "row", "answer", "description"}
 _OF_THE_MIND = {
     *("monologue", "thought", "thoughts", "whisper", "whispers", "journal", "notes", "summary", "system"),
-    "because",  # why a mental process was left: what somebody said stands in it
+    "because",  # the reason for leaving a mental process: it may quote a user
 }
 _OF_MEMORY = {"memory", "memories", "region", "regions", "turn", "turns", "dump"}
-_PRIVATE = frozenset(_OF_PEOPLE | _OF_MESSAGES | _OF_TOOLS | _OF_THE_MIND | _OF_MEMORY)
-_POINTERS = frozenset({"id", "ids", "ts", "key", "kind"})  # `message_ts` says where words stand, not what they say
+_PRIVATE = frozenset(_OF_USERS | _OF_MESSAGES | _OF_TOOLS | _OF_THE_MIND | _OF_MEMORY)
+_POINTERS = frozenset({"id", "ids", "ts", "key", "kind"})  # `message_ts` names a message without quoting it
 _LONGEST_FIELD = 200
 _LONGEST_CHAIN = 6
 _DIALOGUE = re.compile(
@@ -54,7 +54,7 @@ _DIALOGUE = re.compile(
 )
 
 
-class Discretion:
+class Disclosure:
     """Decides by name and kind what is shown of a field; every text it returns is free of secrets."""
 
     def __init__(self, detail: Detail, redact: Redactor) -> None:
@@ -62,7 +62,7 @@ class Discretion:
         self._redact = redact
 
     def fields(self, fields: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-        """The fields that may be seen, their text still to be escaped. Raises what a field's own `__str__` raises."""
+        """The fields to show, their text not yet escaped. Raises what a field's own `__str__` raises."""
         thinking = _plain(fields.get("role", "")) == "thinking"
         for name, value in fields.items():
             words = name.lower().split("_")
@@ -73,13 +73,13 @@ class Discretion:
                 yield name, text
 
     def error(self, error: BaseException) -> str:
-        """An exception; below debug strangers' are told by type and place alone: they quote what they choked on."""
+        """An exception; below debug, other libraries' are shown by type and place only, since they may quote users."""
         if self._detail == Detail.DEBUG:
             return self._redact("".join(traceback.format_exception(error)).strip())
         return self._redact(_chain(error))
 
-    def remark(self, text: str) -> str:
-        """What a library said; below debug its first line, since the rest is often the repr of somebody's data."""
+    def library_text(self, text: str) -> str:
+        """A library's log text; below debug its first line, since the rest is often the repr of user data."""
         text = self._redact(text)
         return text if self._detail == Detail.DEBUG else _cut("".join(text.splitlines()[:1]), _LONGEST_FIELD)
 
@@ -101,7 +101,7 @@ class Discretion:
         return None if private else _cut(self._redact(_plain(value)), _LONGEST_FIELD)
 
     def _excerpt(self, word: str, value: object, length: int, thinking: bool) -> str | None:
-        """The beginning of a prompt or of an answer that was meant to be heard; the thinking role's answers are not."""
+        """The beginning of a prompt or of a reply; nothing of the thinking role's answers, which are private."""
         if self._detail < Detail.VERBOSE:
             return None  # before it is searched for secrets: prompts are long
         text = self._redact(_plain(value))
@@ -111,7 +111,7 @@ class Discretion:
 
 
 def _plain(value: object) -> str:
-    """What a value is without what it holds: scalars and types that wrote their own `__str__`, but no repr."""
+    """A value as text: scalars and types with their own `__str__`; of any other only its type."""
     if isinstance(value, Enum):
         return str(value.value)
     if value is None or isinstance(value, str | int | float | PurePath | UUID | dt.date | dt.timedelta):
@@ -122,17 +122,17 @@ def _plain(value: object) -> str:
 
 
 def _chain(error: BaseException) -> str:
-    """An exception and what led to it, last first, on one line."""
-    told: list[str] = []
+    """An exception and its causes, newest first, on one line."""
+    links: list[str] = []
     link: BaseException | None = error
-    while link is not None and len(told) < _LONGEST_CHAIN:
-        told.append(_told(link))
+    while link is not None and len(links) < _LONGEST_CHAIN:
+        links.append(_one_error(link))
         link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
-    return " < ".join(told)
+    return " < ".join(links)
 
 
-def _told(error: BaseException) -> str:
-    """One exception: ours and the system's with their reason, a group with its members, any other by place alone."""
+def _one_error(error: BaseException) -> str:
+    """One exception: ours and the system's with their reason, a group with its members, any other by type and place."""
     kind = type(error).__name__
     if isinstance(error, DaemonError):
         return f"{kind}: {_cut(str(error), _LONGEST_FIELD)}"
@@ -145,7 +145,7 @@ def _told(error: BaseException) -> str:
 
 
 def _spoken(response: str) -> str:
-    """What a model meant to say: the dialogue of a tagged answer, a plain answer whole, nothing of a structured one."""
+    """The public part of a model's answer: a tagged answer's dialogue, a plain answer, nothing of a structured one."""
     if response.lstrip().startswith(("{", "[", "```")):
         return ""
     return "".join(_DIALOGUE.findall(response)) if "<" in response else response

@@ -1,28 +1,23 @@
-"""Counts what happens for Prometheus: events by name, model calls, HTTP requests, and how much waits in the queues."""
+"""Counts for Prometheus: events by name, model calls, HTTP requests, and rows in the queues."""
 
 from collections.abc import Mapping
-from typing import Final, Protocol
+from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
-CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-"""Of the text that `Metrics.expose` gives (Prometheus: text exposition format)."""
+from daemon.core.ports import Emit
 
-_MOST_NAMES: Final = 500  # a name made from data must not eat the memory
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+"""Content type of `Metrics.expose` (Prometheus: text exposition format)."""
+
+_MOST_NAMES: Final = 500  # bounds memory where a name is made from data
 _OTHER: Final = "other"
 _LATENCIES: Final = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0)
 _CALL: Final = ("step", "role", "model")
 
 
-class Sink(Protocol):
-    """Where events go; the shape of `daemon.core.ports.Emit`."""
-
-    def __call__(self, event: str, /, **fields: object) -> None:
-        """Take one event. Never raises."""
-
-
-def fanout(*sinks: Sink) -> Sink:
-    """One sink that hands every event to all of these, in order."""
+def fanout(*sinks: Emit) -> Emit:
+    """One sink that passes every event to all of these, in order."""
 
     def emit(event: str, /, **fields: object) -> None:
         for sink in sinks:
@@ -53,7 +48,7 @@ class Metrics:
         self._requests = Counter(
             "soul_http_requests", "HTTP requests.", ("route", "method", "status"), registry=registry
         )
-        self._queues = Gauge("soul_queue", "Rows that wait, by queue.", ("queue",), registry=registry)
+        self._queues = Gauge("soul_queue", "Rows waiting, by queue.", ("queue",), registry=registry)
         self._names: set[tuple[str, ...]] = set()
 
     def __call__(self, event: str, /, **fields: object) -> None:
@@ -62,7 +57,7 @@ class Metrics:
             self._events.labels(*self._bounded("event", event)).inc()
             if event == "step.completed":
                 self._count_call(fields)
-        except Exception:  # noqa: BLE001  # a field that can't be counted: counting must not stop what is counted
+        except Exception:  # noqa: BLE001  # a field that is not countable must not stop the caller
             self._events.labels("metrics.lost").inc()
 
     def requested(self, route: str, method: str, status: int) -> None:
@@ -84,7 +79,7 @@ class Metrics:
         self._latency.labels(*call).observe(_amount(fields.get("duration_ms")) / 1000)
 
     def _bounded(self, kind: str, *labels: str) -> tuple[str, ...]:
-        """The labels, or as many times `other` once there were too many different ones."""
+        """The labels, or `other` for each of them once there are too many different ones."""
         known = (kind, *labels)
         if known not in self._names and len(self._names) >= _MOST_NAMES:
             return (_OTHER,) * len(labels)
@@ -93,5 +88,5 @@ class Metrics:
 
 
 def _amount(value: object) -> float:
-    """A number that a counter takes; nothing for what is unknown or less than nothing."""
+    """A number that a counter takes; 0 for an unknown or negative one."""
     return max(0.0, float(value)) if isinstance(value, int | float) else 0.0

@@ -1,12 +1,12 @@
-"""Cuts secrets out of text: known values, however they were split or encoded, then whatever looks like a key."""
+"""Removes secrets from text: known values, however they are split or encoded, then anything that looks like a key."""
 
 import re
 from collections.abc import Iterable
 
 REDACTED = "[redacted]"
 
-_SHORTEST_SECRET = 4  # anything shorter is a word, and cutting it would make every line unreadable
-_TELLING_PREFIX = 12  # so many first characters betray a secret that somebody else cut short
+_SHORTEST_SECRET = 4  # anything shorter is a word, and removing it would make lines unreadable
+_KNOWN_PREFIX = 12  # this many first characters identify a truncated secret
 
 # What may stand between two characters of a secret that was wrapped, quoted or shown by repr().
 _GAP = (
@@ -37,7 +37,7 @@ class Redactor:
         known = sorted({secret.strip() for secret in secrets}, key=len, reverse=True)
         usable = [secret for secret in known if len(secret) >= _SHORTEST_SECRET]
         shapes = [_shape(secret) for secret in usable]
-        shapes += [_shape(secret[:_TELLING_PREFIX]) + _REST_OF_IT for secret in usable if len(secret) > _TELLING_PREFIX]
+        shapes += [_shape(secret[:_KNOWN_PREFIX]) + _REST_OF_IT for secret in usable if len(secret) > _KNOWN_PREFIX]
         self._known = re.compile("|".join(shapes), re.IGNORECASE) if shapes else None
 
     def __call__(self, text: str) -> str:

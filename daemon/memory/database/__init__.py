@@ -20,6 +20,7 @@ import aiosqlite
 from daemon.core.concurrency import alongside
 from daemon.core.errors import StoreBusy, StoreError
 from daemon.core.ports import Clock
+from daemon.core.text import storable
 from daemon.memory.database import migrate, sqlite
 
 T = TypeVar("T")
@@ -62,7 +63,7 @@ class Transaction:
 
 
 def _storable(value: object) -> object:
-    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if isinstance(value, str) else value
+    return storable(value) if isinstance(value, str) else value
 
 
 @dataclass(slots=True)

@@ -44,6 +44,7 @@ def brainstorm(topic: str, *, count: int = 5) -> Step[tuple[str, ...]]:
         remember=lambda ideas: (_brainstormed(topic, ideas),),
         creativity=0.9,
         json_schema=json_schema,
+        placeholder='{"ideas": ["No language model is set up, so there are no ideas yet."]}',
         max_output_tokens=1024,
         accepts_cut=True,
     )

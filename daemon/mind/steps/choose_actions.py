@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, field_validator
 
+from daemon.core.text import one_line
 from daemon.core.working_memory import Memory, Role
 from daemon.mind.cognition import Step
 from daemon.mind.structured_reply import structured
@@ -102,7 +103,7 @@ def choose_actions(names: Sequence[str], *, most: int = MOST) -> Step[Choice]:
         return Choice(
             uses=tuple(wanted[:most]),
             done=len(wanted) < len(uses),
-            reasoning=" ".join(answer.reasoning.split())[:REASONING_CAP],
+            reasoning=one_line(answer.reasoning)[:REASONING_CAP],
             left_out=max(0, len(wanted) - most),
         )
 
@@ -113,6 +114,7 @@ def choose_actions(names: Sequence[str], *, most: int = MOST) -> Step[Choice]:
         remember=lambda choice: (_chosen(choice),),
         creativity=0.4,
         json_schema=_schema((*names, DONE)),
+        placeholder=_placeholder(names),
         max_output_tokens=1024,
     )
 
@@ -125,6 +127,12 @@ def _schema(names: Sequence[str]) -> Mapping[str, object]:
     """The strict form that a model is asked for; what is read may be looser."""
     action = _closed(name={"type": "string", "enum": list(names)}, input={"type": "string"})
     return _closed(actions={"type": "array", "items": action}, reasoning={"type": "string"})
+
+
+def _placeholder(names: Sequence[str]) -> str:
+    """Answer the user where that is an action, else end."""
+    name = "Respond" if "Respond" in names else DONE
+    return json.dumps({"actions": [{"name": name, "input": ""}], "reasoning": "No language model is set up."})
 
 
 def _closed(**properties: Mapping[str, object]) -> Mapping[str, object]:

@@ -1,5 +1,6 @@
 """Choose one of several options, and only one of these (seed 000, creativity 0.4)."""
 
+import json
 from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
@@ -45,6 +46,7 @@ def decision(question: str, options: Sequence[str]) -> Step[str]:
         remember=lambda chosen: (_decided(question, chosen),),
         creativity=0.4,
         json_schema={**json_schema, "properties": {"choice": {"type": "string", "enum": list(options)}}},
+        placeholder=json.dumps({"choice": options[0]}),
         max_output_tokens=256,
         accepts_cut=True,
     )

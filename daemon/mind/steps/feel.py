@@ -1,11 +1,13 @@
 """Notice how one is after an exchange: the mood, of those the soul knows, the topic and the task (creativity 0.5)."""
 
+import json
 from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
 from daemon.core.errors import MalformedReply
 from daemon.core.telemetry.redaction import Redactor
+from daemon.core.text import one_line, shortened
 from daemon.mind.cognition import Step
 from daemon.mind.structured_reply import structured
 from daemon.soul import Soul
@@ -62,6 +64,7 @@ def feel(soul: Soul, current: str) -> Step[Feeling]:
         remember=lambda _: (),
         creativity=0.5,
         json_schema=_with_states(json_schema, soul.emotional_states),
+        placeholder=json.dumps({"emotional_state": soul.emotional_states[0], "topic": "", "task": ""}),
         max_output_tokens=256,
     )
 
@@ -74,5 +77,4 @@ def _with_states(json_schema: object, states: tuple[str, ...]) -> dict[str, obje
 
 def _line(text: str, cap: int) -> str:
     """A text on one line, without keys, cut visibly at its cap."""
-    line = " ".join(Redactor(())(text).split())
-    return line if len(line) <= cap else f"{line[: cap - 1].rstrip()}…"
+    return shortened(one_line(Redactor(())(text)), cap)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
+from daemon.core.text import one_line
 from daemon.core.working_memory import Memory, WorkingMemory
 from daemon.mind.cognition import Step
 from daemon.mind.structured_reply import structured
@@ -53,7 +54,7 @@ def intend(now: str, waiting: int) -> Step[Wish]:
     def read(answer: str) -> Wish:
         wish = read_answer(answer)
         drop = tuple(dict.fromkeys(number for number in wish.drop if 1 <= number <= waiting))
-        return Wish(wish.when.strip(), " ".join(wish.what.split()), drop)
+        return Wish(wish.when.strip(), one_line(wish.what), drop)
 
     return Step(
         name="intend",
@@ -62,6 +63,7 @@ def intend(now: str, waiting: int) -> Step[Wish]:
         remember=_nothing,
         creativity=0.2,
         json_schema=json_schema,
+        placeholder='{"when": "", "what": "", "drop": []}',
         max_output_tokens=256,
     )
 

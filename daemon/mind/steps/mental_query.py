@@ -29,6 +29,7 @@ def mental_query(statement: str) -> Step[bool]:
         remember=lambda true: (_evaluated(statement, true),),
         creativity=0.2,
         json_schema=json_schema,
+        placeholder='{"true": false}',
         max_output_tokens=128,
         accepts_cut=True,
     )

@@ -86,6 +86,7 @@ def use_tool(want: str, tools: Sequence[Tool]) -> Step[ToolUse | None]:
         role=ModelRole.THINKING,
         creativity=0.2,
         json_schema=json_schema,
+        placeholder=json.dumps({"tool": _NONE, "arguments": {}}),
         max_output_tokens=1024,
     )
 

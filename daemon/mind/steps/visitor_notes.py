@@ -1,7 +1,6 @@
 """Revise the notes about a person by changes only, never by a whole rewrite (seed 000, creativity 0.5)."""
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from daemon.core.errors import DaemonError
 from daemon.core.fencing import clean_name
 from daemon.core.telemetry.redaction import Redactor
+from daemon.core.text import shortened, visible_line
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.mind.cognition import Step
 from daemon.mind.structured_reply import structured
@@ -91,6 +91,7 @@ def visitor_notes(current: Sequence[str], *, person: str, focus: str = "") -> St
         remember=lambda change: _noted(name, change),
         creativity=0.5,
         json_schema=json_schema,
+        placeholder='{"add": [], "correct": [], "retire": []}',
         max_output_tokens=1024,
     )
 
@@ -133,10 +134,7 @@ def revised(current: Sequence[str], change: NotesChange, *, most_lost: float = 0
 
 def _line(text: str) -> str:
     """A text on one line without unseen characters and bullets, cut visibly at its cap."""
-    spaced = (" " if char.isspace() else char for char in unicodedata.normalize("NFC", text[: 8 * LINE_CAP]))
-    seen = "".join(char for char in spaced if not unicodedata.category(char).startswith("C"))
-    line = " ".join(seen.split()).strip(_BULLETS)
-    return line if len(line) <= LINE_CAP else f"{line[: LINE_CAP - 1].rstrip()}…"
+    return shortened(visible_line(text[: 8 * LINE_CAP]).strip(_BULLETS), LINE_CAP)
 
 
 def _is_secret(text: str) -> bool:

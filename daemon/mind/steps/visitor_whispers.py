@@ -2,6 +2,7 @@
 
 from daemon.core.errors import MalformedReply
 from daemon.core.fencing import clean_name
+from daemon.core.text import one_line
 from daemon.core.working_memory import Memory, Role
 from daemon.mind.cognition import Step
 
@@ -34,7 +35,7 @@ def visitor_whispers(person: str, context: str = "") -> Step[str]:
 
 
 def _read(answer: str) -> str:
-    lines = [cleaned for line in answer.splitlines() if (cleaned := " ".join(line.split()).strip(_MARKS))]
+    lines = [cleaned for line in answer.splitlines() if (cleaned := one_line(line).strip(_MARKS))]
     if not lines:
         raise MalformedReply("it is empty", reply=answer, hint="write two or three short lines")
     return "\n".join(line[:_LINE_CAP].rstrip() for line in lines[:_MOST_LINES])

@@ -1,6 +1,5 @@
 """The client of Slack's Web API: it sends a call once and tells the outcomes apart, so that no post is sent twice."""
 
-import ipaddress
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -12,6 +11,7 @@ from yarl import URL
 from daemon.channels.slack.api.pacing import Pacing
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, NotDelivered
+from daemon.core.network import is_loopback
 from daemon.core.ports import Clock, Emit
 
 Json = dict[str, Any]
@@ -66,15 +66,6 @@ _BEFORE_SENDING: Final = (
 )
 
 
-def is_loopback(url: str) -> bool:
-    """Whether a URL's host is this machine."""
-    host = URL(url).host or ""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 class SlackClient:
     """Makes all Web API calls of one channel: one HTTP session, one token, a rate limit for each method and channel."""
 
@@ -96,7 +87,7 @@ class SlackClient:
                 session=aiohttp.ClientSession(timeout=_TIMEOUT),
                 retry_handlers=[],
             )
-            if is_loopback(self._settings.slack_api_url):
+            if is_loopback(URL(self._settings.slack_api_url).host or ""):
                 self._web.proxy = None  # the SDK takes a proxy from the environment and ignores NO_PROXY
         return self._web
 

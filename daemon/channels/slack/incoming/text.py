@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from daemon.core.text import one_line, storable
+
 LONGEST: Final = 40_000  # characters; Slack's own cap for one message
 _CUT: Final = " […]"
 
@@ -17,14 +19,13 @@ _ENTITY: Final = re.compile("|".join(_ENTITIES))
 
 def clean(text: str) -> str:
     """Text without lone surrogates and control characters, cut to `LONGEST`, so that it can be stored and sent."""
-    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    whole = _UNWANTED.sub("", whole.replace("\r\n", "\n").replace("\r", "\n"))
+    whole = _UNWANTED.sub("", storable(text).replace("\r\n", "\n").replace("\r", "\n"))
     return whole if len(whole) <= LONGEST else whole[: LONGEST - len(_CUT)] + _CUT
 
 
 def label(text: str, limit: int = 80) -> str:
     """A name as one line of at most `limit` characters."""
-    return " ".join(clean(text).split())[:limit].strip()
+    return one_line(clean(text))[:limit].strip()
 
 
 def people_in(raw: str) -> tuple[str, ...]:

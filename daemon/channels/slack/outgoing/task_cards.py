@@ -8,6 +8,7 @@ from typing import Any, Final
 from daemon.channels.slack.incoming.text import label
 from daemon.channels.slack.outgoing.markup import BREAK, inert
 from daemon.core.ports import Task, TaskState
+from daemon.core.text import shortened
 
 TITLE: Final = 120  # characters of a card's first line
 DETAILS: Final = 500
@@ -22,9 +23,7 @@ _POWER: Final = re.compile(
 
 def card_text(text: str, limit: int) -> str:
     """Text as one inert line of at most `limit` visible characters, without links and mentions."""
-    line = label(inert(text), 4 * limit)
-    shortened = line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
-    return _POWER.sub(BREAK, shortened)
+    return _POWER.sub(BREAK, shortened(label(inert(text), 4 * limit), limit))
 
 
 class TaskCards:

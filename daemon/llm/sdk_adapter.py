@@ -1,0 +1,92 @@
+"""What both SDK adapters share: a client built at the first call, the fallback for refused features, error translation.
+
+Importing an SDK takes up to a second, so the client is built in a thread.
+"""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterable
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from daemon.core.ports import Completion, Prompt
+from daemon.llm.endpoint import Endpoint
+from daemon.llm.errors import refused_feature, translated
+from daemon.llm.model_id import ModelId
+from daemon.llm.usage import CallUsage
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+    from openai import AsyncOpenAI
+
+Client = TypeVar("Client", bound="AsyncAnthropic | AsyncOpenAI")
+Event = TypeVar("Event")
+
+
+class SdkAdapter(ABC, Generic[Client, Event]):
+    """A `Provider` on an SDK; a subclass builds the client and the request and reads the events.
+
+    `features` are the optional parts of a request. One that a model refuses is left out for that model from then on.
+    """
+
+    features: ClassVar[tuple[str, ...]]
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._client: Client | None = None
+        self._connecting = asyncio.Lock()
+        self._refused: set[tuple[str, str]] = set()
+
+    async def stream(self, model: ModelId, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
+        """See `Provider.stream`."""
+        async with self._connecting:
+            if self._client is None:
+                self._client = await asyncio.to_thread(self._connect)
+            client = self._client
+        with translated(self._endpoint, model, self._sdk_error()):
+            usage = CallUsage(model)
+            async with await self._open(client, model, prompt) as events:
+                async for event in events:
+                    yield self._take(event, usage)
+            completion = usage.completion()
+        yield completion
+
+    async def aclose(self) -> None:
+        """See `Provider.aclose`."""
+        if self._client is not None:
+            await self._client.close()
+
+    async def _open(
+        self, client: Client, model: ModelId, prompt: Prompt
+    ) -> AbstractAsyncContextManager[AsyncIterable[Event]]:
+        """Send the request, again without each feature that the model refuses."""
+        while True:
+            features = {name for name in self.features if (model.name, name) not in self._refused}
+            body, offered = self._request(model, prompt, features)
+            try:
+                return await self._send(client, body)
+            except self._sdk_error() as error:
+                feature = refused_feature(error, offered)
+                if feature is None:
+                    raise
+                self._refused.add((model.name, feature))
+
+    @abstractmethod
+    def _connect(self) -> Client:
+        """Import the SDK and build its client; runs in a thread."""
+
+    @abstractmethod
+    def _sdk_error(self) -> type[Exception]:
+        """The base of the SDK's errors; asked only once the SDK is imported."""
+
+    @abstractmethod
+    def _request(self, model: ModelId, prompt: Prompt, features: set[str]) -> tuple[dict[str, Any], set[str]]:
+        """The body of a request, and which of the `features` it uses."""
+
+    @abstractmethod
+    async def _send(self, client: Client, body: dict[str, Any]) -> AbstractAsyncContextManager[AsyncIterable[Event]]:
+        """Send a request; leaving the context hangs up."""
+
+    @abstractmethod
+    def _take(self, event: Event, usage: CallUsage) -> str:
+        """Count what an event says about usage and return its text; '' for events without one, such as thinking."""

@@ -1,0 +1,66 @@
+"""What holds for the whole suite: the order of tests, the seed of a run, folders on disk, and cheap memory files."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from daemon.memory.database import migrate
+from tests import chance, template
+
+_WORKERS = 4  # more than two cores need, since the longest tests mostly wait
+_PASSED = pytest.StashKey[bool]()
+
+settings.register_profile("ci", database=None, derandomize=False, print_blob=True)  # the seed is the run's own
+if chance.THOROUGH:
+    settings.load_profile("ci")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """As many workers as there are cores, and at least four."""
+    return max(_WORKERS, os.cpu_count() or 1)
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put slow tests first, so that none of them is left over at the end; one worker has the page with its browser."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    for item in items:
+        if item.path.parent.name == "page":
+            item.add_marker(pytest.mark.xdist_group("page"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the seed."""
+    terminalreporter.write_line(f"TEST_SEED={chance.SEED}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Note for the fixtures whether a test passed."""
+    report = yield
+    if call.when == "call":
+        item.stash[_PASSED] = report.passed
+    return report
+
+
+@pytest.fixture
+def disk_path(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A folder on the disk, which stays when the test fails; `tmp_path` may be in memory."""
+    folder = Path(tempfile.mkdtemp(prefix="soul-test-"))
+    yield folder
+    if request.node.stash.get(_PASSED, default=False):
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(autouse=True)
+def _memory_is_copied(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new memory.db is a copy of a migrated one, except in tests of the migrations."""
+    if request.node.get_closest_marker("migrates") is None:
+        monkeypatch.setattr(migrate, "migrate", template.by_copy)
