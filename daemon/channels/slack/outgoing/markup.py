@@ -6,7 +6,7 @@ right with a bounded look-ahead, so that a stream and a whole text give the same
 
 import html
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from daemon.channels.slack.outgoing.links import allowed_scheme, honest
 
@@ -26,8 +26,6 @@ _UNWANTED = re.compile(
 )
 _LINES = str.maketrans("\u2028\u2029\x85", "\n\n\n")
 _BRACKET = re.compile(r"[\[\]]")
-_PERSON = re.compile(r"<@([A-Z0-9]{2,24})>")
-_PERSON_BEGUN = re.compile(r"<@[A-Z0-9]{0,24}")
 _SCHEME = re.compile(r"<([A-Za-z][A-Za-z0-9+.-]{0,31}):(?!:)")  # `<std::string>` is code
 _SCHEME_BEGUN = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]{0,31}:?")
 _LINK = re.compile(r"<([^\s<>|]{1,1000})(?:\|([^<>\n]{0,200}))?>")
@@ -42,14 +40,14 @@ _Ruling = tuple[int, str, str]
 _PASS: _Ruling = (1, "", "")
 
 
-def inert(text: str, *, known_people: Collection[str] = ()) -> str:
-    """Slack markdown that mentions only `known_people` (user ids) and hides no link; idempotent.
+def inert(text: str) -> str:
+    """Slack markdown without mentions and disguised links; idempotent.
 
-    Mentions of groups, channels and other users become plain text, and so do links of other schemes than http, https
-    and mailto. A link or image keeps working only if its label names no other host. Slack: formatting text, retrieving
+    Mentions of users, groups and channels become plain text, and so do links of other schemes than http, https and
+    mailto. A link or image keeps working only if its label names no other host. Slack: formatting text, retrieving
     links.
     """
-    stream = InertStream(known_people=known_people)
+    stream = InertStream()
     return stream.feed(text) + stream.finish()
 
 
@@ -61,8 +59,7 @@ def break_everyone(text: str) -> str:
 class InertStream:
     """`inert` for text that arrives in pieces; holds back at most some 1,200 characters, and only inside a link."""
 
-    def __init__(self, *, known_people: Collection[str] = ()) -> None:
-        self._known_people = frozenset(known_people)
+    def __init__(self) -> None:
         self._held = ""
         self._recent = ""
         self._rules: dict[str, Callable[[str, bool], _Ruling | None]] = {
@@ -112,9 +109,7 @@ class InertStream:
                 return None
             case "!":
                 return self._command(window, last)
-            case "@":
-                return self._person(window, last)
-            case "#":
+            case "@" | "#":
                 return (1, f"<{BREAK}", "")
             case _:
                 return self._slack_link(window, last)
@@ -125,13 +120,6 @@ class InertStream:
         if not last and any(begun.startswith(word) and begun != word for begun in _HTML):
             return None
         return _PASS if word.startswith(_HTML) else (1, f"<{BREAK}", "")
-
-    def _person(self, window: str, last: bool) -> _Ruling | None:
-        if person := _PERSON.match(window):
-            return (person.end(), person[0], "") if person[1] in self._known_people else (1, f"<{BREAK}", "")
-        if not last and _PERSON_BEGUN.fullmatch(window):
-            return None
-        return (1, f"<{BREAK}", "")
 
     def _slack_link(self, window: str, last: bool) -> _Ruling | None:
         """`<address|label>` becomes a markdown link, which the rule for those checks."""
