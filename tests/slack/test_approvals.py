@@ -85,7 +85,7 @@ def press(action_id: str = YES, value: str = "approve:a-1", **more: object) -> d
 @pytest.mark.parametrize(
     "payload",
     [
-        press(YES, "refuse:a-1"),  # a button that says the one and means the other
+        press(YES, "refuse:a-1"),  # the id says approve, the value refuse
         press(NO, "approve:a-1"),
         press(YES, "approve:"),
         press(YES, "approve:a/../1"),
@@ -110,7 +110,7 @@ def test_only_listed_members_decide_if_there_is_a_list() -> None:
     assert found == Decision("action:C1:" + TS + ":U1:9.1", "minoan", "T1", "C1", TS, "U1", "a-1", approves=True)
 
 
-# -- what was decided replaces the question ----------------------------------------------------------------------------
+# -- the revision after the decision ----------------------------------------------------------------------------------
 
 
 async def test_a_revision_replaces_text_and_buttons_and_can_be_repeated(channel: SlackChannel, hands: Hands) -> None:

@@ -88,7 +88,7 @@ async def test_threads_that_began_during_the_gap_are_read_too(
 async def test_if_there_are_too_many_threads_the_quietest_are_not_read(
     catching: Catching, intake: FakeIntake, hands: Hands
 ) -> None:
-    for number in range(8):  # one more than the bound, which is wide enough for all rooms
+    for number in range(8):  # one more than the bound, which is large enough for all channels
         root = await hands.say("Ada", "general", f"root {number}")
         await hands.say("Ada", "general", f"@soul reply {number}", thread=root)
     await catching.up(backfill_conversations=7).run()

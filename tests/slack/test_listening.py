@@ -69,7 +69,7 @@ async def test_an_event_that_could_not_be_stored_is_read_from_history(
         await events.until("slack.caught_up")
         intake.broken = 1
         await hands.say("Ada", "dm", "important")
-        await events.until("slack.caught_up", 2)  # though no socket was lost, and Slack has not delivered it again
+        await events.until("slack.caught_up", 2)  # without a lost socket, and before Slack delivers it again
         (failed,) = events.named("slack.store_failed")
         assert failed["reason"] == "another process holds the database"
         assert [message.perception.content for message in intake.said()] == ["important"]

@@ -35,7 +35,7 @@ class Talk:
         """Advance the clock in steps, so that requests can finish."""
         for _ in range(round(seconds / 0.04)):
             await self.clock.advance(0.04)
-            await self._client.call("auth.test")  # answered after what the speech has asked before
+            await self._client.call("auth.test")  # its response comes after those of earlier calls
 
 
 @pytest.fixture

@@ -237,7 +237,7 @@ async def test_streamed_text_is_not_printed_twice(terminal: Terminal) -> None:
     await terminal.channel.deliver(post("Hello there, you", draft=log.steps[1]))
     assert terminal.screen.getvalue() == "Hello there, you\n"
     await terminal.channel.deliver(post("Hello there, you", draft=log.steps[1]))
-    assert terminal.screen.getvalue() == "Hello there, you\nHello there, you\n"  # it knows of no draft any more
+    assert terminal.screen.getvalue() == "Hello there, you\nHello there, you\n"  # the draft is no longer known
 
 
 @pytest.mark.parametrize(("body", "printed"), [("Hello", "Hello \n"), ("Sorry.", "Hello \nSorry.\n")])

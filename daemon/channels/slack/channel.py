@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from daemon.channels.slack.access.gate import SlackGate
 from daemon.channels.slack.access.people import Directory
@@ -76,11 +76,11 @@ class SlackChannel:
         self._reader: EventReader | None = None
         self._supervisor: Supervisor | None = None
         self._drafts = Drafts(clock)
-        self._gate = SlackGate(Directory(self._client, clock), settings, clock, self._identity)
-        self._delivery = SlackDelivery(self._client, self._drafts, self._appearances, self._is_own, emit)
+        self._gate = SlackGate(Directory(self._client, clock), settings, clock, self._known_reader)
+        self._delivery = SlackDelivery(self._client, self._drafts, self._appearances, self._known_reader, emit)
         self._status = StatusLine(self._client, clock, emit)
         self._thread_reader = ThreadReader(self._client, self._gate, emit)
-        self._rooms = RoomFinder(self._client, self._gate, settings, lambda: self._reader)
+        self._rooms = RoomFinder(self._client, self._gate, settings, self._known_reader)
 
     async def identify(self) -> SlackIdentity:
         """Our ids in the workspace; waits while Slack can't be reached. Raises ConfigError for bad tokens."""
@@ -179,11 +179,9 @@ class SlackChannel:
             )
         return self._reader
 
-    def _identity(self) -> SlackIdentity | None:
-        return self._reader.identity if self._reader else None
-
-    def _is_own(self) -> Callable[[dict[str, Any]], bool] | None:
-        return self._reader.is_own if self._reader else None
+    def _known_reader(self) -> EventReader | None:
+        """The event reader, None while our own ids are unknown."""
+        return self._reader
 
 
 class _NoSpeech:

@@ -7,6 +7,7 @@ from typing import Final
 
 from daemon.channels.slack.access.people import Directory, SlackUser
 from daemon.channels.slack.api.identity import SlackIdentity
+from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.core.config import Settings
 from daemon.core.errors import NotDelivered
 from daemon.core.perception import Perception, Place
@@ -22,14 +23,14 @@ _CONVERSATIONS: Final = 1000
 
 
 class SlackGate:
-    """Implements `Gate`; while our own ids are unknown it raises NotDelivered for every perception."""
+    """Implements `Gate`; while our own ids are unknown (`reader` gives None), it raises NotDelivered."""
 
     def __init__(
-        self, directory: Directory, settings: Settings, clock: Clock, identity: Callable[[], SlackIdentity | None]
+        self, directory: Directory, settings: Settings, clock: Clock, reader: Callable[[], EventReader | None]
     ) -> None:
         self._directory = directory
         self._settings = settings
-        self._identity = identity
+        self._reader = reader
         self._bot_limit = _BotLimit(clock)
 
     async def admit(self, perception: Perception) -> GateDecision:
@@ -47,14 +48,14 @@ class SlackGate:
         return (await self._judge(author, channel, place))[0]
 
     async def _judge(self, author: str, channel: str, place: Place) -> tuple[GateDecision, SlackUser | None]:
-        identity = self._identity()
-        if identity is None:
+        reader = self._reader()
+        if reader is None:
             raise NotDelivered("our own Slack ids are not known yet", retry_after=1.0)
-        if author in (identity.user, identity.bot):
+        if author in (reader.identity.user, reader.identity.bot):
             return _no("self"), None
         # A bot without a user has only an id, which users.info doesn't know.
         user = None if author.startswith("B") else await self._directory.user(author)
-        decision = self._of_user(user, identity) if user else self._of_id(author)
+        decision = self._of_user(user, reader.identity) if user else self._of_id(author)
         if decision.admitted and place is not Place.DM:
             decision = await self._of_room(decision, channel)
         return decision, user

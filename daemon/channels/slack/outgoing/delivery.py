@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from daemon.channels.slack.api.client import Json, SlackClient
 from daemon.channels.slack.api.history import as_seconds, read_messages
+from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.outgoing.appearance import Appearances
 from daemon.channels.slack.outgoing.blocks import buttons, key_of, metadata, plain, rich
 from daemon.channels.slack.outgoing.drafts import Drafts
@@ -21,20 +22,20 @@ _PAGES: Final = 10
 
 
 class SlackDelivery:
-    """Posts, finishes drafts and finds posts; `own` gives the test for our messages, None while our ids are unknown."""
+    """Posts, finishes drafts and finds posts; `reader` gives None while our own ids are unknown."""
 
     def __init__(
         self,
         client: SlackClient,
         drafts: Drafts,
         appearances: Appearances,
-        own: Callable[[], Callable[[dict[str, Any]], bool] | None],
+        reader: Callable[[], EventReader | None],
         emit: Emit,
     ) -> None:
         self._client = client
         self._drafts = drafts
         self._appearances = appearances
-        self._own = own
+        self._reader = reader
         self._emit = emit
 
     async def deliver(self, post: Post) -> str:
@@ -58,15 +59,15 @@ class SlackDelivery:
         """
         if post.revises is not None:
             return None
-        is_own = self._own()
-        if is_own is None:
+        reader = self._reader()
+        if reader is None:
             raise DeliveryUncertain("our own Slack ids are not known yet")
         channel = post.conversation.channel
         found, whole = await self._history(post, post.reply_to)
         if not post.conversation.thread:
             timeline, timeline_whole = await self._history(post, "")  # where the post goes if its thread is gone
             found, whole = [*found, *timeline], whole and timeline_whole
-        ours = [message for message in found if is_own(message) and isinstance(message.get("ts"), str)]
+        ours = [message for message in found if reader.is_own(message) and isinstance(message.get("ts"), str)]
         for message in ours:
             if key_of(message) == post.key:
                 return FoundPost(message["ts"], finished=True)
