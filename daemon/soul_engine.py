@@ -1,21 +1,24 @@
-"""The one prompt builder: regions in a fixed order, people's words fenced as data, budgets kept, the stable first."""
+"""The one prompt builder: regions in a fixed order, users' words fenced as data, budgets kept, stable parts first."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import TypeVar
 
 from daemon.core.fencing import clean_name, cut, defang, fence
 from daemon.core.perception import Modality, Perception, Place
-from daemon.core.ports import Message, ModelRole, Prompt, Speaker, SystemPart, ThreadMessage
+from daemon.core.ports import Message, Prompt, Speaker, SystemPart, ThreadMessage
+from daemon.core.step import Step
 from daemon.core.working_memory import DEFAULT_REGION, Memory, Role, WorkingMemory, estimate_tokens
 from daemon.soul import Budgets, Soul
+
+T = TypeVar("T")
 
 PERSONALITY, HOUSE_RULES = "personality", "house_rules"
 SOUL_STATE, PERSON, MEMORIES, SHARED_CONTEXT = "soul_state", "person", "memories", "shared_context"
 THREAD, SUMMARY, NOW, STANCE, FAULTY_REPLY = "thread", "summary", "now", "stance", "faulty_reply"
 
 STABLE_REGIONS = (PERSONALITY, HOUSE_RULES)
-"""Never differ between two turns of one soul: with the standing command they are the prefix that providers cache."""
+"""Equal in all turns of one soul; with the standing command they are the prefix that providers cache."""
 
 REGION_ORDER = (
     *STABLE_REGIONS,
@@ -41,34 +44,11 @@ Such an element ends only at the closing tag with the same code as its opening t
 _EARLIER = "(The conversation began earlier.)"
 
 
-class Instructions(Protocol):
-    """What the prompt builder must know of a step; `cognition.Step` is one."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def command(self) -> str | Callable[[WorkingMemory], str]: ...
-    @property
-    def role(self) -> ModelRole: ...
-    @property
-    def creativity(self) -> float | None: ...
-    @property
-    def json_schema(self) -> Mapping[str, object] | None: ...
-    @property
-    def placeholder(self) -> str: ...
-    @property
-    def standing(self) -> bool: ...
-    @property
-    def cue(self) -> str: ...
-    @property
-    def max_output_tokens(self) -> int: ...
-
-
 # -- filling working memory --------------------------------------------------------------------------------------------
 
 
 def begin(soul: Soul) -> WorkingMemory:
-    """A working memory that holds who the soul is and the rules of the house, and knows the order of regions."""
+    """A working memory with the soul's personality, the general rules, and the order of regions."""
     return (
         WorkingMemory(soul.display_name)
         .with_regional_order(*REGION_ORDER)
@@ -78,24 +58,24 @@ def begin(soul: Soul) -> WorkingMemory:
 
 
 def with_notes(memory: WorkingMemory, region: str, *texts: str, about: str = "") -> WorkingMemory:
-    """Put notes into a region as data, in order of importance; a model sees them fenced. Empty texts are left out."""
+    """Put notes into a region as data, most important first; a model sees them fenced. Empty texts are left out."""
     name = clean_name(about) if about else None
     return memory.with_region(region, *(Memory(Role.USER, text, name=name) for text in texts if text.strip()))
 
 
 def with_mode(memory: WorkingMemory, personality: str) -> WorkingMemory:
-    """Let a mode's personality stand beside the soul's own (seed 000: academic, poetic)."""
+    """Put a mode's personality beside the soul's own (seed 000: academic, poetic)."""
     core = next(iter(memory.region(PERSONALITY)), None)
     return memory.with_region(PERSONALITY, *(() if core is None else (core,)), Memory(Role.SYSTEM, personality))
 
 
 def with_stance(memory: WorkingMemory, stance: str) -> WorkingMemory:
-    """Put how the mental process wants to meet what was said, in the house's own words; empty takes it away."""
+    """Put the mental process's instruction for the reply, in the daemon's own words; an empty one removes it."""
     return memory.with_region(STANCE, *((Memory(Role.SYSTEM, stance),) if stance else ()))
 
 
 def with_thread(memory: WorkingMemory, messages: Sequence[ThreadMessage]) -> WorkingMemory:
-    """Put what was said in a thread before the soul was asked in, oldest first."""
+    """Put the messages of a thread from before the soul was mentioned in it, oldest first."""
     lines = (
         Memory(Role.USER, one.text, name=memory.soul_name if one.own else clean_name(one.name)) for one in messages
     )
@@ -103,7 +83,7 @@ def with_thread(memory: WorkingMemory, messages: Sequence[ThreadMessage]) -> Wor
 
 
 def with_now(memory: WorkingMemory, now_ms: int, place: Place) -> WorkingMemory:
-    """Put the time (milliseconds since the epoch, told in UTC) and the kind of room."""
+    """Put the time (milliseconds since the epoch, written in UTC) and the kind of channel."""
     now = datetime.fromtimestamp(now_ms / 1000, UTC)
     return memory.with_region(NOW, Memory(Role.SYSTEM, f"It is {now:%A, %d %B %Y, %H:%M} UTC. {_room(place)}"))
 
@@ -121,9 +101,9 @@ def _room(place: Place) -> str:
 
 
 def integrate(memory: WorkingMemory, perception: Perception) -> WorkingMemory:
-    """The perception becomes the newest memory: said by its person, or told by the house (seed 000).
+    """Add a perception as the newest memory: a user's message, or a sentence of the daemon's own (seed 000).
 
-    Words that come late tell how late. What falls due without a word of its own leaves no memory.
+    A late message carries how late it is. A time event without content leaves no memory.
     """
     name = clean_name(perception.name)
     match perception.modality:
@@ -145,7 +125,7 @@ _DUE = "(What you meant to bring up here has fallen due. Nobody has said anythin
 
 
 def _decision(perception: Perception) -> str:
-    """What was decided, without a name: people choose theirs, and this stands among the house's own words."""
+    """The decision, without the decider's name: users choose their names, and this text is not fenced."""
     if perception.params.get("expired"):
         return "(Nobody answered in time what you asked to be allowed: you may not do it.)"
     allowed = "allowed" if perception.params.get("approved") else "refused"
@@ -166,9 +146,9 @@ def _lateness(perception: Perception) -> str:
 def transcript_window(
     turns: Sequence[Memory], budget: int, turn_budget: int = Budgets().turn
 ) -> tuple[tuple[Memory, ...], tuple[Memory, ...]]:
-    """Part turns into older ones, for the summary, and recent ones, shown whole, that fit the budget in tokens.
+    """Split turns into older ones, for the summary, and recent ones, shown whole, that fit the budget in tokens.
 
-    Recent ones begin with somebody else's words, never with the soul's, unless all of them fit.
+    Unless all turns fit, the recent ones begin with a user's turn, never with the soul's.
     """
     start, left = len(turns), budget
     for index in range(len(turns) - 1, -1, -1):
@@ -184,12 +164,12 @@ def transcript_window(
 # -- the prompt --------------------------------------------------------------------------------------------------------
 
 
-def build_prompt(memory: WorkingMemory, step: Instructions, *, budgets: Budgets, nonce: str) -> Prompt:
-    """Render working memory and a step's instructions as a prompt (seed 000; design, section 3).
+def build_prompt(memory: WorkingMemory, step: Step[T], *, budgets: Budgets, nonce: str) -> Prompt:
+    """Render working memory and a step's command as a prompt (seed 000).
 
-    Stable first, for the provider's cache: personality, house rules, a standing command. Then the other regions in
-    order, each within its budget, then the memories without a region as a chat that begins and ends with the user.
-    SYSTEM memories are the house's own words and stand bare; anything else in a region is data and is fenced.
+    Stable parts first, for the provider's cache: personality, general rules, a standing command. Then the other
+    regions in order, each within its budget, then the memories without a region as a chat that begins and ends with
+    the user. SYSTEM memories are the daemon's own words and are not fenced; anything else in a region is data and is.
     """
     command = step.command if isinstance(step.command, str) else step.command(memory)
     stable = [one.content for region in STABLE_REGIONS for one in memory.region(region)]
@@ -222,7 +202,7 @@ def _render_regions(memory: WorkingMemory, budgets: Budgets, nonce: str) -> str:
 
 
 def _render_region(region: str, memories: tuple[Memory, ...], budgets: Budgets, nonce: str) -> str:
-    """The memories that fit: a thread loses its oldest, any other region its last; the foremost is cut, not dropped."""
+    """The memories that fit: a thread drops its oldest, any other region its last; the first is cut, never dropped."""
     newest_first, left = region == THREAD, budgets.of(region)
     shown: list[str] = []
     for one in reversed(memories) if newest_first else memories:
@@ -243,10 +223,10 @@ def _render_note(memory: Memory, text: str, region: str, nonce: str) -> str:
 
 
 def _render_chat(memory: WorkingMemory, closing: str, budgets: Budgets, nonce: str) -> tuple[Message, ...]:
-    """The transcript within its budget, roles alternating; what is being answered is always there."""
+    """The transcript within its budget, roles alternating; the message being answered is always shown."""
     turns = memory.region(DEFAULT_REGION)
-    heard = [place for place, turn in enumerate(turns) if turn.role is Role.USER]
-    current = heard[-1] if heard else len(turns)
+    by_users = [place for place, turn in enumerate(turns) if turn.role is Role.USER]
+    current = by_users[-1] if by_users else len(turns)
     _, recent = transcript_window(turns[:current], budgets.transcript, budgets.turn)
     spoken = [_render_turn(memory.soul_name, turn, budgets.turn, nonce) for turn in recent]
     spoken += [_render_turn(memory.soul_name, turn, budgets.message, nonce) for turn in turns[current:]]
@@ -270,7 +250,7 @@ def _render_turn(name: str, turn: Memory, budget: int, nonce: str) -> tuple[Spea
 
 
 def _alternating(spoken: Sequence[tuple[Speaker, str]]) -> tuple[Message, ...]:
-    """Merge neighbours of one speaker; begin and end with the user, as chat models demand; no message is blank."""
+    """Merge neighbours of one speaker; begin and end with the user, as chat models require; no message is blank."""
     messages: list[Message] = []
     for speaker, text in spoken:
         if not text.strip():

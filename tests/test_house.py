@@ -1,5 +1,6 @@
 """The house rules that no single module can keep: sizes, documents that don't lie, families that are complete."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -29,6 +30,7 @@ DOCUMENTS = (
     "docs/ENGINE.md",
 )
 LONGEST_MODULE = 400
+LONGEST_FUNCTION = 60
 ONE_PAGE = "ports.py"  # every seam on one page, by design
 
 
@@ -39,6 +41,24 @@ def test_no_module_outgrows_its_room() -> None:
         if (lines := len(path.read_text().splitlines())) > LONGEST_MODULE and path.name != ONE_PAGE
     }
     assert not long
+
+
+def test_no_function_outgrows_a_screen() -> None:
+    long = {
+        f"{path.relative_to(ROOT)}:{function.name}": lines
+        for path in SOURCES
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (lines := (function.end_lineno or 0) - function.lineno + 1) > LONGEST_FUNCTION
+    }
+    assert not long
+
+
+def test_every_room_says_which_question_it_answers() -> None:
+    rooms = [path for path in (ROOT / "daemon").iterdir() if (path / "__init__.py").exists()]
+    silent = [room.name for room in rooms if not re.match(r'"""[A-Z][^.]*\?', (room / "__init__.py").read_text())]
+    assert rooms
+    assert not silent
 
 
 def test_no_forbidden_names() -> None:

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 import daemon
 from daemon.app.assembly import assemble, souls_of
-from daemon.app.http_api import connect, http_door
+from daemon.app.http_api import build_http_channel, connect_http
 from daemon.app.lifecycle import stop_on_signals, unless_stopped
 from daemon.channels.several import SeveralChannels
 from daemon.core.clock import SystemClock
@@ -69,13 +69,13 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None]) -> Non
         identity = await unless_stopped(stop, slack.identify(), service, clock)
         if identity is None:
             return
-        door = http_door(settings, clock, emit, souls=souls, workspace=identity.team, metrics=metrics)
-        stack.push_async_callback(door.close)
-        both = SeveralChannels(slack, door)
+        http = build_http_channel(settings, clock, emit, souls=souls, workspace=identity.team, metrics=metrics)
+        stack.push_async_callback(http.close)
+        both = SeveralChannels(slack, http)
         built = await stack.enter_async_context(
             assemble(settings, both, clock, emit, workspace=identity.team, souls=souls, llm_of=llms.__getitem__)
         )
-        connect(door, built, both, souls, identity.team)
+        connect_http(http, built, both, souls, identity.team)
         await built.live(stop, service, Watchdog(service, supervisor.watchdog_usec), announce)
 
 

@@ -99,26 +99,38 @@ async def assemble(
                 library=library,
                 toolbox=toolbox,
             )
-            handler = ConversationHandler(services, Deadlines(settings.deadline, settings.lease), interrupts)
-            courier = Courier(
-                own.outbox,
-                channel,
-                clock,
-                emit,
-                in_doubt=settings.in_doubt,
-                stale_after=settings.stale_after,
-                lease=settings.lease,
-            )
-            do_job, alarm = JobRunner(services, own.jobs, SUBPROCESSES, interrupts).do, Bell()
-            soul_lanes = lanes_of_soul(
-                own, handler, courier, do_job, max_cycles=settings.max_cycles, bell=bells[name], alarm=alarm
-            )
-            on_due = partial(ring, soul_lanes)
-            scheduler = Scheduler(own.intentions, own.approvals, clock=clock, emit=emit, alarm=alarm, on_due=on_due)
+            soul_lanes, scheduler = _work(settings, own, services, interrupts, bells[name])
             lanes += soul_lanes
             chores.append(scheduler.run)
         await store.presence.release_the_dead(settings.in_doubt)
         yield Daemon(settings, clock, emit, channel, store, Dispatcher(lanes, clock, emit), chores)
+
+
+def _work(
+    settings: Settings, store: Store, services: CycleServices, interrupts: Interrupts, bell: Bell
+) -> tuple[tuple[AnyLane, ...], Scheduler]:
+    """The lanes and the scheduler of one soul; `store` and `services` are that soul's."""
+    clock, emit, alarm = services.clock, services.emit, Bell()
+    courier = Courier(
+        store.outbox,
+        services.channel,
+        clock,
+        emit,
+        in_doubt=settings.in_doubt,
+        stale_after=settings.stale_after,
+        lease=settings.lease,
+    )
+    lanes = lanes_of_soul(
+        store,
+        ConversationHandler(services, Deadlines(settings.deadline, settings.lease), interrupts),
+        courier,
+        JobRunner(services, store.jobs, SUBPROCESSES, interrupts).do,
+        max_cycles=settings.max_cycles,
+        bell=bell,
+        alarm=alarm,
+    )
+    on_due = partial(ring, lanes)
+    return lanes, Scheduler(store.intentions, store.approvals, clock=clock, emit=emit, alarm=alarm, on_due=on_due)
 
 
 def _services(

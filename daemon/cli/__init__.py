@@ -1,4 +1,4 @@
-"""The command line `soul`: one file for each subcommand, imported when it is called."""
+"""What can an admin type? The command line `soul`, one module per subcommand, imported when it is called."""
 
 import io
 import os
@@ -6,11 +6,11 @@ import sys
 
 
 def main() -> None:
-    """Run the command that the arguments name and exit with its code; everything made by it is its owner's alone."""
+    """Run the command that the arguments name and exit with its code; only the owner may read the files it makes."""
     os.umask(0o077)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a poor terminal shows \u2026 instead of stopping us
+            stream.reconfigure(errors="backslashreplace")  # a terminal without Unicode shows \u2026 instead of failing
     from daemon.cli.commands import soul
 
     soul.main(prog_name="soul")

@@ -1,47 +1,47 @@
-"""`soul approvals`: what tools are to be allowed to do, and who decided."""
+"""`soul approvals`: requests for permission to use a tool, and who decided."""
 
 from dataclasses import replace
 
 import click
 
-from daemon.cli.database_access import os_user, with_database
-from daemon.cli.output import age, say, say_json, table
-from daemon.core.clock import SystemClock
-from daemon.core.config import load_settings
+from daemon.cli.database_access import for_each, with_agenda
+from daemon.cli.options import json_option, limit_option, names_argument, state_option
+from daemon.cli.output import Columns, age, say, show_rows
 from daemon.memory.admin.schedule_admin import APPROVAL_STATES, Agenda
+from daemon.memory.queues.approvals import Approval
+
+_COLUMNS: Columns[Approval] = {
+    "ID": lambda one, _: one.id,
+    "STATE": lambda one, _: one.state,
+    "AGE": lambda one, now: age(now, one.created_ms),
+    "TOOL": lambda one, _: one.tool,
+    "ASKED": lambda one, _: ", ".join(one.asked),
+    "DECIDED BY": lambda one, _: one.decided_by,
+    "CONVERSATION": lambda one, _: one.conversation,
+}
 
 
 @click.group("approvals")
 def command() -> None:
-    """List or refuse questions for permission to use a tool.
+    """List or refuse requests for permission to use a tool.
 
     \b
     JSON keys: id, conversation, turn, tool, arguments, asked, audience, state, expires_ms, decided_by, decided_ms,
-    created_ms. What exactly is to be done (arguments) is shown with --arguments alone.
+    created_ms. The arguments are empty without --arguments.
     """
 
 
 @command.command("list")
-@click.option("--state", type=click.Choice(APPROVAL_STATES), help="Only questions in this state.")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many, newest first.")
-@click.option("--arguments", is_flag=True, help="With what is to be done; people's words may stand in it.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@state_option("requests", APPROVAL_STATES)
+@limit_option("requests, newest first")
+@click.option("--arguments", is_flag=True, help="Also print the tool's arguments, which may quote users.")
+@json_option
 def list_(state: str | None, limit: int, arguments: bool, as_json: bool) -> None:
-    """List the newest questions, who is asked and who decided."""
-    clock = SystemClock()
-    found = with_database(load_settings(), lambda database: Agenda(database, clock, os_user()).approvals(state, limit))
-    if not arguments:
-        found = tuple(replace(one, arguments={}) for one in found)
-    if as_json:
-        say_json(found)
-        return
-    now = clock.now_ms()
-    rows = [
-        (one.id, one.state, age(now, one.created_ms), one.tool, ", ".join(one.asked), one.decided_by, one.conversation)
-        for one in found
-    ]
-    table(("ID", "STATE", "AGE", "TOOL", "ASKED", "DECIDED BY", "CONVERSATION"), rows)
-    if arguments:
+    """List the newest requests, the users asked and who decided."""
+    found = with_agenda(lambda agenda: agenda.approvals(state, limit))
+    shown = found if arguments else tuple(replace(one, arguments={}) for one in found)
+    show_rows(shown, _COLUMNS, as_json=as_json)
+    if arguments and not as_json:
         for one in found:
             say(f"\n{one.id}  {one.tool}")
             for name, value in one.arguments.items():
@@ -49,13 +49,12 @@ def list_(state: str | None, limit: int, arguments: bool, as_json: bool) -> None
 
 
 @command.command("refuse")
-@click.argument("names", metavar="ID...", nargs=-1, required=True)
+@names_argument("ID")
 def refuse(names: tuple[str, ...]) -> None:
-    """Refuse questions that wait, in the place of those asked; allowing is theirs alone."""
+    """Refuse waiting requests in place of the users asked; only those users can approve."""
 
-    async def work(agenda: Agenda) -> None:
-        for name in names:
-            before = await agenda.refuse(name)
-            say(f"{before.id} is refused: {before.tool} won't be used.")
+    async def change(agenda: Agenda, name: str) -> str:
+        before = await agenda.refuse(name)
+        return f"{before.id} is refused: {before.tool} won't be used."
 
-    with_database(load_settings(), lambda database: work(Agenda(database, SystemClock(), os_user())))
+    with_agenda(lambda agenda: for_each(agenda, names, change))

@@ -1,4 +1,4 @@
-"""`soul chat`: the same mind, store and cycle as in Slack, with the terminal as its channel."""
+"""`soul chat`: the same mind, store and cycle as in Slack, with the terminal as the channel."""
 
 import asyncio
 import sys
@@ -17,20 +17,18 @@ from daemon.memory.admin.overview import Overview, survey
 
 
 @click.command("chat")
-@click.option("--as", "person", metavar="NAME", help="Who you are; default: your name on this machine.")
+@click.option("--as", "person", metavar="NAME", help="Your name; default: your user name on this machine.")
 def command(person: str | None) -> None:
-    """Talk to the soul here in the terminal, until Ctrl-D.
+    """Talk to the soul in the terminal, until Ctrl-D.
 
-    In a pipe each line is answered before the next is read, and nothing but the replies is printed. At a terminal the
-    log goes to `chat.log` beside the data, unless a log level is set.
+    In a pipe each line is answered before the next is read, and only replies are printed. At a terminal the log goes to
+    `chat.log` in the data folder, unless a log level is set.
     """
     if sys.stdin is None or sys.stdin.closed:
-        raise ConfigError(
-            "there is no input to read", hint="call it at a terminal, or in a pipe: echo hello | soul chat"
-        )
+        raise ConfigError("there is no input to read", hint="run it in a terminal or in a pipe: echo hello | soul chat")
     settings = load_settings()
     name = check_user(person or os_user())
-    _refuse_a_second(settings)
+    _refuse_second_chat(settings)
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
     channel = TerminalChannel(
         settings.name,
@@ -43,13 +41,13 @@ def command(person: str | None) -> None:
     quiet = settings.model_fields_set.isdisjoint({"log_level", "debug"})
     if quiet:
         settings = settings.model_copy(update={"log_level": "minimal"})
-    with _log_beside_the_data(settings) if quiet and interactive and sys.stderr.isatty() else nullcontext():
+    with _log_to_file(settings) if quiet and interactive and sys.stderr.isatty() else nullcontext():
         asyncio.run(run_chat(settings, channel))
 
 
 @contextmanager
-def _log_beside_the_data(settings: Settings) -> Iterator[None]:
-    """Log lines go to `chat.log`, not between the lines of the talk."""
+def _log_to_file(settings: Settings) -> Iterator[None]:
+    """Log to `chat.log` in the data folder instead of between the lines of the conversation."""
     try:
         settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
         log = (settings.home / "chat.log").open("w", encoding="utf-8")
@@ -61,18 +59,18 @@ def _log_beside_the_data(settings: Settings) -> Iterator[None]:
         yield
 
 
-def _refuse_a_second(settings: Settings) -> None:
-    """Two chats on one memory.db would take each other's messages. Raises ConfigError."""
+def _refuse_second_chat(settings: Settings) -> None:
+    """Raises ConfigError for a second chat: two on one memory.db would take each other's messages."""
     if not settings.database_path.exists():
         return
     now = SystemClock().now_ms()
     try:
         seen: Overview = with_database(settings, lambda database: survey(database, now, now))
     except SchemaMismatch:
-        return  # to be migrated first, or refused with the reason
+        return  # the chat migrates it, or refuses it with the reason
     for other in seen.daemons:
         if other.kind == TerminalChannel.name and other.soul == settings.name and other.alive:
             raise ConfigError(
                 f"another `soul chat` is open (process {other.pid} on {other.host})",
-                hint="end that one first, or set SOUL_HOME to another folder",
+                hint="end that one first, or set SOUL_HOME to another data folder",
             )

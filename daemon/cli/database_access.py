@@ -1,33 +1,36 @@
-"""How commands come to memory.db: settings, the file that must be there, and who asks."""
+"""Opens memory.db for commands, in the name of the admin who runs them."""
 
 import asyncio
 import os
 import pwd
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from daemon.cli.output import say
 from daemon.core.clock import SystemClock
-from daemon.core.config import Settings
+from daemon.core.config import Settings, load_settings
 from daemon.core.errors import StoreError
 from daemon.memory.admin.queue_admin import Admin
+from daemon.memory.admin.schedule_admin import Agenda
 from daemon.memory.database import Database, open_database
 
 T = TypeVar("T")
+Rights = TypeVar("Rights")
 
 
 def existing_database(settings: Settings) -> Path:
-    """Where memory.db is. Raises StoreError when there is none yet."""
+    """Path of memory.db. Raises StoreError when there is none."""
     path = settings.database_path.absolute()
     if not path.exists():
         raise StoreError(
-            f"there is no {path} yet", hint="start the daemon with `soul run`, or set SOUL_HOME to its data"
+            f"there is no {path} yet", hint="start the daemon with `soul run`, or set SOUL_HOME to its data folder"
         )
     return path
 
 
 def with_database(settings: Settings, work: Callable[[Database], Awaitable[T]]) -> T:
-    """Do some work on memory.db as it is. Raises StoreError, SchemaMismatch when it has to be migrated first."""
+    """Do some work on memory.db. Raises StoreError, and SchemaMismatch when it has to be migrated first."""
     path = existing_database(settings)
 
     async def opened() -> T:
@@ -37,13 +40,24 @@ def with_database(settings: Settings, work: Callable[[Database], Awaitable[T]]) 
     return asyncio.run(opened())
 
 
-def with_admin(settings: Settings, work: Callable[[Admin], Awaitable[T]]) -> T:
-    """Do some work as the person at the keyboard. Raises StoreError."""
-    return with_database(settings, lambda database: work(Admin(database, SystemClock(), os_user())))
+def with_admin(work: Callable[[Admin], Awaitable[T]]) -> T:
+    """Read or change the queues. Raises StoreError."""
+    return with_database(load_settings(), lambda database: work(Admin(database, SystemClock(), os_user())))
+
+
+def with_agenda(work: Callable[[Agenda], Awaitable[T]]) -> T:
+    """Read or change schedules, approvals and conversations. Raises StoreError."""
+    return with_database(load_settings(), lambda database: work(Agenda(database, SystemClock(), os_user())))
+
+
+async def for_each(rights: Rights, names: Sequence[str], change: Callable[[Rights, str], Awaitable[str]]) -> None:
+    """Change rows one after the other and print the sentence that each change gives."""
+    for name in names:
+        say(await change(rights, name))
 
 
 def os_user() -> str:
-    """The name of whoever runs the command, as the operating system knows it."""
+    """The operating system's name for the user who runs the command."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:

@@ -1,4 +1,4 @@
-"""`soul db`: what is done to memory.db as a file, through SQLite alone."""
+"""`soul db`: migrates, checks, copies and replaces the file memory.db."""
 
 import dataclasses
 import tempfile
@@ -24,28 +24,28 @@ def command() -> None:
 
 @command.command("migrate")
 def migrate_() -> None:
-    """Create memory.db, or bring it to this program's schema; a running daemon does so by itself at its start."""
+    """Create memory.db, or migrate it to this version's schema. `soul run` does this by itself."""
     path = load_settings().database_path.absolute()
     before, after = migrate(path)
-    say(f"{path} has schema {after}" + (" already." if before == after else f" now, it had {before}."))
+    say(f"{path} has schema {after}" + (" already." if before == after else f" now; it had {before}."))
 
 
 @command.command("check")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: {database, schema, journal, faults, cure}.")
 @click.pass_context
 def check(context: click.Context, as_json: bool) -> None:
-    """Check the whole of memory.db, every row and index; exit code 1 when anything is wrong."""
+    """Check every row and index of memory.db; exit code 1 when anything is wrong."""
     path = existing_database(load_settings())
     found = inspect(path, whole=True)
     if as_json:
         say_json({"database": path} | dataclasses.asdict(found))
     elif found.faults:
-        say(f"{path} is not in order:")
+        say(f"{path} has faults:")
         for fault in found.faults:
             say(f"  {fault}")
         say(f"→ {found.cure}")
     else:
-        say(f"{path} is in order (schema {found.schema}, journal {found.journal}).")
+        say(f"{path} has no faults (schema {found.schema}, journal {found.journal}).")
     if found.faults:
         context.exit(1)
 
@@ -54,9 +54,10 @@ def check(context: click.Context, as_json: bool) -> None:
 @click.argument("target", metavar="[PATH]", type=click.Path(path_type=Path), required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: {path, schema, bytes}.")
 def backup(target: Path | None, as_json: bool) -> None:
-    """Copy memory.db while it is in use, check the copy and print where it is.
+    """Copy memory.db while it is in use, check the copy and print its path.
 
-    PATH is a file or a folder; without it the copy joins the automatic ones and is deleted with them after a while.
+    PATH is a file or a folder. Without it the copy goes to `backups` in the data folder, where old copies are deleted
+    automatically.
     """
     path = existing_database(load_settings())
     if target is None:
@@ -71,18 +72,18 @@ def backup(target: Path | None, as_json: bool) -> None:
 
 @command.command("restore")
 @click.argument("source", metavar="PATH", type=click.Path(path_type=Path))
-@click.option("--force", is_flag=True, help="Even if a daemon is or may be alive.")
+@click.option("--force", is_flag=True, help="Even if a daemon runs or may run.")
 def restore_(source: Path, force: bool) -> None:
-    """Put a backup in the place of memory.db; the former file is kept beside it.
+    """Replace memory.db by a backup; the replaced file is kept beside it.
 
-    What waited in the backup may have been done since: replies are looked up in Slack before they are sent, messages
-    are set aside as stale. `soul inbox retry` has them answered.
+    Work that waited in the backup may have been done since. Posts are looked up in Slack before they are sent. Messages
+    become stale instead of being answered; `soul inbox retry` has them answered.
     """
     path = load_settings().database_path.absolute()
     done = restore(source, path, SystemClock(), actor=os_user(), force=force)
-    say(f"{path} is now what {source} holds.")
+    say(f"{path} is now a copy of {source}.")
     if done.replaced is not None:
-        say(f"The former file is {done.replaced}.")
+        say(f"The replaced file is now {done.replaced}.")
     if done.waiting:
         say(f"{done.waiting} messages waited in it and may have been answered since: soul inbox list --state stale")
 
@@ -90,13 +91,13 @@ def restore_(source: Path, force: bool) -> None:
 @command.command("example", hidden=True)
 @click.argument("target", metavar="PATH", type=click.Path(path_type=Path))
 def example(target: Path) -> None:
-    """Write an empty memory.db with all tables, for people to look at; replaces the file at PATH."""
+    """Write an empty memory.db with all tables, as an example of the schema; replaces the file at PATH."""
     with tempfile.TemporaryDirectory() as folder:
-        made = Path(folder) / "memory.db"
-        migrate(made)
-        fresh = back_up(made, Path(folder) / "example.db", SystemClock())
+        empty = Path(folder) / "memory.db"
+        migrate(empty)
+        fresh = back_up(empty, Path(folder) / "example.db", SystemClock())
         try:
             target.write_bytes(fresh.path.read_bytes())
         except OSError as error:
-            raise StoreError(f"{target} can't be written: {error.strerror}", hint="choose another place") from error
+            raise StoreError(f"{target} can't be written: {error.strerror}", hint="choose another path") from error
     say(f"{target} holds schema {fresh.schema} and no rows.")

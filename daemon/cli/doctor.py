@@ -1,4 +1,4 @@
-"""`soul doctor`: everything the daemon needs, looked at once, with the step that mends each fault."""
+"""`soul doctor`: checks everything the daemon needs and names the fix of each fault."""
 
 import click
 
@@ -16,12 +16,12 @@ _COLOURS = {Verdict.OK: "green", Verdict.WARN: "yellow", Verdict.FAIL: "red", Ve
 
 @click.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: [{name, verdict, found, fix}].")
-@click.option("--offline", is_flag=True, help="Ask nobody outside this machine.")
+@click.option("--offline", is_flag=True, help="Contact no other machine.")
 @click.pass_context
 def command(context: click.Context, as_json: bool, offline: bool) -> None:
-    """Check everything the daemon needs, and say how to mend what is wrong.
+    """Check everything the daemon needs and say how to fix each fault.
 
-    Each finding is ok, warn, fail or skip; exit code 1 when anything failed. Nothing is changed.
+    Each finding is ok, warn, fail or skip; exit code 1 when one is fail. Nothing is changed.
     """
     findings = examine(offline=offline)
     if as_json:
@@ -38,11 +38,11 @@ def command(context: click.Context, as_json: bool, offline: bool) -> None:
 
 
 def examine(*, offline: bool) -> list[Finding]:
-    """All findings, in the order in which things are needed; secrets never stand in them."""
+    """All findings, in the order in which the daemon needs the things; free of secrets."""
     settings, findings = settings_in_force()
     findings.insert(0, python_version())
     if settings is None:
-        return [*findings, skip("all else", "can't be looked at before the settings are right")]
+        return [*findings, skip("other checks", "they need correct settings")]
     findings += data_folder(settings)
     findings += memory(settings, SystemClock())
     findings += [*souls(settings), models(settings), *research(settings)]

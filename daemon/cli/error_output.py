@@ -1,4 +1,4 @@
-"""How a command fails: what happened, what to do, and an exit code; a traceback only for those who ask for one."""
+"""Prints a command's failure: what happened, what to do, and an exit code; a traceback only on request."""
 
 import traceback
 from collections.abc import Iterator
@@ -14,15 +14,15 @@ _INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
 
 @contextmanager
-def told_plainly(*, tracebacks: bool) -> Iterator[None]:
-    """Tell what the body raises in two lines on stderr and exit with its code; Ctrl-C and a closed pipe say nothing."""
+def plain_errors(*, tracebacks: bool) -> Iterator[None]:
+    """Print the body's error as two lines on stderr and exit with its code; Ctrl-C and a closed pipe print nothing."""
     try:
         yield
     except (click.ClickException, click.Abort, click.exceptions.Exit):
         raise
     except KeyboardInterrupt:
         raise click.exceptions.Exit(_INTERRUPTED) from None
-    except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001  # the last door: whoever typed the command gets a sentence
+    except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001  # the outermost handler: the admin gets a sentence
         leaves = _leaves(error)
         if any(isinstance(leaf, KeyboardInterrupt) for leaf in leaves):
             raise click.exceptions.Exit(_INTERRUPTED) from None
@@ -37,21 +37,21 @@ def told_plainly(*, tracebacks: bool) -> Iterator[None]:
 
 
 def _leaves(error: BaseException) -> list[BaseException]:
-    """The exceptions in a group, or the one that is none."""
+    """The exceptions in a group, however deep, or the exception itself."""
     if isinstance(error, BaseExceptionGroup):
         return [leaf for inner in error.exceptions for leaf in _leaves(inner)]
     return [error]
 
 
 def _in_words(error: BaseException) -> list[str]:
-    """What happened and what to do; strangers' errors by type and place alone, since they quote what they choked on."""
+    """What happened and what to do; other libraries' errors by type and place only, since they may quote users."""
     from daemon.channels.terminal import printable
 
     if isinstance(error, DaemonError):
         return [printable(line) for line in (error.message, error.hint) if line]
     frames = traceback.extract_tb(error.__traceback__)
     place = f" at {PurePath(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-    return [f"an unexpected fault: {type(error).__name__}{place}", "repeat it as `soul --debug …` to see the details"]
+    return [f"unexpected error: {type(error).__name__}{place}", "run `soul --debug …` to see the traceback"]
 
 
 def _debug_is_set() -> bool:

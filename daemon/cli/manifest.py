@@ -1,4 +1,4 @@
-"""`soul manifest`: the Slack app that this soul needs, ready to be pasted."""
+"""`soul manifest`: the manifest of the Slack app that this soul needs."""
 
 import json
 
@@ -11,10 +11,10 @@ from daemon.soul import find_souls_directory, load_soul
 
 @click.command("manifest")
 def command() -> None:
-    """Print the manifest to create the Slack app with, as JSON.
+    """Print the manifest that creates the Slack app, as JSON.
 
-    Paste it at https://api.slack.com/apps under Create New App, From a manifest. Then take the bot token from OAuth &
-    Permissions, and make an app-level token with the scope connections:write under Basic Information.
+    Paste it at https://api.slack.com/apps under Create New App, From a manifest. Then copy the bot token from OAuth &
+    Permissions, and generate an app-level token with the scope connections:write under Basic Information.
     """
     settings = load_settings()
     soul = load_soul(find_souls_directory(settings.souls_dir, settings.home, settings.name), settings.name)

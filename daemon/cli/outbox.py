@@ -1,88 +1,79 @@
-"""`soul outbox`: replies on their way out, and those that did not get there."""
+"""`soul outbox`: posts to be sent, sent, and not delivered."""
 
 from dataclasses import asdict, replace
 
 import click
 
-from daemon.cli.database_access import with_admin
-from daemon.cli.output import age, facts, say, say_json, table
-from daemon.core.clock import SystemClock
-from daemon.core.config import load_settings
-from daemon.memory.admin.queue_admin import OUTBOX_STATES, Admin, Retried
+from daemon.cli.database_access import for_each, with_admin
+from daemon.cli.options import json_option, limit_option, names_argument, state_option
+from daemon.cli.output import Columns, age, show_row, show_rows
+from daemon.memory.admin.queue_admin import OUTBOX_STATES, Admin, Leaving, Retried
+
+_COLUMNS: Columns[Leaving] = {
+    "NO": lambda one, _: one.seq,
+    "KEY": lambda one, _: one.id,
+    "STATE": lambda one, _: one.state,
+    "AGE": lambda one, now: age(now, one.created_ms),
+    "TO": lambda one, _: one.recipient,
+    "TRIES": lambda one, _: one.attempts,
+    "REASON": lambda one, _: one.reason,
+}
 
 
 @click.group("outbox")
 def command() -> None:
-    """List, show, retry or drop replies on their way out.
+    """List, show, retry or drop posts: the parts of replies on their way to the channel.
 
     \b
     JSON keys: seq, id, state, reason, conversation, part, last, recipient, reply_to, audience, platform_ts, attempts,
-    created_ms, settled_ms, body. `list` leaves the body empty: what was said is shown by `show` alone.
+    created_ms, settled_ms, body. `list` leaves the body empty; only `show` prints a post's words.
     """
 
 
 @command.command("list")
-@click.option("--state", type=click.Choice(OUTBOX_STATES), help="Only posts in this state.")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many, newest first.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@state_option("posts", OUTBOX_STATES)
+@limit_option("posts, newest first")
+@json_option
 def list_(state: str | None, limit: int, as_json: bool) -> None:
     """List the newest posts without their words."""
-    found = with_admin(load_settings(), lambda admin: admin.posts(state, limit))
-    if as_json:
-        say_json([replace(one, body="") for one in found])
-        return
-    now = SystemClock().now_ms()
-    rows = [
-        (str(one.seq), one.id, one.state, age(now, one.created_ms), one.recipient, str(one.attempts), one.reason)
-        for one in found
-    ]
-    table(("NO", "KEY", "STATE", "AGE", "TO", "TRIES", "REASON"), rows)
+    found = with_admin(lambda admin: admin.posts(state, limit))
+    show_rows([replace(one, body="") for one in found], _COLUMNS, as_json=as_json)
 
 
 @command.command("show")
 @click.argument("name", metavar="KEY")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def show(name: str, as_json: bool) -> None:
     """Show one post with its words. KEY may be its number."""
-    found = with_admin(load_settings(), lambda admin: admin.post(name))
-    if as_json:
-        say_json(found)
-        return
-    values = asdict(found)
-    body = values.pop("body")
-    facts(values)
-    say(f"\n{body}")
+    show_row(asdict(with_admin(lambda admin: admin.post(name))), as_json=as_json)
 
 
 @command.command("retry")
-@click.argument("names", metavar="KEY...", nargs=-1, required=True)
-@click.option("--yes", is_flag=True, help="Send an unknown one again without looking: it may then be there twice.")
+@names_argument("KEY")
+@click.option("--yes", is_flag=True, help="Send an unknown post without looking; it may then be there twice.")
 def retry(names: tuple[str, ...], yes: bool) -> None:
-    """Send posts that were given up (unknown, dead, expired or dropped).
+    """Send posts that were not delivered (unknown, dead, expired or dropped).
 
-    An unknown post may have been sent already: Slack's history is looked at first, and it is sent only if it is absent.
+    An unknown post may or may not have been sent: it is looked up in Slack's history first, and sent only if it is not
+    there.
     """
 
-    async def work(admin: Admin) -> None:
-        for name in names:
-            if await admin.retry_post(name, blindly=yes) is Retried.SENT_AGAIN:
-                say(f"{name} will be sent.")
-            else:
-                say(f"{name} may have been sent already: it is looked up first, and sent only if it is not there.")
+    async def change(admin: Admin, name: str) -> str:
+        if await admin.retry_post(name, blindly=yes) is Retried.SENT_AGAIN:
+            return f"{name} will be sent."
+        return f"{name} may have been sent already: it is looked up first, and sent only if it is not there."
 
-    with_admin(load_settings(), work)
+    with_admin(lambda admin: for_each(admin, names, change))
 
 
 @command.command("drop")
-@click.argument("names", metavar="KEY...", nargs=-1, required=True)
+@names_argument("KEY")
 def drop(names: tuple[str, ...]) -> None:
-    """Never send posts that are waiting or were given up."""
+    """Never send posts that wait or were not delivered."""
 
-    async def work(admin: Admin) -> None:
-        for name in names:
-            before = await admin.drop_post(name)
-            say(f"{before.id} was {before.state} and won't be sent.")
-            if before.platform_ts:
-                say(f"A part of it is visible already, as {before.platform_ts}.")
+    async def change(admin: Admin, name: str) -> str:
+        before = await admin.drop_post(name)
+        visible = f"\nA part of it is visible already, as {before.platform_ts}." if before.platform_ts else ""
+        return f"{before.id} was {before.state} and won't be sent.{visible}"
 
-    with_admin(load_settings(), work)
+    with_admin(lambda admin: for_each(admin, names, change))

@@ -1,71 +1,64 @@
-"""`soul people`: what the soul knows of people, where that may be heard, and how it came to be."""
+"""`soul people`: what the soul knows about users, per audience, and how it changed."""
 
 from dataclasses import asdict, replace
 
 import click
 
 from daemon.cli.database_access import with_database
-from daemon.cli.output import age, facts, say, say_json, table
+from daemon.cli.options import json_option, limit_option
+from daemon.cli.output import Columns, age, facts, say, say_json, show_rows
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.core.errors import StoreError
 from daemon.memory.database import Database
 from daemon.memory.knowledge.user_models import FormerModel, UserModel, UserModels
 
-_MOST = 1_000  # models of one person: one for each room they talked in
+_MOST = 1_000  # user models of one user: one per audience
+
+
+_COLUMNS: Columns[UserModel] = {
+    "PERSON": lambda one, _: one.person,
+    "NAME": lambda one, _: one.name,
+    "AUDIENCE": lambda one, _: one.audience,
+    "SEEN": lambda one, now: age(now, one.seen_ms),
+    "VISITS": lambda one, _: one.visits,
+    "MESSAGES": lambda one, _: one.interactions,
+    "NOTES": lambda one, _: len(one.notes),
+    "SOUL": lambda one, _: one.soul,
+}
 
 
 @click.group("people")
 def command() -> None:
-    """List or show what the soul knows of people, and how it changed.
+    """List or show what the soul knows about users, and how it changed.
 
     \b
     JSON keys: soul, person, audience, version, name, notes, whispers, visits, interactions, seen_ms, modelled_to,
     updated_ms; in `history`: soul, audience, version, notes, whispers, change, trace_id, made_ms. `list` leaves notes
-    and whispers empty: what is known is shown by `show` alone.
+    and whispers empty; only `show` prints them.
     """
 
 
 @command.command("list")
-@click.option(
-    "--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many, last seen first."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@limit_option("entries, last seen first")
+@json_option
 def list_(limit: int, as_json: bool) -> None:
-    """List whom the soul knows, once for each audience that it met them before."""
+    """List the users whom the soul knows, once per audience."""
     found = with_database(load_settings(), lambda database: _models(database).list(limit))
     if as_json:
         say_json([_plain(replace(one, notes=(), whispers="")) for one in found])
-        return
-    now = SystemClock().now_ms()
-    rows = [
-        (
-            one.person,
-            one.name,
-            str(one.audience),
-            age(now, one.seen_ms),
-            str(one.visits),
-            str(one.interactions),
-            str(len(one.notes)),
-            one.soul,
-        )
-        for one in found
-    ]
-    table(("PERSON", "NAME", "AUDIENCE", "SEEN", "VISITS", "MESSAGES", "NOTES", "SOUL"), rows)
+    else:
+        show_rows(found, _COLUMNS, as_json=False)
 
 
 @command.command("show")
 @click.argument("person", metavar="PERSON")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def show(person: str, as_json: bool) -> None:
-    """Show what is known of one person, for each audience apart. PERSON is the Slack id, U…"""
-
-    async def work(database: Database) -> tuple[UserModel, ...]:
-        return await _models(database).list(_MOST, person=person)
-
-    found = with_database(load_settings(), work)
+    """Show what the soul knows about one user, per audience. PERSON is a Slack id, U…"""
+    found = with_database(load_settings(), lambda database: _models(database).list(_MOST, person=person))
     if not found:
-        raise StoreError(f"nobody called {person} is known", hint="see `soul people list`; a person is named by id")
+        raise StoreError(f"the soul knows no user {person}", hint="see `soul people list`; give the id")
     if as_json:
         say_json([_plain(one) for one in found])
         return
@@ -78,10 +71,10 @@ def show(person: str, as_json: bool) -> None:
 
 @command.command("history")
 @click.argument("person", metavar="PERSON")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many, newest first.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@limit_option("versions, newest first")
+@json_option
 def history(person: str, limit: int, as_json: bool) -> None:
-    """Show how the notes about one person changed, version by version."""
+    """Show how the notes about one user changed, version by version."""
     found = with_database(load_settings(), lambda database: _models(database).history(person, limit))
     if as_json:
         say_json([_plain(one) for one in found])
@@ -89,7 +82,7 @@ def history(person: str, limit: int, as_json: bool) -> None:
     now = SystemClock().now_ms()
     for one in found:
         say(f"{one.soul}: {one.audience} version {one.version}, {age(now, one.made_ms)} ago")
-        for line in _told(one):
+        for line in _change_lines(one):
             say(f"  {line}")
 
 
@@ -108,16 +101,16 @@ def _say_known(notes: tuple[str, ...], whispers: str) -> None:
         say(f"~ {line}")
 
 
-def _told(one: FormerModel) -> list[str]:
-    """A change in lines: added, corrected and retired ones; or that it was let go, or that no line was changed."""
+def _change_lines(one: FormerModel) -> list[str]:
+    """One line per added, retired or corrected note, and for what was deleted with a user's messages."""
     lines = [f"+ {line}" for line in _items(one.change.get("added"))]
     lines += [f"- {line}" for line in _items(one.change.get("retired"))]
     lines += [f"* {' -> '.join(map(str, _items(pair)))}" for pair in _items(one.change.get("corrected"))]
     if "scrubbed" in one.change:
-        lines.append("(its words were taken back)")
+        lines.append("(the messages behind it were deleted)")
     if "unlearned" in one.change:
-        lines.append(f"(let go of what was learned from words taken back: {one.change['unlearned']} lines)")
-    return lines or ["(the whispers alone)"]
+        lines.append(f"({one.change['unlearned']} lines forgotten: the messages behind them were deleted)")
+    return lines or ["(only the whispers)"]
 
 
 def _items(value: object) -> list[object]:

@@ -11,8 +11,8 @@ from daemon.core.config import load_settings
 
 @click.command("run")
 def command() -> None:
-    """Run the daemon: in Slack, or in a workspace of its own when no Slack tokens are set.
+    """Run the daemon: in Slack, or in a local workspace when no Slack tokens are set.
 
-    The first SIGTERM or Ctrl-C finishes what is under way, a second one cuts it short.
+    The first SIGTERM or Ctrl-C finishes the work in progress; a second one stops at once.
     """
     asyncio.run(run_daemon(load_settings(), announce=say))

@@ -1,23 +1,35 @@
-"""`soul schedule`: what the soul is to notice later."""
+"""`soul schedule`: events that fall due later."""
 
 import secrets
 from dataclasses import replace
 
 import click
 
-from daemon.cli.database_access import os_user, with_database
-from daemon.cli.output import say, say_json, table
+from daemon.cli.database_access import for_each, os_user, with_agenda
+from daemon.cli.options import json_option, limit_option, names_argument, state_option
+from daemon.cli.output import Columns, say, say_json, show_rows
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.core.timetable import moment, require_seldom, when
 from daemon.memory.admin.schedule_admin import INTENTION_STATES, Agenda
-from daemon.memory.database import Database
 from daemon.memory.queues.intentions import IDLE, Intention, NewIntention
+
+_COLUMNS: Columns[Intention] = {
+    "ID": lambda one, _: one.id,
+    "DUE": lambda one, _: moment(one.due_ms),
+    "EVERY": lambda one, _: one.every,
+    "SLOT": lambda one, _: one.slot,
+    "PROCESS": lambda one, _: one.process,
+    "FOR": lambda one, _: one.behalf,
+    "CONVERSATION": lambda one, _: one.conversation,
+}
 
 
 @click.group("schedule")
 def command() -> None:
-    """List, add or cancel what the soul is to notice later. All times are UTC.
+    """List, add or cancel scheduled events. All times are UTC.
+
+    When an event falls due, the soul perceives it in its conversation and may write there.
 
     \b
     JSON keys: id, conversation, slot, due_ms, every, process, params, content, behalf, place, audience, state, reason,
@@ -26,35 +38,35 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--state", type=click.Choice(INTENTION_STATES), default="waiting", show_default=True, help="Which.")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=100, show_default=True, help="How many.")
-@click.option("--words", is_flag=True, help="With what is to be noticed.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@state_option("events", INTENTION_STATES, "waiting")
+@limit_option("events", 100)
+@click.option("--words", is_flag=True, help="Also print each event's text.")
+@json_option
 def list_(state: str, limit: int, words: bool, as_json: bool) -> None:
-    """List what is scheduled, the next first; `idle` is the soul's own look after a silence."""
-    found = with_database(load_settings(), lambda database: _agenda(database).intentions(state, limit))
-    if not words:
-        found = tuple(replace(one, content="", params={}) for one in found)
-    if as_json:
-        say_json(found)
-        return
-    rows = [
-        (one.id, moment(one.due_ms), one.every, one.slot, one.process, one.behalf, one.conversation, one.content)
-        for one in found
-    ]
-    table(("ID", "DUE", "EVERY", "SLOT", "PROCESS", "FOR", "CONVERSATION", "WORDS" if words else ""), rows)
+    """List scheduled events, the next due first. The soul itself schedules `idle`, for the time after a silence."""
+    found = with_agenda(lambda agenda: agenda.intentions(state, limit))
+    if words:
+        show_rows(found, {**_COLUMNS, "WORDS": lambda one, _: one.content}, as_json=as_json)
+    else:
+        show_rows([replace(one, content="", params={}) for one in found], _COLUMNS, as_json=as_json)
 
 
 @command.command("add")
 @click.argument("name", metavar="CONVERSATION")
 @click.argument("text")
-@click.option("--in", "span", metavar="SPAN", help="After a while: 20m, 2h30m, 3 days or PT20M.")
-@click.option("--at", "time", metavar="TIME", help="At a time: 17:30 (UTC) or 2026-03-01T09:00+01:00.")
-@click.option("--every", metavar="CRONTAB", default="", help='Again and again: "0 9 * * mon-fri" (UTC).')
-@click.option("--process", default="", help="The mental process that it visits; default: whatever it is in then.")
-@click.option("--on-behalf", "behalf", metavar="USER", default="", help="For whom; default: who spoke there last.")
-@click.option("--slot", default="", help="A name; what waits there under the same one is replaced.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--in", "span", metavar="SPAN", help="Due after a time span: 20m, 2h30m, 3 days or PT20M.")
+@click.option("--at", "time", metavar="TIME", help="Due at a time: 17:30 (UTC) or 2026-03-01T09:00+01:00.")
+@click.option("--every", metavar="CRONTAB", default="", help='Due repeatedly: "0 9 * * mon-fri" (UTC).')
+@click.option("--process", default="", help="The mental process for the event; default: the current one.")
+@click.option(
+    "--on-behalf",
+    "behalf",
+    metavar="USER",
+    default="",
+    help="Whose event it is; default: the last user there.",
+)
+@click.option("--slot", default="", help="A name; replaces the waiting event of the same name in that conversation.")
+@json_option
 def add(
     *,
     name: str,
@@ -67,18 +79,19 @@ def add(
     slot: str,
     as_json: bool,
 ) -> None:
-    """Have the soul notice TEXT later, in CONVERSATION (its id, or a part of it that no other has).
+    """Schedule an event with TEXT in CONVERSATION.
 
-    It is heard as if USER had caused it: who may not be heard then, is not.
+    CONVERSATION is an id, or any part of it that is unique. The event counts as USER's: it is ignored if USER may not
+    talk to the soul when it falls due.
     """
     if not text.strip():
-        raise click.BadParameter("say what is to be noticed", param_hint="TEXT")
+        raise click.BadParameter("the event needs a text", param_hint="TEXT")
     clock = SystemClock()
     due = _due(span, time, every, clock.now_ms())
     if process:
         _require_process(process)
     if slot == IDLE:
-        raise click.BadParameter("idle is the soul's own", param_hint="--slot")
+        raise click.BadParameter("idle is reserved for the soul itself", param_hint="--slot")
     settings = load_settings()
 
     async def work(agenda: Agenda) -> Intention:
@@ -92,32 +105,31 @@ def add(
         )
         return await agenda.schedule(await agenda.conversation(name), new, settings.schedule_max)
 
-    made = with_database(settings, lambda database: work(_agenda(database)))
+    made = with_agenda(work)
     if as_json:
         say_json(made)
     else:
-        again = f", and again as {made.every} says" if made.every else ""
+        again = f" and then at {made.every}" if made.every else ""
         say(f"{made.id} is due at {moment(made.due_ms)} UTC{again}, in {made.conversation} for {made.behalf}.")
 
 
 @command.command("cancel")
-@click.argument("names", metavar="ID...", nargs=-1, required=True)
+@names_argument("ID")
 def cancel(names: tuple[str, ...]) -> None:
-    """Cancel what waits."""
+    """Cancel waiting events."""
 
-    async def work(agenda: Agenda) -> None:
-        for name in names:
-            before = await agenda.cancel(name)
-            say(f"{before.id} was due at {moment(before.due_ms)} UTC and is cancelled.")
+    async def change(agenda: Agenda, name: str) -> str:
+        before = await agenda.cancel(name)
+        return f"{before.id} was due at {moment(before.due_ms)} UTC and is cancelled."
 
-    with_database(load_settings(), lambda database: work(_agenda(database)))
+    with_agenda(lambda agenda: for_each(agenda, names, change))
 
 
 def _due(span: str | None, time: str | None, every: str, now_ms: int) -> int:
-    """When it is due first. Raises click's usage errors."""
+    """The first due time in ms. Raises click.UsageError."""
     given = span if span is not None else time
     if (span is not None and time is not None) or (given is None and not every):
-        raise click.UsageError("say when: --in or --at, or --every for what comes round again")
+        raise click.UsageError("give a time: one of --in and --at, or --every for a repeated event")
     try:
         if every:
             require_seldom(every, now_ms)
@@ -127,14 +139,10 @@ def _due(span: str | None, time: str | None, every: str, now_ms: int) -> int:
 
 
 def _require_process(name: str) -> None:
-    """Raises a usage error for a mental process that doesn't exist."""
-    from daemon.processes import PROCESSES  # the whole mind: only when it is asked for
+    """Raises click.BadParameter for an unknown mental process."""
+    from daemon.processes import PROCESSES  # slow to import
 
     if name not in PROCESSES:
         raise click.BadParameter(
-            f"there is no {name}; there are {', '.join(sorted(PROCESSES))}", param_hint="--process"
+            f"there is no {name}; choose one of {', '.join(sorted(PROCESSES))}", param_hint="--process"
         )
-
-
-def _agenda(database: Database) -> Agenda:
-    return Agenda(database, SystemClock(), os_user())

@@ -1,4 +1,4 @@
-"""`soul settings`: every knob, its value in force and what it means."""
+"""`soul settings`: every setting, its value and its meaning."""
 
 import click
 from pydantic import SecretStr
@@ -10,17 +10,17 @@ from daemon.core.config.sources import environment_name
 
 
 @click.command("settings")
-@click.option("--reference", is_flag=True, help="Print the whole of .env.example: meanings, bounds and defaults.")
+@click.option("--reference", is_flag=True, help="Print .env.example: meanings, bounds and defaults.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: variable -> {value, set, description}.")
 def command(reference: bool, as_json: bool) -> None:
-    """Show every setting and its value; of secrets only whether they are set."""
+    """Show every setting and its value; secrets show only whether they are set."""
     if reference:
         click.echo(settings_reference(), nl=False)
         return
     settings = load_settings()
     values = {
         environment_name(name, field): {
-            "value": shown(settings, name),
+            "value": as_typed(settings, name),
             "set": name in settings.model_fields_set,
             "description": field.description,
         }
@@ -29,14 +29,14 @@ def command(reference: bool, as_json: bool) -> None:
     if as_json:
         say_json(values)
         return
-    rows = [(variable, str(told["value"]), "set" if told["set"] else "") for variable, told in values.items()]
+    rows = [(variable, str(shown["value"]), "set" if shown["set"] else "") for variable, shown in values.items()]
     table(("SETTING", "VALUE", ""), rows)
     for fault in unknown_settings():
         say(f"note: {fault}")
 
 
-def shown(settings: Settings, name: str) -> str:
-    """A value as one would type it; a secret as `(secret)`."""
+def as_typed(settings: Settings, name: str) -> str:
+    """A value as an admin types it; a secret as `(secret)`."""
     value = getattr(settings, name)
     if isinstance(value, SecretStr):
         return "(secret)"

@@ -1,4 +1,4 @@
-"""`soul status`: who is alive, what waits, what was spent today."""
+"""`soul status`: running daemons, waiting work, today's costs."""
 
 from collections.abc import Mapping
 
@@ -14,9 +14,9 @@ _DAY_MS = 24 * 3600 * 1000
 
 
 @click.command("status")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON; see below for its keys.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; see above for its keys.")
 def command(as_json: bool) -> None:
-    """Show which daemons are alive, what waits and what was spent today (UTC).
+    """Show running daemons, waiting work and today's costs (UTC).
 
     \b
     JSON: database, now_ms, sqlite, schema, journal,
@@ -48,7 +48,7 @@ def command(as_json: bool) -> None:
 
 
 def _daemon(one: LiveDaemon, now: int) -> str:
-    state = "gone without a word" if one.gone else "silent" if one.silent else one.state
+    state = "died without a shutdown" if one.gone else "silent" if one.silent else one.state
     detail = "".join(f", {name} {value}" for name, value in one.detail.items())
     times = f"seen {age(now, one.seen_ms)} ago, up {age(now, one.started_ms)}"
     process = f"{one.kind} {one.version}, process {one.pid} on {one.host}"
@@ -56,8 +56,8 @@ def _daemon(one: LiveDaemon, now: int) -> str:
 
 
 def _queue(counts: Mapping[str, int], oldest_ms: int | None, now: int) -> str:
-    told = ", ".join(f"{count} {state}" for state, count in counts.items()) or "empty"
-    return told + (f"; the oldest waits {age(now, oldest_ms)}" if oldest_ms is not None else "")
+    summary = ", ".join(f"{count} {state}" for state, count in counts.items()) or "empty"
+    return summary + (f"; the oldest has waited {age(now, oldest_ms)}" if oldest_ms is not None else "")
 
 
 def _spending(spent: Spending) -> str:

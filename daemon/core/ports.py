@@ -345,6 +345,21 @@ class DraftLog:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredReply:
+    """A message, found by the id that the sending program gave it, and the stored reply to it.
+
+    `ts` and `message` are the message's, `state` that of its inbox row. Once it is `settled`, `parts` are the reply's
+    parts in order; none means that there is no reply.
+    """
+
+    ts: str
+    message: str
+    state: str
+    settled: bool
+    parts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ThreadMessage:
     """An earlier message of a thread, from before the soul joined it; `own` marks the soul's own messages."""
 

@@ -1,19 +1,19 @@
-"""The parts of an Implicit Semantic Machine: its goal, its actions, what they give back and how it ends (seed 001)."""
+"""The parts of an Implicit Semantic Machine: its goal, its actions, their results and how it ends (seed 001)."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from daemon.core.limits import Limits, Spent
+from daemon.core.step import Step
 from daemon.core.working_memory import WorkingMemory
-from daemon.mind.cognition import Step
 from daemon.mind.mental_process import Outcome, Stay, Transition
 from daemon.mind.steps.choose_actions import Choice, choose_actions
 
 
 @dataclass(frozen=True, slots=True)
 class Recurse:
-    """An action is done and the work goes on; the observation feeds the next choice (seed 001's `recurse`)."""
+    """The action is done and the work goes on; the observation feeds the next choice (seed 001's `recurse`)."""
 
     memory: WorkingMemory
     internal: WorkingMemory
@@ -22,10 +22,10 @@ class Recurse:
 
 @dataclass(frozen=True, slots=True)
 class ActionUse:
-    """What a handler is given: `memory` holds the conversation, the goal, the playbook, the log and the newest results.
+    """The argument of a handler: `memory` holds the conversation, goal, playbook, log and newest results.
 
-    `internal` is the machine's own memory: what was chosen and what came of it. `input` is data, written by a model.
-    `loop` counts the choices of this piece of work from one.
+    `internal` is the machine's own memory of choices and observations. `input` is data, written by a model. `loop`
+    counts the choices of this run from one.
     """
 
     memory: WorkingMemory
@@ -36,22 +36,23 @@ class ActionUse:
     def recurse(
         self, memory: WorkingMemory | None = None, internal: WorkingMemory | None = None, observation: str = ""
     ) -> Recurse:
-        """Go on, with other memories in place of those given if they changed, and what was observed."""
-        kept, own = (self.memory if memory is None else memory), (self.internal if internal is None else internal)
-        return Recurse(kept, own, observation)
+        """Go on with an observation, and with changed memories where given."""
+        return Recurse(
+            self.memory if memory is None else memory, self.internal if internal is None else internal, observation
+        )
 
 
 Handler = Callable[[ActionUse], Coroutine[object, object, Recurse | Stay | Transition]]
-"""Carries an action out. Stay ends the work as answered, Transition moves on to another process, Recurse goes on.
+"""Carries out an action. Stay ends the work as answered, Transition moves to another process, Recurse goes on.
 
-It is cancelled when somebody says something or time is over. What it raises becomes an observation, unless it is
-Interrupted or a StoreError, which end the work.
+It is cancelled by a new message and by the time limit. What it raises becomes an observation, except Interrupted and
+StoreErrors, which end the work.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing that the soul may choose to do; name and description are the house's own words, never a stranger's."""
+    """One thing that the soul may choose to do; name and description must be the daemon's own words."""
 
     name: str
     description: str
@@ -60,11 +61,11 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A goal, a playbook to be guided by, the actions at hand and the limits; all words in it are the house's own.
+    """A goal, a playbook, actions and limits; all words in it are the daemon's own.
 
-    `conclude` is given the memory and why the work ends without an answer (a plain clause); it answers with the best
-    there is so far, honestly. It is cut when somebody says something, unless a limit is met by then, but by no limit.
-    `choose` makes the step that chooses. Raises ValueError for names of actions that can't be told apart.
+    `conclude` takes the memory and why the work ends without an answer (a plain clause), and answers with the best
+    result so far. A new message cancels it, unless a limit is met by then; no limit cancels it. `choose` makes the step
+    that chooses. Raises ValueError for empty, equal or reserved names of actions.
     """
 
     goal: str
@@ -85,16 +86,16 @@ class Machine:
 class End(StrEnum):
     """How the work ended."""
 
-    DONE = "done"  # a model says that the goal is reached, and `conclude` answered
+    DONE = "done"  # the model says that the goal is reached, and `conclude` answered
     ANSWERED = "answered"  # an action answered
-    MOVED = "moved"  # an action moves on to another process
-    INTERRUPTED = "interrupted"  # somebody said something: take it in and go on with what the result holds
-    CONCLUDED = "concluded"  # a limit or a lack of progress ended it, and `conclude` answered
+    MOVED = "moved"  # an action moves to another process
+    INTERRUPTED = "interrupted"  # a new message arrived: absorb it and go on with what the result holds
+    CONCLUDED = "concluded"  # a limit or a lack of progress ended the work, and `conclude` answered
 
 
 @dataclass(frozen=True, slots=True)
 class ISMResult:
-    """Where the work has come to; `outcome` is None only if it was interrupted, `why` is set if `conclude` answered."""
+    """The state of the work; `outcome` is None only if it was interrupted, `why` is set if `conclude` answered."""
 
     end: End
     outcome: Outcome | None
@@ -105,7 +106,7 @@ class ISMResult:
 
 
 class Progress(StrEnum):
-    """What can be told of the work while it goes on."""
+    """What happens to an action or a choice."""
 
     CHOSEN = "chosen"
     STARTED = "started"
@@ -118,10 +119,10 @@ class Progress(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LoopEvent:
-    """Progress, fit to be shown to people: which action of which choice, both counted from one, `place` 0 for neither.
+    """Progress that users may see: action number `place` of choice number `loop`, from one; `place` 0 for no action.
 
-    Nothing in it was written by a model: `action` is empty where no action has the name that was chosen, and `detail`
-    is the house's own words. Only `error`, what a failed action raised, is for the log alone.
+    Nothing in it was written by a model: `action` is empty where no action has the chosen name, and `detail` is the
+    daemon's own. Only `error`, what a failed action raised, is for the log alone.
     """
 
     kind: Progress
@@ -133,4 +134,4 @@ class LoopEvent:
 
 
 Note = Callable[[LoopEvent], Awaitable[None]]
-"""Whoever watches; must not raise."""
+"""Receives the events of the work; must not raise."""

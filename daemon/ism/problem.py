@@ -1,4 +1,4 @@
-"""One problem being worked at: what was found for it, what was spent on it, what it waits for; kept between turns."""
+"""A problem that autonomous work is solving: its passages, what it spent, what it waits for; stored between turns."""
 
 import json
 import re
@@ -13,15 +13,15 @@ from daemon.core.text import one_line, storable
 from daemon.core.working_memory import Memory, WorkingMemory
 
 MOST_FOUND = 30
-"""Passages kept of one problem; what is found after them is not added any more."""
+"""Passages kept of one problem; later ones are not added."""
 
 KEPT_BYTES = 256 * 1024
-"""What a problem takes in memory.db at most, whatever a model and the tools have said."""
+"""The most bytes of a problem in memory.db, whatever the length of answers and tool results."""
 
 _PASSAGE_CAP, _SOURCE_CAP = 1_500, 200  # characters kept of each
-_PASSAGE_BYTES, _SOURCE_BYTES = 4_000, 600  # and how long they may be in memory.db
+_PASSAGE_BYTES, _SOURCE_BYTES = 4_000, 600  # their most bytes in memory.db
 _INTERNAL_BYTES = 110_000  # the rest is for the passages
-_MEMORY_BYTES = 200  # of one memory besides its words
+_MEMORY_BYTES = 200  # of one memory besides its text
 _LONGEST_ESCAPE = 14  # bytes: a NUL as JSON within JSON
 
 _CODE_OR_CITED = re.compile(
@@ -46,10 +46,10 @@ class _Kept(BaseModel):
 
 @dataclass(slots=True)
 class Problem:
-    """What a conversation's `problem_solving` keeps in mind; passages are numbered from one, as the reply cites them.
+    """The process memory of `problem_solving`; passages are numbered from one, as the reply cites them.
 
-    `asker` is whose problem it is, by platform id, empty where that isn't known. `asks` says that it waits for the
-    answer to a question, `approval` is the id of a question for permission that nobody has decided yet.
+    `asker` is the user who has the problem, by platform id, empty if unknown. `asks` says that it waits for the answer
+    to a question, `approval` is the id of an undecided question for permission.
     """
 
     internal: WorkingMemory
@@ -61,12 +61,12 @@ class Problem:
 
     @property
     def waits(self) -> bool:
-        """Whether it is parked until somebody answers or decides."""
+        """Whether it is parked until a user answers or decides."""
         return self.asks or bool(self.approval)
 
     @classmethod
     def resumed(cls, kept: Mapping[str, object], soul_name: str) -> "Problem":
-        """Read what `to_json` gave, or begin anew where that is empty or not ours."""
+        """Read what `to_json` gave; a new problem where that is empty or not readable."""
         try:
             read = _Kept.model_validate(dict(kept))
             return cls(
@@ -81,7 +81,7 @@ class Problem:
             return cls(WorkingMemory(soul_name))
 
     def to_json(self) -> dict[str, object]:
-        """Plain values for memory.db, at most `KEPT_BYTES`: the oldest of what was chosen and observed is let go."""
+        """Plain values for memory.db, at most `KEPT_BYTES`: the oldest choices and observations are dropped."""
         kept = _Kept(
             internal=self.internal.replace(reversed(list(_newest(self.internal)))).to_json(),
             found=[(one.source, one.text) for one in self.found],
@@ -93,7 +93,7 @@ class Problem:
         return kept.model_dump(mode="json")
 
     def add(self, passages: Sequence[Passage]) -> str:
-        """Keep passages, each once; gives them as an observation, under the numbers by which they are cited."""
+        """Keep passages, each once; gives them as an observation, with the numbers by which they are cited."""
         lines, left_out = [], 0
         for passage in passages:
             kept = _in_form(passage)
@@ -108,7 +108,7 @@ class Problem:
         return "\n\n".join(lines)
 
     def with_sources(self, reply: str) -> str:
-        """A reply with the sources it cites below it; numbers that stand for nothing are taken out, but not of code."""
+        """A reply with its cited sources below it; unknown numbers are removed from the text, but not from code."""
         cited: dict[int, Passage] = {}
 
         def checked(match: re.Match[str]) -> str:
@@ -125,7 +125,7 @@ class Problem:
 
 
 def _in_form(passage: Passage) -> Passage:
-    """A passage as it is kept: its source on one line that a reply can show as code, its text cut."""
+    """A passage as it is stored: its source on one line without backticks, its text cut."""
     source = one_line(passage.source.replace("`", "'"))
     return Passage(
         _cut(source, _SOURCE_CAP, _SOURCE_BYTES) or "somewhere", _cut(passage.text, _PASSAGE_CAP, _PASSAGE_BYTES)
@@ -138,7 +138,7 @@ def _cut(text: str, characters: int, most: int) -> str:
 
 
 def _newest(internal: WorkingMemory) -> Iterator[Memory]:
-    """The newest memories first, as many as there is room for."""
+    """The newest memories first, as many as fit."""
     left = _INTERNAL_BYTES
     for one in reversed(internal.memories):
         kept = replace(one, content=storable(one.content), name=storable(one.name) if one.name else one.name)
@@ -149,5 +149,5 @@ def _newest(internal: WorkingMemory) -> Iterator[Memory]:
 
 
 def _bytes(text: str) -> int:
-    """How long a text is in memory.db at most: UTF-8, as JSON within JSON."""
+    """The most bytes of a text in memory.db: UTF-8, as JSON within JSON."""
     return len(json.dumps(json.dumps(text, ensure_ascii=False), ensure_ascii=False).encode())

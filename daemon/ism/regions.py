@@ -1,24 +1,28 @@
-"""What a model reads of autonomous work: its goal, playbook, actions, log and newest results, as regions (seed 001)."""
+"""What a model reads of autonomous work: goal, playbook, actions, log, newest results and input, as regions."""
 
 from collections.abc import Iterable, Iterator
 
 from daemon.core.text import one_line, shortened, storable
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
-from daemon.mind.steps.choose_actions import Use
+from daemon.mind.steps.choose_actions import ChosenAction
+from daemon.soul_engine import with_notes
 
 GOAL, PLAYBOOK, ACTIONS, LOG = "goal", "playbook", "actions", "log"
 
+INPUT = "aim"
+"""An action's input: words that a model wrote and that may quote any user, so they are data; commands point to it."""
+
 RESULTS = tuple(f"result_{number}" for number in range(1, 7))
-"""The newest observations, newest first; each in a region of its own and so within a budget of its own."""
+"""The newest observations, newest first; each in a region of its own and so with a budget of its own."""
 
 REGIONS = (GOAL, PLAYBOOK, ACTIONS, LOG, *RESULTS)
-"""All that is put into working memory while the work goes on and taken away when it ends; no process uses these."""
+"""The regions that exist only while the work goes on; no mental process uses them."""
 
 OBSERVATION_CAP = 6_000
 """Characters kept of one observation."""
 
 LOG_TOKENS = 500
-"""How long the log may be, by our own estimate; its oldest lines are left out first."""
+"""Estimated tokens of the log; its oldest lines are left out first."""
 
 LINE_CAP = 160
 """Characters of one line of the log."""
@@ -26,18 +30,18 @@ LINE_CAP = 160
 _OBSERVATION = "observation"
 
 
-def observed(internal: WorkingMemory, use: Use, text: str) -> WorkingMemory:
-    """The internal memory with what came of an action, as data, cut to the cap and such that UTF-8 can hold it."""
+def with_observation(internal: WorkingMemory, action: ChosenAction, text: str) -> WorkingMemory:
+    """The internal memory with the observation of an action, as data, cut to the cap and storable as UTF-8."""
     left_out = len(text) - OBSERVATION_CAP
     kept = storable(text[:OBSERVATION_CAP])
     if left_out > 0:
         kept = f"{kept}\n[… {left_out} characters left out here …]"
-    name = f"{use.name}: {use.input}" if use.input else use.name
+    name = f"{action.name}: {action.input}" if action.input else action.name
     return internal.with_memory(Memory(Role.USER, kept, name=_line(name), metadata={"kind": _OBSERVATION}))
 
 
 def with_work(memory: WorkingMemory, internal: WorkingMemory, goal: str, playbook: str) -> WorkingMemory:
-    """Working memory with the goal and playbook in the house's own words, and the log and newest results as data."""
+    """Working memory with the goal and playbook as the daemon's own words, the log and newest results as data."""
     memory = memory.with_region(GOAL, Memory(Role.SYSTEM, goal)).with_region(PLAYBOOK, Memory(Role.SYSTEM, playbook))
     if len(internal):
         memory = memory.with_region(LOG, Memory(Role.USER, "\n".join(_log(internal))))
@@ -48,18 +52,23 @@ def with_work(memory: WorkingMemory, internal: WorkingMemory, goal: str, playboo
 
 
 def with_actions(memory: WorkingMemory, described: Iterable[tuple[str, str]]) -> WorkingMemory:
-    """Working memory with what may be chosen: names and what they are for, in the house's own words."""
+    """Working memory with the names and descriptions of the actions, as the daemon's own words."""
     listed = "\n".join(f"- {name}: {description}" for name, description in described)
     return memory.with_region(ACTIONS, Memory(Role.SYSTEM, listed))
 
 
+def with_input(memory: WorkingMemory, words: str) -> WorkingMemory:
+    """Working memory with an action's input, as data; without words there is no such region."""
+    return with_notes(memory, INPUT, words)
+
+
 def without_work(memory: WorkingMemory) -> WorkingMemory:
-    """Working memory without any of it."""
+    """Working memory without the regions of autonomous work."""
     return memory.without_regions(*REGIONS)
 
 
 def _log(internal: WorkingMemory) -> Iterator[str]:
-    """One line for each thing chosen or observed, oldest first, as many of the newest as there is room for."""
+    """One line per choice or observation, oldest first, as many of the newest as fit."""
     lines: list[str] = []
     left = LOG_TOKENS
     for one in reversed(internal.memories):

@@ -1,1 +1,1 @@
-"""Language models: one adapter per wire protocol, a router over them and one layer that keeps every call bounded."""
+"""How is a model asked? One adapter per wire protocol, a router over them, and one layer that bounds every call."""

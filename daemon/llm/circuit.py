@@ -1,4 +1,4 @@
-"""A circuit breaker and a retry budget: what one vendor's recent past allows (reliability, promises P31 and P32)."""
+"""A circuit breaker and a retry budget for each vendor (promises P31 and P32)."""
 
 import math
 from collections import deque
@@ -18,7 +18,7 @@ WINDOW_SECONDS = 60.0
 
 
 class CircuitState(Enum):
-    """Closed lets calls through, open refuses them, half-open lets a single one find out."""
+    """Closed passes calls on, open refuses them, half-open passes one probe on."""
 
     CLOSED = auto()
     OPEN = auto()
@@ -27,15 +27,15 @@ class CircuitState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """Leave to make one call; `probe` marks the one call that finds out whether the vendor is back."""
+    """The right to make one call; `probe` marks the one call that tests whether the vendor is back."""
 
     probe: bool
 
 
 class Circuit:
-    """Opens after five failures or three time-outs in a row, refuses at once, and after a rest lets one probe through.
+    """Opens after five failures or three timeouts in a row, and after a pause lets one probe through.
 
-    Errors of a single request are no failures: they show that the vendor is there. Times are `Clock.monotonic` seconds.
+    Errors of a single request don't count: they show that the vendor works. Times are `Clock.monotonic` seconds.
     """
 
     def __init__(self, vendor: str) -> None:
@@ -46,13 +46,13 @@ class Circuit:
         self._probing = False
 
     def state(self, now: float) -> CircuitState:
-        """Which of the three it is."""
+        """The state at a time."""
         if self._open_until is None:
             return CircuitState.CLOSED
         return CircuitState.OPEN if now < self._open_until else CircuitState.HALF_OPEN
 
     def admit(self, now: float) -> Permit:
-        """Leave for one call. Raises ModelUnavailable with the seconds left while the vendor is given a rest."""
+        """Permit one call. Raises ModelUnavailable with the seconds left while the circuit is open."""
         if self._open_until is None:
             return Permit(probe=False)
         left = max(0.0, self._open_until - now)
@@ -67,7 +67,7 @@ class Circuit:
         return Permit(probe=True)
 
     def succeeded(self) -> bool:
-        """The vendor answered; True when that closed the circuit."""
+        """Note an answer; True when that closed the circuit."""
         was_open = self._open_until is not None
         self._failures = self._timeouts = 0
         self._open_until = None
@@ -75,9 +75,9 @@ class Circuit:
         return was_open
 
     def failed(self, permit: Permit, now: float, *, timed_out: bool = False, retry_after: float | None = None) -> bool:
-        """Count a failure; True when it opened the circuit. `retry_after` prolongs the rest, within reason."""
+        """Count a failure; True when it opened the circuit. `retry_after` prolongs the pause, up to five minutes."""
         if self._open_until is not None and not permit.probe:
-            return False  # an older call; what it met is known already
+            return False  # a call from before the circuit opened
         self._failures += 1
         self._timeouts = self._timeouts + 1 if timed_out else 0
         if not (permit.probe or self._failures >= FAILURES_TO_OPEN or self._timeouts >= TIMEOUTS_TO_OPEN):
@@ -87,25 +87,25 @@ class Circuit:
         return True
 
     def abandoned(self, permit: Permit) -> None:
-        """The call ended without showing anything; after a probe the next call may probe."""
+        """Note a call that ended without a result; after a probe the next call may probe."""
         if permit.probe:
             self._probing = False
 
 
 class RetryBudget:
-    """Retries may be a tenth of a vendor's calls of the last minute, or three if there were few."""
+    """Allows retries up to a tenth of the vendor's calls in the last minute, and at least three."""
 
     def __init__(self) -> None:
         self._calls: deque[float] = deque()
         self._retries: deque[float] = deque()
 
     def call(self, now: float) -> None:
-        """Note a first attempt."""
+        """Count a first attempt."""
         self._calls.append(now)
         self._forget(now)
 
     def take(self, now: float) -> bool:
-        """Spend one retry, if there is one to spend."""
+        """Take one retry; False when none is left."""
         self._forget(now)
         if len(self._retries) >= max(FEWEST_RETRIES, int(RETRY_SHARE * len(self._calls))):
             return False

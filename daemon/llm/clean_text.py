@@ -1,4 +1,4 @@
-"""Text that can always be stored, sent and shown: no halves of characters, no NULs."""
+"""Cleans a model's text, so that it can be stored and sent: no lone surrogates, no NULs."""
 
 from daemon.core.text import storable
 
@@ -6,13 +6,13 @@ _HIGH_SURROGATES = ("\ud800", "\udbff")
 
 
 class PieceCleaner:
-    """Cleans a text that arrives in pieces; a character cut in two by the provider's JSON escapes is joined again."""
+    """Cleans a text that arrives in pieces; joins surrogate pairs that a provider splits over two pieces."""
 
     def __init__(self) -> None:
         self._half = ""
 
     def feed(self, piece: str) -> str:
-        """Take the next piece and return what is certain by now; may be empty."""
+        """Take the next piece and return the text that is complete now; may be empty."""
         text = self._half + piece
         self._half = ""
         if text and _HIGH_SURROGATES[0] <= text[-1] <= _HIGH_SURROGATES[1]:
@@ -20,7 +20,7 @@ class PieceCleaner:
         return clean(text)
 
     def flush(self) -> str:
-        """Return what was held back, once no more will come."""
+        """Return the rest after the last piece."""
         rest, self._half = self._half, ""
         return clean(rest)
 

@@ -1,4 +1,4 @@
-"""Where a vendor is reached, with which key, and which variables say so."""
+"""The address and key of each vendor, and the settings they come from."""
 
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -13,7 +13,7 @@ from daemon.llm.model_id import ModelId, Vendor
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One vendor's address and key; `key_variable` is empty for vendors that ask for none."""
+    """One vendor's address and key; `key_variable` is empty for vendors that need no key."""
 
     vendor: Vendor
     base_url: str
@@ -28,8 +28,8 @@ class Endpoint:
 
 
 def endpoint_for(settings: Settings, model: ModelId) -> Endpoint:
-    """The endpoint that serves a model. Raises ConfigError that names the variable when its key is not set."""
-    url, key, key_variable, url_variable = _facts(settings)[model.vendor]
+    """The endpoint of a model's vendor. Raises ConfigError with the name of the variable when the key is not set."""
+    url, key, key_variable, url_variable = _endpoints(settings)[model.vendor]
     if key is None:
         raise ConfigError(
             f"{model.full} needs a key, and {key_variable} is not set",
@@ -38,7 +38,7 @@ def endpoint_for(settings: Settings, model: ModelId) -> Endpoint:
     return Endpoint(model.vendor, url, key, key_variable, url_variable)
 
 
-def _facts(settings: Settings) -> dict[Vendor, tuple[str, SecretStr | None, str, str]]:
+def _endpoints(settings: Settings) -> dict[Vendor, tuple[str, SecretStr | None, str, str]]:
     return {
         Vendor.ANTHROPIC: (
             settings.anthropic_base_url,
@@ -54,7 +54,7 @@ def _facts(settings: Settings) -> dict[Vendor, tuple[str, SecretStr | None, str,
             "SOUL_OPENROUTER_URL",
         ),
         Vendor.GROQ: (settings.groq_url, settings.groq_api_key, "GROQ_API_KEY", "SOUL_GROQ_URL"),
-        # The client library insists on some key; a local Ollama ignores it.
+        # The client library needs some key; a local Ollama ignores it.
         Vendor.OLLAMA: (settings.ollama_url, SecretStr("ollama"), "", "SOUL_OLLAMA_URL"),
         Vendor.PLACEHOLDER: ("", SecretStr(""), "", ""),
     }

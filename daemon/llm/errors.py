@@ -1,4 +1,4 @@
-"""Turns what SDKs, the HTTP library or a garbled answer raise into our two model errors, with a hint and no key."""
+"""Translates errors of the SDKs, the HTTP library and garbled answers into our two model errors, without the key."""
 
 import math
 from collections.abc import Collection, Iterator, Mapping
@@ -31,10 +31,10 @@ _PERMANENT_KINDS = frozenset(
     }
 )
 
-# An answer that is not JSON, not UTF-8, or JSON of another shape than the SDK expects.
+# An answer that is not JSON, not UTF-8, or JSON that the SDK does not expect.
 _GARBLED = (ValueError, TypeError, AttributeError, LookupError)
 
-# Words by which back-ends name a part of the request that they don't know; the request is then made without it.
+# Words by which back-ends name the part of a request that they refuse; the request is then sent without it.
 _FEATURE_WORDS: Mapping[str, tuple[str, ...]] = {
     "json_schema": ("response_format", "json_schema", "output_config.format", "output_format", "structured output"),
     "effort": ("effort",),
@@ -45,9 +45,9 @@ _FEATURE_WORDS: Mapping[str, tuple[str, ...]] = {
 
 @contextmanager
 def translated(endpoint: Endpoint, model: ModelId, *sdk_errors: type[Exception]) -> Iterator[None]:
-    """Let only ModelUnavailable and ModelRefused out of a block that talks to an endpoint.
+    """Raise only ModelUnavailable and ModelRefused from a block that talks to an endpoint.
 
-    The cause is kept, unless its text holds the key.
+    The cause is kept unless its text holds the key.
     """
     import httpx2
 
@@ -61,7 +61,7 @@ def translated(endpoint: Endpoint, model: ModelId, *sdk_errors: type[Exception])
 
 
 def translate(error: Exception, endpoint: Endpoint, model: ModelId) -> ModelError:
-    """The ModelUnavailable or ModelRefused that tells what an error means."""
+    """The ModelUnavailable or ModelRefused that an error means."""
     import httpx2
 
     status = getattr(error, "status_code", None)
@@ -81,10 +81,10 @@ def translate(error: Exception, endpoint: Endpoint, model: ModelId) -> ModelErro
 
 
 def refused_feature(error: Exception, offered: Collection[str]) -> str | None:
-    """Which optional part of a request a back-end has just refused, if that is what its 400 or 422 says."""
+    """The optional part of a request that a 400 or 422 refuses; None for any other error."""
     if getattr(error, "status_code", None) not in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY):
         return None
-    text = _said(error).lower()
+    text = _message(error).lower()
     return next((name for name in offered if any(word in text for word in _FEATURE_WORDS[name])), None)
 
 
@@ -103,7 +103,7 @@ def _from_status(status: int, error: Exception, endpoint: Endpoint, model: Model
 
 
 def _refusal(status: int, error: Exception, endpoint: Endpoint, model: ModelId) -> tuple[str, str]:
-    """The message and the hint for a status that no retry will change."""
+    """The message and the hint for a status that a retry can't change."""
     vendor, key, url = endpoint.vendor, endpoint.key_variable or endpoint.url_variable, endpoint.url_variable
     match status:
         case HTTPStatus.UNAUTHORIZED:
@@ -116,24 +116,26 @@ def _refusal(status: int, error: Exception, endpoint: Endpoint, model: ModelId) 
         case _ if status < HTTPStatus.BAD_REQUEST:
             return f"{vendor} redirects requests to another address", f"correct {url}"
         case _:
-            said = _quoted(_said(error), endpoint)
+            quote = _quoted(_message(error), endpoint)
             hint = f"check that {model.name} is a chat model and that {url} is right"
-            return f"{vendor} refused the request with status {status}{said}", hint
+            return f"{vendor} refused the request with status {status}{quote}", hint
 
 
 def _from_event(body: Mapping[str, object], error: Exception, endpoint: Endpoint, model: ModelId) -> ModelError:
-    """An error that came as an event inside a stream that had begun well."""
-    code = body.get("code")  # OpenRouter tells the status of the model's host this way
+    """An error that came as an event inside a stream."""
+    code = body.get("code")  # OpenRouter gives the status of the model's host here
     if isinstance(code, int) and HTTPStatus.BAD_REQUEST <= code <= _LAST_STATUS:
         return _from_status(code, error, endpoint, model)
     if body.get("type") in _PERMANENT_KINDS:
-        said = _quoted(_said(error), endpoint)
-        return ModelRefused(f"{endpoint.vendor} gave the request up{said}", hint="look at the prompt and the settings")
+        quote = _quoted(_message(error), endpoint)
+        return ModelRefused(
+            f"{endpoint.vendor} gave up on the request{quote}", hint="look at the prompt and the settings"
+        )
     return ModelUnavailable(f"{model.full} failed in the middle of its answer", hint="try again")
 
 
 def _root(error: Exception) -> BaseException:
-    """What lies under an SDK's connection error: the HTTP library's error, or ours from inside a response."""
+    """The cause of an SDK's connection error: the HTTP library's error, or ours from inside a response."""
     import httpx2
 
     root: BaseException = error
@@ -143,13 +145,13 @@ def _root(error: Exception) -> BaseException:
 
 
 def _details(error: Exception) -> Mapping[str, object]:
-    """The `error` object of a provider's answer, wherever the SDK left it; empty when there is none."""
+    """The `error` object of a provider's answer, from either place where SDKs put it; empty for none."""
     body = getattr(error, "body", None)
     inner = body.get("error", body) if isinstance(body, Mapping) else None
     return inner if isinstance(inner, Mapping) else {}
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     message = _details(error).get("message")
     return clean(message) if isinstance(message, str) else ""
 
@@ -160,11 +162,11 @@ def _mentions(error: Exception, words: tuple[str, ...]) -> bool:
     return any(word in text for word in words)
 
 
-def _quoted(said: str, endpoint: Endpoint) -> str:
-    """The provider's own words, short and on one line; left out when they repeat the key."""
-    line = one_line(said)
+def _quoted(text: str, endpoint: Endpoint) -> str:
+    """The provider's message, short and on one line; '' when it repeats the key."""
+    line = one_line(text)
     key = endpoint.api_key.get_secret_value()
-    return f": {line[:_LONGEST_QUOTE]}" if line and key not in said else ""
+    return f": {line[:_LONGEST_QUOTE]}" if line and key not in text else ""
 
 
 def _holds_key(error: Exception, endpoint: Endpoint) -> bool:
@@ -179,20 +181,20 @@ def _look_at_url(endpoint: Endpoint) -> str:
 
 
 def _retry_after(error: Exception) -> float | None:
-    """Seconds until the provider wants to be asked again; a date counts from the response's own date."""
+    """Seconds until the provider allows a retry; a date counts from the response's own date."""
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
     try:
         if milliseconds := headers.get("retry-after-ms"):
-            return _sensible(float(milliseconds) / 1000)
-        return _sensible(float(headers.get("retry-after", "")))
+            return _seconds(float(milliseconds) / 1000)
+        return _seconds(float(headers.get("retry-after", "")))
     except ValueError:
         pass
     try:
         until = parsedate_to_datetime(headers.get("retry-after", ""))
-        return _sensible((until - parsedate_to_datetime(headers.get("date", ""))).total_seconds())
+        return _seconds((until - parsedate_to_datetime(headers.get("date", ""))).total_seconds())
     except (ValueError, TypeError):
         return None
 
 
-def _sensible(seconds: float) -> float | None:
+def _seconds(seconds: float) -> float | None:
     return max(0.0, seconds) if math.isfinite(seconds) else None

@@ -1,4 +1,4 @@
-"""The HTTP client under both SDKs: bounded answers, no redirects, no proxy in front of this machine."""
+"""The HTTP client of both SDKs: bounded answers, no redirects, no proxy for servers on this machine."""
 
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import httpx2
 
 MAX_RESPONSE_BYTES = 16 * 1024 * 1024
-"""Bytes on the wire that one answer may take, framing and hidden reasoning included; far above any honest one."""
+"""Bytes that one answer may take, framing and hidden reasoning included; far above any real answer."""
 
 _CONNECT_SECONDS = 10.0
 
@@ -19,10 +19,10 @@ class OversizedResponseError(Exception):
 
 
 def open_http_client(endpoint: Endpoint) -> "httpx2.AsyncClient":
-    """A client for one endpoint. Reading has no time limit of its own: deadlines belong to `daemon.llm.resilience`.
+    """A client for one endpoint. Reads have no timeout here: `daemon.llm.resilience` has the deadlines.
 
-    Redirects are not followed, since they would carry prompts to a host that nobody configured. Compression is not
-    offered, so that what is counted is what arrives.
+    Redirects are not followed: they would send prompts to a host that is not configured. Compression is not offered,
+    so that the counted bytes are the received ones.
     """
     import httpx2
 

@@ -1,4 +1,4 @@
-"""Prompts as the messages that every chat API accepts: no blanks, clean text, the user first and last."""
+"""A prompt's messages in the form that every chat API accepts: none blank, clean text, the user first and last."""
 
 import json
 
@@ -10,7 +10,7 @@ _SILENCE = Message(Speaker.USER, "(Nothing new was said.)")
 
 
 def chat_of(prompt: Prompt) -> list[Message]:
-    """The prompt's messages, made acceptable: APIs refuse blank ones and, the newer ones, an answer begun for them."""
+    """The prompt's messages; APIs refuse blank ones, and newer ones refuse an assistant's message at the end."""
     messages = [Message(each.speaker, clean(each.text)) for each in prompt.messages if each.text.strip()]
     if messages and messages[0].speaker is not Speaker.USER:
         messages.insert(0, _EARLIER)
@@ -20,6 +20,6 @@ def chat_of(prompt: Prompt) -> list[Message]:
 
 
 def schema_in_words(prompt: Prompt) -> str:
-    """The instruction that stands in for structured output where a back-end has none."""
+    """The instruction that replaces structured output where a back-end has none."""
     schema = json.dumps(prompt.json_schema, ensure_ascii=False, sort_keys=True)
     return f"Answer with one JSON value that fits this JSON Schema, without a code fence or any other word:\n{schema}"

@@ -1,11 +1,11 @@
-"""Model ids and the vendors they belong to: the prefix before the first slash says who is asked (design, ruling 1)."""
+"""Model ids and their vendors: the prefix before the first slash names the vendor."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Vendor(StrEnum):
-    """Who runs a model."""
+    """A provider of models."""
 
     ANTHROPIC = "anthropic"
     OPENAI = "openai"
@@ -17,7 +17,7 @@ class Vendor(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ModelId:
-    """A parsed id: `full` as people write it in settings, `name` as the vendor's own API calls it."""
+    """A parsed id: `full` as in the settings, `name` as in the vendor's API."""
 
     full: str
     vendor: Vendor
@@ -25,7 +25,7 @@ class ModelId:
 
 
 def parse_model_id(text: str) -> ModelId:
-    """Split `groq/…`, `anthropic/…` and so on; an id with any other beginning belongs to OpenRouter and stays whole."""
+    """Split `groq/…`, `anthropic/…` and so on; an id with another prefix belongs to OpenRouter and stays whole."""
     prefix, slash, name = text.strip().partition("/")
     if slash and name and prefix in set(Vendor) - {Vendor.OPENROUTER}:
         return ModelId(text.strip(), Vendor(prefix), name)

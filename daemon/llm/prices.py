@@ -1,4 +1,4 @@
-"""What well-known models cost, as listed at the end of October 2026; any other model has no known price."""
+"""Prices of well-known models, as listed at the end of October 2026; other models have no known price."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -10,7 +10,7 @@ _PER = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """US dollars per million tokens: read anew, read from the cache, written."""
+    """US dollars per million tokens: input, cached input, output."""
 
     fresh: float
     cached: float
@@ -19,7 +19,7 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """A model's rates, and those that hold for the whole call once its prompt passes `long_from` tokens."""
+    """A model's rates; `long_rates` hold for a whole call whose prompt exceeds `long_from` tokens."""
 
     rates: Rates
     long_from: int | None = None
@@ -33,15 +33,15 @@ PRICES: Final = {
     "anthropic/claude-haiku-4-5": Price(Rates(1.00, 0.10, 5.00)),
     "openai/gpt-5.6-terra": Price(Rates(2.00, 0.20, 12.00), 272_000, Rates(4.00, 0.40, 18.00)),
     "openai/gpt-6.1-terra": Price(Rates(1.00, 0.05, 5.00), 272_000, Rates(2.00, 0.10, 7.50)),
-    # OpenRouter's price depends on who happens to serve the call; this is the dearest seen.
+    # OpenRouter's price depends on the host that serves the call; this is the highest seen.
     "qwen/qwen3-30b-a3b-instruct-2507": Price(Rates(0.09, 0.09, 0.30)),
 }
 
 
 def cost_usd(completion: Completion) -> float | None:
-    """US dollars for one call, None when the price is unknown; models that run here cost nothing.
+    """US dollars for one call, None for an unknown price; models on this machine cost nothing.
 
-    Writing to a cache, which some vendors charge a quarter more for, is counted as ordinary reading.
+    Cache writes count as ordinary input, although some vendors charge a quarter more.
     """
     if completion.model.startswith(("placeholder/", "ollama/", "scripted/")):
         return 0.0

@@ -1,7 +1,7 @@
-"""Every model call bounded in time and bytes, retried in one place only, and not made at all to a vendor that is down.
+"""Deadlines, size limits, retries and the circuit breaker for every model call.
 
-A call is tried again only before its first visible piece, only for ModelUnavailable, and only as far as the vendor's
-retry budget and the call's own deadline allow; a Retry-After wins over our own full jitter (reliability, P31 to P34).
+A call is retried only before its first text, only for ModelUnavailable, and only within the vendor's retry budget and
+the call's deadline. A Retry-After replaces our own full jitter (promises P31 to P34).
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -11,13 +11,13 @@ from functools import partial
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_random_exponential
 
+from daemon.core.concurrency import alongside
 from daemon.core.errors import ModelRefused, ModelUnavailable
 from daemon.core.ports import Clock, Completion, Emit, ModelRole, Prompt
 from daemon.llm.circuit import Circuit, CircuitState, Permit, RetryBudget
 from daemon.llm.clean_text import PieceCleaner
 from daemon.llm.model_id import Vendor, parse_model_id
 from daemon.llm.provider import ClosableLLM
-from daemon.llm.timeout import within
 
 ATTEMPTS = 3
 BYTES_PER_TOKEN = 8
@@ -28,7 +28,7 @@ _JITTER = wait_random_exponential(multiplier=0.5, max=8)
 
 @dataclass(frozen=True, slots=True)
 class CallLimits:
-    """Seconds that a call may take in all, retries included, and that it may be silent."""
+    """Seconds for a whole call with its retries, and for a silence within it."""
 
     total: float
     silence: float
@@ -36,7 +36,7 @@ class CallLimits:
 
 @dataclass(slots=True)
 class _Guard:
-    """What is remembered about one vendor."""
+    """The state of one vendor."""
 
     circuit: Circuit
     budget: RetryBudget = field(default_factory=RetryBudget)
@@ -44,7 +44,7 @@ class _Guard:
 
 @dataclass(slots=True)
 class _Call:
-    """One call of ours to a model: several attempts, one deadline."""
+    """One call to a model: several attempts, one deadline."""
 
     prompt: Prompt
     model: str
@@ -54,7 +54,7 @@ class _Call:
 
 @dataclass(slots=True)
 class _Attempt:
-    """One request that has shown its first sign, and what came with it."""
+    """A request with its first text, or its Completion if it had no text."""
 
     pieces: AsyncIterator[str | Completion]
     permit: Permit
@@ -62,10 +62,10 @@ class _Attempt:
 
 
 class ResilientLLM:
-    """An `LLM` around another that keeps what that one owes: one Completion at the end, and only our errors.
+    """An `LLM` around another, with limits and retries; it always ends in one Completion or one of our errors.
 
-    Pieces are clean text and never empty. An answer of more than eight bytes per token of `max_output_tokens` (or of
-    4 KiB, whichever is more) is cut there and completed with stop `length`; its tokens are then an estimate.
+    Pieces are clean text and never empty. An answer longer than eight bytes per token of `max_output_tokens`, and than
+    4 KiB, is cut there and completed with stop `length`; its tokens are then an estimate.
     """
 
     def __init__(self, inner: ClosableLLM, clock: Clock, limits: CallLimits, emit: Emit) -> None:
@@ -80,7 +80,7 @@ class ResilientLLM:
         return self._inner.model_for(role)
 
     async def aclose(self) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
         await self._inner.aclose()
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
@@ -105,13 +105,13 @@ class ResilientLLM:
             retry=retry_if_exception(partial(self._worth_retrying, call)),
             wait=_pause,
             stop=partial(self._out_of_tries, call),
-            before_sleep=partial(self._tell_retry, call),
+            before_sleep=partial(self._emit_retry, call),
             reraise=True,
         )
         return await retrying(self._begin, call)
 
     async def _begin(self, call: _Call) -> _Attempt:
-        """Send the request and wait for its first visible piece, or its end."""
+        """Send the request and wait for its first text, or its end."""
         permit = call.guard.circuit.admit(self._clock.monotonic())
         pieces = self._inner.stream(call.prompt)
         try:
@@ -132,7 +132,7 @@ class ResilientLLM:
             if kept := _cut(text, room):
                 yield kept
             if kept != text:
-                yield self._babbled(call, limit)
+                yield self._cut_off(call, limit)
                 return
             room -= len(kept.encode())
             piece = await self._next(call, attempt.permit, attempt.pieces)
@@ -141,10 +141,11 @@ class ResilientLLM:
         yield piece
 
     async def _next(self, call: _Call, permit: Permit, pieces: AsyncIterator[str | Completion]) -> str | Completion:
-        """The next piece, in time; the circuit learns what happened."""
+        """The next piece, within the limits; success and failure go to the circuit."""
         left = call.deadline - self._clock.monotonic()
         try:
-            piece = await within(self._clock, min(left, self._limits.silence), partial(_pull, pieces, call.model))
+            async with alongside(self._time_out(min(left, self._limits.silence))):
+                piece = await _pull(pieces, call.model)
         except TimeoutError:
             self._failed(call, permit, timed_out=True)
             raise self._too_slow(call, silent=left > self._limits.silence) from None
@@ -152,11 +153,15 @@ class ResilientLLM:
             self._failed(call, permit, retry_after=error.retry_after)
             raise
         except ModelRefused:
-            self._succeeded(call)  # it said no to this request, so it is there
+            self._succeeded(call)  # refusing one request shows that the vendor works
             raise
         if isinstance(piece, Completion):
             self._succeeded(call)
         return piece
+
+    async def _time_out(self, seconds: float) -> None:
+        await self._clock.sleep(seconds)
+        raise TimeoutError
 
     def _succeeded(self, call: _Call) -> None:
         if call.guard.circuit.succeeded():
@@ -175,10 +180,10 @@ class ResilientLLM:
         else:
             what, seconds, variable = "took longer than", self._limits.total, "SOUL_MODEL_TIMEOUT"
         return ModelUnavailable(
-            f"{call.model} {what} {seconds:g} seconds", hint=f"choose a quicker model or raise {variable}"
+            f"{call.model} {what} {seconds:g} seconds", hint=f"choose a faster model or raise {variable}"
         )
 
-    def _babbled(self, call: _Call, limit: int) -> Completion:
+    def _cut_off(self, call: _Call, limit: int) -> Completion:
         self._emit("llm.cut_off", model=call.model, step=call.prompt.step, bytes=limit)
         self._succeeded(call)
         return Completion(call.model, tokens_out=limit // 4, stop="length")
@@ -188,30 +193,30 @@ class ResilientLLM:
         return isinstance(error, ModelUnavailable) and up
 
     def _out_of_tries(self, call: _Call, state: RetryCallState) -> bool:
-        """Whether to give up; asked after the pause was chosen, and spends the budget when the answer is no."""
+        """Whether to give up; otherwise takes a retry from the budget. tenacity asks once the pause is chosen."""
         now = self._clock.monotonic()
         too_late = now + state.upcoming_sleep >= call.deadline
         return state.attempt_number >= ATTEMPTS or too_late or not call.guard.budget.take(now)
 
-    def _tell_retry(self, call: _Call, state: RetryCallState) -> None:
+    def _emit_retry(self, call: _Call, state: RetryCallState) -> None:
         self._emit("llm.retried", model=call.model, step=call.prompt.step, after_s=round(state.upcoming_sleep, 3))
 
 
 def _pause(state: RetryCallState) -> float:
-    """Seconds until the next try: the provider's own wish, else full jitter."""
+    """Seconds until the next attempt: the provider's Retry-After, else full jitter."""
     error = state.outcome.exception() if state.outcome else None
-    wish = error.retry_after if isinstance(error, ModelUnavailable) else None
-    return _JITTER(state) if wish is None else wish
+    retry_after = error.retry_after if isinstance(error, ModelUnavailable) else None
+    return _JITTER(state) if retry_after is None else retry_after
 
 
 def _cut(text: str, size: int) -> str:
-    """At most so many bytes of a text, whole characters only."""
+    """At most `size` bytes of a text, whole characters only."""
     raw = text.encode()
     return text if len(raw) <= size else raw[:size].decode(errors="ignore")
 
 
 async def _pull(pieces: AsyncIterator[str | Completion], model: str) -> str | Completion:
-    """The next piece. Raises ModelUnavailable when there is none although no Completion came."""
+    """The next piece. Raises ModelUnavailable for a stream that ends without a Completion."""
     piece = await anext(pieces, None)
     if piece is None:
         raise ModelUnavailable(f"{model} broke off in the middle of its answer", hint="try again")
@@ -219,6 +224,6 @@ async def _pull(pieces: AsyncIterator[str | Completion], model: str) -> str | Co
 
 
 async def _close(pieces: AsyncIterator[str | Completion]) -> None:
-    """Cut a stream that may still be running."""
+    """Close a stream that may still be running."""
     if isinstance(pieces, AsyncGenerator):
         await pieces.aclose()

@@ -1,4 +1,4 @@
-"""Which model answers for which role, and which adapter speaks to it (design, ruling 1)."""
+"""Chooses the model for each role, and the adapter for each vendor."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -15,7 +15,7 @@ from daemon.llm.resilience import CallLimits, ResilientLLM
 
 
 def build_llm(settings: Settings, clock: Clock, emit: Emit, *, pace: float = 0.0) -> ResilientLLM:
-    """The configured models behind one narrow door; `pace` slows the placeholder, in seconds per word.
+    """The configured models as one LLM with limits and retries; `pace` slows the placeholder, in seconds per word.
 
     Call its `aclose` at the end. Raises ConfigError as `choose_models` does.
     """
@@ -24,10 +24,10 @@ def build_llm(settings: Settings, clock: Clock, emit: Emit, *, pace: float = 0.0
 
 
 def choose_models(settings: Settings) -> tuple[str, str]:
-    """The ids for (persona, thinking): what the settings name, else what the keys at hand allow, else the placeholder.
+    """The ids for (persona, thinking): from the settings, else by the keys that are set, else the placeholder.
 
-    A thinking model that isn't named is the persona's, unless both are chosen here. Raises ConfigError that names the
-    variable when a model's key is missing.
+    Without a thinking model in the settings, the persona's model thinks too, unless both are chosen by keys. Raises
+    ConfigError with the name of the variable when a model's key is missing.
     """
     persona, thinking = settings.persona_model.strip(), settings.thinking_model.strip()
     if not persona:
@@ -52,7 +52,7 @@ def _by_keys(settings: Settings) -> tuple[str, str]:
 
 
 class Router:
-    """An `LLM` that passes each prompt to its role's model; adapters are made when they are first needed."""
+    """An `LLM` that passes each prompt to the model of its role; builds each adapter at its first call."""
 
     def __init__(self, settings: Settings, clock: Clock, *, pace: float = 0.0) -> None:
         persona, thinking = choose_models(settings)
@@ -70,14 +70,14 @@ class Router:
         return self._models[role].full
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
-        """See `LLM.stream` and, for what may be empty, `Provider.stream`."""
+        """See `LLM.stream`; pieces may be empty, as in `Provider.stream`."""
         model = self._models[prompt.role]
         async with aclosing(self._provider_for(model).stream(model, prompt)) as pieces:
             async for piece in pieces:
                 yield piece
 
     async def aclose(self) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
         for provider in self._providers.values():
             await provider.aclose()
 

@@ -6,8 +6,8 @@ from itertools import chain
 _KEPT = ("type", "enum", "const", "$ref", "description")
 _BRANCHES = ("anyOf", "oneOf", "allOf")
 
-# What the APIs refuse is told to the model in words instead; the caller still validates the answer.
-_TOLD = (
+# Constraints that the APIs refuse go into the description; the caller still validates the answer.
+_DESCRIBED = (
     "minimum",
     "maximum",
     "exclusiveMinimum",
@@ -24,13 +24,13 @@ _TOLD = (
 
 
 def strict(schema: Mapping[str, object]) -> dict[str, object]:
-    """A stricter copy; `oneOf` becomes `anyOf`, constraints that the APIs refuse move into the description.
+    """A strict copy: `oneOf` becomes `anyOf`, constraints that the APIs refuse move into the description.
 
     Source: Anthropic and OpenAI, structured outputs, supported schemas.
     """
     out: dict[str, object] = {key: schema[key] for key in _KEPT if key in schema}
-    if told := ", ".join(f"{key}: {schema[key]}" for key in _TOLD if key in schema):
-        out["description"] = f"{out.get('description', '')} ({told})".strip()
+    if constraints := ", ".join(f"{key}: {schema[key]}" for key in _DESCRIBED if key in schema):
+        out["description"] = f"{out.get('description', '')} ({constraints})".strip()
     for key in _BRANCHES:
         if isinstance(branches := schema.get(key), list):
             out["anyOf" if key == "oneOf" else key] = [_sub(each) for each in branches]
@@ -48,7 +48,7 @@ def strict(schema: Mapping[str, object]) -> dict[str, object]:
 
 
 def can_be_strict(schema: Mapping[str, object]) -> bool:
-    """Whether closing every object keeps the meaning: maps with free keys and tuples can't be said strictly."""
+    """Whether the strict copy means the same; maps with free keys and tuples have no strict form."""
     return not any(_is_open(each) for each in _walk(schema))
 
 

@@ -1,4 +1,4 @@
-"""What is learned about a call while its answer passes by, whatever the protocol."""
+"""Token counts and stop reason of one call, collected while it streams."""
 
 from dataclasses import dataclass
 
@@ -9,9 +9,9 @@ from daemon.llm.model_id import ModelId
 
 @dataclass(slots=True)
 class CallUsage:
-    """Counts for one call; SDKs don't validate what they stream, so nothing is believed to have its declared type.
+    """Counts for one call. SDKs don't validate what they stream, so every value's type is checked here.
 
-    `stop` is `end`, `length` or `refusal` once the provider said why it stopped, and None until then.
+    `stop` is `end`, `length` or `refusal`, and None until the provider gives the reason.
     """
 
     model: ModelId
@@ -19,29 +19,29 @@ class CallUsage:
     tokens_cached: int = 0
     tokens_out: int = 0
     stop: str | None = None
-    spoke: bool = False
+    has_text: bool = False
 
     def text(self, value: object) -> str:
-        """A piece of the answer; None is an empty one. Raises TypeError when it is no text."""
+        """A piece of the answer; None becomes ''. Raises TypeError for any other type."""
         if value is None:
             return ""
         if not isinstance(value, str):
             raise TypeError(f"a piece of text arrived as {type(value).__name__}")
-        self.spoke = self.spoke or bool(value)
+        self.has_text = self.has_text or bool(value)
         return value
 
     def completion(self) -> Completion:
-        """The call's last word.
+        """The call's Completion.
 
-        Raises ModelUnavailable for an answer that broke off, ModelRefused for one declined before a word was said.
+        Raises ModelUnavailable for an answer that broke off, ModelRefused when the model declined without any text.
         """
         if self.stop is None:
             raise ModelUnavailable(f"{self.model.full} broke off in the middle of its answer", hint="try again")
-        if self.stop == "refusal" and not self.spoke:
-            raise ModelRefused(f"{self.model.full} declined to answer", hint="say it differently")
+        if self.stop == "refusal" and not self.has_text:
+            raise ModelRefused(f"{self.model.full} declined to answer", hint="word the request differently")
         return Completion(self.model.full, self.tokens_in, self.tokens_cached, self.tokens_out, self.stop)
 
 
 def count(value: object) -> int:
-    """A number of tokens; zero when the provider left it out or sent nonsense."""
+    """A number of tokens; 0 when the provider sent none or an invalid value."""
     return value if isinstance(value, int) and value > 0 else 0

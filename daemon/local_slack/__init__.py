@@ -1,1 +1,1 @@
-"""A local Slack workspace: Web API, Socket Mode and a web page on one machine, to try the daemon without an account."""
+"""How do I try the soul without Slack? Web API, Socket Mode and a web page on one machine, without an account."""

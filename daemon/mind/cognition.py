@@ -1,70 +1,30 @@
-"""Cognitive steps as values, and the Mind: the one place that calls a model, mends an answer once and keeps account."""
+"""The Mind, the one place that calls a model: runs cognitive steps, repairs a bad answer once, records each call."""
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from daemon.core.errors import DaemonError, MalformedReply, ModelError, ModelRefused, ModelUnavailable
-from daemon.core.ports import LLM, Clock, Completion, LLMCall, ModelRole, Prompt
-from daemon.core.working_memory import Memory, Pending, Role, WorkingMemory
-from daemon.soul_engine import FAULTY_REPLY, Instructions
+from daemon.core.ports import LLM, Clock, Completion, LLMCall, Prompt
+from daemon.core.step import Step
+from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.soul_engine import FAULTY_REPLY
 
 T = TypeVar("T")
 
-Memories = WorkingMemory | Awaitable[WorkingMemory]
-"""What a step works on: a memory, or what becomes one, such as a Thought that is still streaming or a Pending."""
-
 READ_CAP = 65_536
-"""Characters read of one answer before it counts as malformed; no answer may fill the memory."""
+"""Characters read of one answer before it counts as malformed, so that no answer fills the machine's memory."""
 
 FAULTY_CAP = 6_000
-"""Characters of a malformed answer that its author is shown again."""
-
-
-class StreamFilter(Protocol):
-    """Lets through only what a listener may see of an answer while it is being made; `TaggedOutput` is one."""
-
-    def feed(self, piece: str) -> str:
-        """Take more of the answer; return what is surely visible now."""
-
-    def finish(self) -> str:
-        """The answer has ended; return the visible rest."""
+"""Characters of a malformed answer that the model is shown when it is asked again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step(Generic[T]):
-    """A cognitive step as a value; nothing happens until a Mind runs it (seed 000).
-
-    `command` tells the model what to do. A `standing` command is the same each turn and joins the stable, cached part
-    of the prompt; any other closes the last user message. `cue` is one closing line for either. `read` turns the whole
-    answer into a value or raises MalformedReply, whose hint says how to answer right; `remember` makes of the value
-    what is kept in mind. `visible` makes a filter for streaming; without one nothing is shown. `creativity` is the
-    seed's temperature, None for the provider's default. `placeholder` is the placeholder model's answer, which claims
-    nothing; every step with a `json_schema` has one. `accepts_cut` says that `read` itself judges answers cut off
-    at `max_output_tokens`; otherwise such an answer is malformed.
-    """
-
-    name: str
-    command: str | Callable[[WorkingMemory], str]
-    read: Callable[[str], T]
-    remember: Callable[[T], tuple[Memory, ...]]
-    role: ModelRole = ModelRole.THINKING
-    creativity: float | None = None
-    json_schema: Mapping[str, object] | None = None
-    placeholder: str = ""
-    standing: bool = False
-    cue: str = ""
-    visible: Callable[[], StreamFilter] | None = None
-    max_output_tokens: int = 1024
-    accepts_cut: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Done(Generic[T]):
-    """The last thing a train of thought yields; `void` says that what was shown came from an answer thrown away."""
+class _Finished(Generic[T]):
+    """The last item of a thought; `void` says that the text shown came from an answer that was thrown away."""
 
     memory: WorkingMemory
     value: T
@@ -72,118 +32,104 @@ class _Done(Generic[T]):
 
 
 class Thought(Generic[T]):
-    """A step being thought: iterate over it once for the text that may be shown, await `finished()` for the outcome.
+    """A running step: iterate over it once for the visible text, await `finished()` for memory and value.
 
-    Both may be done in any order, by different tasks, partly or not at all: `finished()` reads on by itself, and what
-    it read is kept for whoever iterates later. A failure ends the iteration and is raised by `finished()` alike.
-    Nothing is asked of a model before one of the two begins; cancelling whoever reads on cuts the call.
-
-    A thought stands for the memory after it, before that is there: give it to a Mind as the memory of the next step,
-    await it, or derive from it by `then`.
+    Both may be done in any order, by different tasks, partly or not at all: `finished()` reads on by itself, and text
+    read that way is kept for a later iteration. A failure ends the iteration and is raised by `finished()` too. The
+    model is called when one of the two begins; cancelling the reading task cuts the call.
     """
 
-    def __init__(self, train: AsyncGenerator[str | _Done[T], None]) -> None:
-        self._train = train
-        self._turn = asyncio.Lock()
-        self._unseen: deque[str] = deque()
+    def __init__(self, items: AsyncGenerator[str | _Finished[T], None]) -> None:
+        self._items = items
+        self._reading = asyncio.Lock()
+        self._unread: deque[str] = deque()
         self._shown: list[str] = []
-        self._done: _Done[T] | None = None
+        self._finished: _Finished[T] | None = None
         self._error: DaemonError | None = None
 
     @property
     def shown(self) -> str:
-        """The text that came out so far; a prefix of the reply unless the thought is `void`."""
+        """The visible text so far; a prefix of the reply unless the thought is `void`."""
         return "".join(self._shown)
 
     @property
     def void(self) -> bool:
-        """Whether `shown` came from an answer that was thrown away: the value wins, the text is to be replaced."""
-        return self._done is not None and self._done.void
+        """Whether `shown` came from an answer that was thrown away: the value then replaces the text."""
+        return self._finished is not None and self._finished.void
 
     def __aiter__(self) -> AsyncIterator[str]:
         return self
 
     async def __anext__(self) -> str:
         """The next visible piece. Raises what `finished()` raises."""
-        while not self._unseen and self._done is None:
+        while not self._unread and self._finished is None:
             await self._advance()
-        if not self._unseen:
+        if not self._unread:
             raise StopAsyncIteration
-        return self._unseen.popleft()
+        return self._unread.popleft()
 
     async def finished(self) -> tuple[WorkingMemory, T]:
-        """Think to the end: the memory after the step, and its value (seed 000's `memory.finished`).
+        """Run to the end: the memory after the step, and its value (seed 000's `memory.finished`).
 
         Raises MalformedReply (after one repair), ModelUnavailable or ModelRefused.
         """
-        while self._done is None:
+        while self._finished is None:
             await self._advance()
-        return self._done.memory, self._done.value
-
-    def __await__(self) -> Generator[object, None, WorkingMemory]:
-        return self._after().__await__()
-
-    def then(self, change: Callable[[WorkingMemory], WorkingMemory]) -> Pending:
-        """The memory after this thought and a pure change to it; raises, when awaited, what `finished()` raises."""
-        return Pending(self._after).then(change)
-
-    async def _after(self) -> WorkingMemory:
-        return (await self.finished())[0]
+        return self._finished.memory, self._finished.value
 
     async def aclose(self) -> None:
-        """Cut the call short, after the piece that another task may be waiting for; it will never be finished then."""
-        async with self._turn:
-            await self._train.aclose()
+        """Cut the call short, after the piece that another task may be waiting for; the thought never finishes then."""
+        async with self._reading:
+            await self._items.aclose()
 
     async def _advance(self) -> None:
-        """Read one more piece, unless another task just did. Raises the thought's error, once and ever after."""
+        """Read one more piece, unless another task just did. Raises the thought's error, each time it is called."""
         before = len(self._shown)
-        async with self._turn:
-            if self._done is not None or len(self._shown) > before:
+        async with self._reading:
+            if self._finished is not None or len(self._shown) > before:
                 return
             if self._error is not None:
                 raise self._error
             try:
-                item = await anext(self._train)
+                item = await anext(self._items)
             except StopAsyncIteration:
-                self._error = ModelUnavailable("the thought was cut off before it was finished", hint="think it anew")
+                self._error = ModelUnavailable("the thought was cut off before it finished", hint="run the step again")
                 raise self._error from None
             except DaemonError as error:
                 self._error = error
                 raise
-            if isinstance(item, _Done):
-                self._done = item
-                await self._train.aclose()
+            if isinstance(item, _Finished):
+                self._finished = item
+                await self._items.aclose()
             else:
                 self._shown.append(item)
-                self._unseen.append(item)
+                self._unread.append(item)
 
 
 @dataclass(frozen=True, slots=True)
 class Mind:
-    """Runs steps: `render` makes prompts, `record` gets an LLMCall however a call ended, `cost` prices one in USD."""
+    """Runs steps: `render` makes prompts, `record` receives an LLMCall however it ended, `cost` gives a call's USD."""
 
     llm: LLM
-    render: Callable[[WorkingMemory, Instructions], Prompt]
+    render: Callable[[WorkingMemory, Step[Any]], Prompt]  # a step of any value
     clock: Clock
     record: Callable[[LLMCall], None]
     cost: Callable[[Completion], float | None]
     trace_id: str
 
-    async def run(self, memory: Memories, step: Step[T]) -> tuple[WorkingMemory, T]:
-        """Think a step to its end. Raises MalformedReply (after one repair), ModelUnavailable or ModelRefused."""
+    async def run(self, memory: WorkingMemory, step: Step[T]) -> tuple[WorkingMemory, T]:
+        """Run a step to its end. Raises MalformedReply (after one repair), ModelUnavailable or ModelRefused."""
         return await self.stream(memory, step).finished()
 
-    def stream(self, memory: Memories, step: Step[T]) -> Thought[T]:
-        """Think a step and show what may be shown while it is being made; first an unfinished `memory` is finished."""
+    def stream(self, memory: WorkingMemory, step: Step[T]) -> Thought[T]:
+        """Run a step whose visible text streams."""
         return Thought(self._think(memory, step))
 
-    async def _think(self, given: Memories, step: Step[T]) -> AsyncGenerator[str | _Done[T], None]:
+    async def _think(self, memory: WorkingMemory, step: Step[T]) -> AsyncGenerator[str | _Finished[T], None]:
         """The answer and, if it was malformed, one repair, which is shown only if nothing was shown before.
 
-        An answer that broke off before anything of it was shown is asked for once more as it was.
+        An answer that broke off before any of it was shown is requested once more, unchanged.
         """
-        memory = given if isinstance(given, WorkingMemory) else await given
         attempt, shown, again = _Attempt(self, memory, step), False, None
         try:
             async with aclosing(attempt.visible()) as pieces:
@@ -198,12 +144,12 @@ class Mind:
                 async for piece in pieces:
                     if not shown:
                         yield piece
-        for kept in step.remember(attempt.value):
-            memory = memory.with_memory(kept)
-        yield _Done(memory, attempt.value, void=shown and again is not None)
+        for remembered in step.remember(attempt.value):
+            memory = memory.with_memory(remembered)
+        yield _Finished(memory, attempt.value, void=shown and again is not None)
 
     def _second(self, memory: WorkingMemory, step: Step[T], fault: ModelError, *, hopeless: bool) -> "_Attempt[T]":
-        """The attempt after one that failed; before its first words the one retry layer did what could be done."""
+        """The second attempt; a call that failed before its first piece was already retried by the retry layer."""
         if isinstance(fault, MalformedReply):
             return _Attempt(self, *_corrected(memory, step, fault), repair=True)
         if hopeless:
@@ -212,7 +158,7 @@ class Mind:
 
 
 def _corrected(memory: WorkingMemory, step: Step[T], fault: MalformedReply) -> tuple[WorkingMemory, Step[T]]:
-    """The same step once more, with the faulty answer as data and word of what was wrong with it."""
+    """The step again, with the faulty answer as data and a cue that says what was wrong with it."""
     faulty = fault.reply[:FAULTY_CAP] or "(it was empty)"
     cue = f"Your last answer, kept under {FAULTY_REPLY!r} as data, could not be used: {fault.message}. Answer again."
     if fault.hint:
@@ -221,7 +167,7 @@ def _corrected(memory: WorkingMemory, step: Step[T], fault: MalformedReply) -> t
 
 
 class _Attempt(Generic[T]):
-    """One model call: passes on what may be seen, reads the value, and leaves exactly one record."""
+    """One model call: passes on the visible text, reads the value, and leaves exactly one record."""
 
     value: T
 
@@ -235,20 +181,20 @@ class _Attempt(Generic[T]):
 
     @property
     def begun(self) -> bool:
-        """Whether the model has said anything."""
+        """Whether the model has sent any text."""
         return self._first_ms is not None
 
     async def visible(self) -> AsyncGenerator[str, None]:
-        """Call the model; yield visible text; set `value` at the end. Raises ModelError's branches."""
+        """Call the model; yield visible text; set `value` at the end. Raises ModelError."""
         started_ms, outcome = self._mind.clock.now_ms(), "unavailable"
-        gate = self._step.visible() if self._step.visible else None
+        stream_filter = self._step.visible() if self._step.visible else None
         try:
             self._prompt = self._mind.render(self._memory, self._step)
             async with aclosing(self._pieces(self._prompt)) as pieces:
                 async for piece in pieces:
-                    if gate and (text := gate.feed(piece)):
+                    if stream_filter and (text := stream_filter.feed(piece)):
                         yield text
-            if gate and (text := gate.finish()):
+            if stream_filter and (text := stream_filter.finish()):
                 yield text
             self.value = self._read()
             outcome = "ok"
@@ -265,8 +211,8 @@ class _Attempt(Generic[T]):
             self._record(started_ms, outcome)
 
     async def _pieces(self, prompt: Prompt) -> AsyncGenerator[str, None]:
-        """The raw answer, gathered up to the cap; the model's stream is closed on every way out."""
-        stream, gathered, size = self._mind.llm.stream(prompt), list[str](), 0
+        """The raw answer, kept up to the cap; the model's stream is closed on every way out."""
+        stream, received, size = self._mind.llm.stream(prompt), list[str](), 0
         try:
             async for item in stream:
                 if isinstance(item, Completion):
@@ -275,12 +221,12 @@ class _Attempt(Generic[T]):
                 if self._first_ms is None:
                     self._first_ms = self._elapsed_ms()
                 size += len(item)
-                gathered.append(item)
+                received.append(item)
                 if size > READ_CAP:
-                    raise MalformedReply(f"it went on past {READ_CAP} characters", reply="".join(gathered)[:READ_CAP])
+                    raise MalformedReply(f"it went on past {READ_CAP} characters", reply="".join(received)[:READ_CAP])
                 yield item
         finally:
-            self._reply = "".join(gathered)
+            self._reply = "".join(received)
             if isinstance(stream, AsyncGenerator):
                 await stream.aclose()
 
@@ -322,7 +268,6 @@ class _Attempt(Generic[T]):
 
 
 def _as_text(prompt: Prompt) -> str:
-    """A prompt as one text, for whoever reads along at the level debug."""
     return "\n\n".join(
         (*(part.text for part in prompt.system), *(f"[{one.speaker}] {one.text}" for one in prompt.messages))
     )

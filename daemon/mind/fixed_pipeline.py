@@ -1,12 +1,12 @@
-"""The fixed pipeline of seed 000: think, reply, weigh what was learned; in one call or one call per step."""
+"""The fixed pipeline of seed 000: thought, reply and self-check, in one call or one call per step."""
 
 from contextlib import aclosing
 from dataclasses import replace
 from typing import TypeVar
 
 from daemon.core.errors import ModelError
+from daemon.core.step import Step
 from daemon.core.working_memory import WorkingMemory
-from daemon.mind.cognition import Step
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.reminders import heed_reminders
 from daemon.mind.steps.external_dialog import external_dialog
@@ -20,13 +20,13 @@ T = TypeVar("T")
 
 _LEARNED = "In their last message the person told something lasting about themselves."
 _MOVED = "The soul's own mood, topic or task changed with the last few turns."
-_MOODS_EVERY = 3  # replies; a mood seldom changes with each
+_MOODS_EVERY = 3  # replies between two mood checks; a mood seldom changes faster
 
 
 async def converse(context: ProcessContext, stance: str = "") -> WorkingMemory:
-    """Reply to what was said last, as the soul's pipeline has it (design, ruling 2); gives the memory afterwards.
+    """Reply to the newest message by the soul's pipeline; gives the memory afterwards.
 
-    `stance` is how the mental process wants it done, in the house's own words. Raises ModelError.
+    `stance` is the mental process's instruction for the reply, in the daemon's own words. Raises ModelError.
     """
     stances = (stance, await heed_reminders(context))
     context = replace(context, memory=with_stance(context.memory, " ".join(one for one in stances if one)))
@@ -34,7 +34,7 @@ async def converse(context: ProcessContext, stance: str = "") -> WorkingMemory:
 
 
 async def _unified(context: ProcessContext) -> WorkingMemory:
-    """One streamed call; only the reply leaves while it is made."""
+    """One streamed call; only its reply part is shown while it streams."""
     async with aclosing(
         context.mind.stream(context.memory, with_soul_creativity(context.soul, respond(context.soul)))
     ) as thought:
@@ -53,18 +53,18 @@ async def _unified(context: ProcessContext) -> WorkingMemory:
 
 
 async def _split(context: ProcessContext) -> WorkingMemory:
-    """One call per step: a private thought, the reply made with it in mind, and the check."""
+    """One call per step: a private thought, the reply, and the self-check."""
     soul, mind = context.soul, context.mind
     think = internal_monologue(soul.display_name, "What is this person after, and what do you make of it?")
     memory, monologue = await mind.run(context.memory, with_soul_creativity(soul, think))
     memory = await say(replace(context, memory=memory), external_dialog(soul, "Reply to what was said last."))
     context.motor.annotate(monologue=monologue)
-    await _reflect(replace(context, memory=memory))
+    await _self_check(replace(context, memory=memory))
     return memory
 
 
-async def _reflect(context: ProcessContext) -> None:
-    """Ask the checks that a unified answer brings along; what was said stands, whatever becomes of the afterthought."""
+async def _self_check(context: ProcessContext) -> None:
+    """The checks that a unified answer contains; a model that fails here does not harm the reply."""
     checks = {"user_model_check": _LEARNED}
     if context.visit.exchanges % _MOODS_EVERY == _MOODS_EVERY - 1:
         checks["soul_state_check"] = _MOVED
@@ -79,7 +79,7 @@ async def _reflect(context: ProcessContext) -> None:
 
 
 async def say(context: ProcessContext, step: Step[str]) -> WorkingMemory:
-    """Speak a step aloud while it is being made, and settle on it; gives the memory afterwards. Raises ModelError."""
+    """Stream a step's text as the reply and settle on it; gives the memory afterwards. Raises ModelError."""
     async with aclosing(context.mind.stream(context.memory, with_soul_creativity(context.soul, step))) as thought:
         await context.motor.speak(thought)
         memory, reply = await thought.finished()
@@ -88,5 +88,5 @@ async def say(context: ProcessContext, step: Step[str]) -> WorkingMemory:
 
 
 def with_soul_creativity(soul: Soul, step: Step[T]) -> Step[T]:
-    """The step with the soul's own creativity, where it has one for it."""
+    """The step with the soul's own creativity, if soul.toml gives one for it."""
     return replace(step, creativity=soul.creativity_of(step.name, step.creativity))

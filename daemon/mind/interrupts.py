@@ -1,4 +1,4 @@
-"""Attention: notices that something new waits in a conversation, so that what runs there can be cut short."""
+"""Signals that a new message has arrived in a conversation, so that work there can be cut short."""
 
 import asyncio
 from collections import defaultdict
@@ -12,32 +12,32 @@ T = TypeVar("T")
 
 
 class Interrupted(Exception):
-    """Something new came in while one thought; no failure, and nobody is to be told of it as one."""
+    """A new message arrived during a thought; this is no failure and is not reported as one."""
 
 
 class Interrupt:
-    """One piece of work's ear for its conversation."""
+    """The signal for one piece of work that a new message has arrived in its conversation."""
 
     def __init__(self) -> None:
         self._called = asyncio.Event()
 
     @property
     def pending(self) -> bool:
-        """Whether something new waits."""
+        """Whether a new message has arrived."""
         return self._called.is_set()
 
     def call(self) -> None:
-        """Something new waits."""
+        """Signal a new message."""
         self._called.set()
 
     def clear(self) -> None:
-        """It has been taken in; from now on something newer counts."""
+        """The messages so far are absorbed; only newer ones count from now on."""
         self._called.clear()
 
     async def unless_called(self, work: Coroutine[object, object, T]) -> T:
-        """The outcome of `work`, which is cancelled when something new comes first. Raises Interrupted then.
+        """The result of `work`, which a new message cancels. Raises Interrupted then.
 
-        What `work` raises comes out as it is.
+        What `work` raises is raised unchanged.
         """
         if self.pending:
             work.close()
@@ -51,24 +51,24 @@ class Interrupt:
 
 
 class Interrupts:
-    """Rings through to whoever pays attention to a conversation in this process."""
+    """Passes the signal on to the work that runs in a conversation of this operating system process."""
 
     def __init__(self) -> None:
-        self._listening: defaultdict[str, list[Interrupt]] = defaultdict(list)
+        self._interrupts: defaultdict[str, list[Interrupt]] = defaultdict(list)
 
     @contextmanager
     def attend(self, conversation: str) -> Iterator[Interrupt]:
-        """An ear for a conversation, by its id, while the body runs."""
+        """An interrupt for a conversation, by its id, while the body runs."""
         interrupt = Interrupt()
-        self._listening[conversation].append(interrupt)
+        self._interrupts[conversation].append(interrupt)
         try:
             yield interrupt
         finally:
-            self._listening[conversation].remove(interrupt)
-            if not self._listening[conversation]:
-                del self._listening[conversation]
+            self._interrupts[conversation].remove(interrupt)
+            if not self._interrupts[conversation]:
+                del self._interrupts[conversation]
 
     def call(self, conversation: str) -> None:
-        """Something new waits in a conversation."""
-        for interrupt in self._listening.get(conversation, ()):
+        """Signal a new message in a conversation."""
+        for interrupt in self._interrupts.get(conversation, ()):
             interrupt.call()

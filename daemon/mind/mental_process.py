@@ -1,9 +1,8 @@
-"""Mental processes: states of the soul that handle a perception with steps and say where they end up (seed 000)."""
+"""Mental processes: states of the soul that handle a perception with steps and return the next state (seed 000)."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from daemon.core.errors import ChannelRefused
 from daemon.core.limits import Limits
 from daemon.core.perception import ConversationKey, Perception
 from daemon.core.ports import Emit, Library, Passage, Room, Toolbox
@@ -18,66 +17,50 @@ from daemon.mind.recall.visit import Visit
 from daemon.soul import Soul
 
 MOST_HOPS = 10
-"""Processes that one perception may run through by `execute_now` (Open Souls 3.3)."""
-
-
-async def _nothing(query: str, limit: int) -> tuple[Passage, ...]:
-    return ()
-
-
-async def _none_intended(conversation: ConversationKey) -> tuple[Intention, ...]:
-    return ()
-
-
-async def _always(planned: int) -> bool:
-    return True
-
-
-async def _nowhere(contact: str) -> Room:
-    raise ChannelRefused(f"{contact} can't be written to from here", code="unreachable")
-
-
-def _untold(event: str, /, **fields: object) -> None:
-    """Nobody listens."""
-
-
-async def _unchanged(memory: WorkingMemory) -> WorkingMemory:
-    return memory
+"""The most transitions by `execute_now` for one perception (as in Open Souls)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What the soul may use to solve a problem by its own choice of actions, as its admin and its folder allow.
+    """What a soul may use to solve problems, as its admin and its folder allow; the same in all cycles.
 
-    `limits` is None where the autonomous loop may not run. `absorb_new_messages` adds new messages of the conversation
-    to a memory, so that one reply answers them too. `usage` gives the tokens and US dollars spent on this cycle.
-    `recollect` searches what the soul may remember here. `approvers` may permit what a tool would change; without them
-    the user who is answered may, for `approval_seconds`. `find_room` finds where to write to a contact, by platform id.
-    `may_intend` tells whether one more intention fits beside those planned, `intended` lists those of a conversation.
-    `emit` logs an event.
+    `may_intend` says whether one more intention fits beside those planned in this cycle; `intended` lists those of a
+    conversation. `find_room` finds where to write to a contact, by platform id, and raises ChannelError. `approvers`
+    may permit what a tool would change; without approvers the user who is answered may, for `approval_seconds`.
     """
 
-    limits: Limits | None = None
-    library: Library | None = None
-    toolbox: Toolbox | None = None
-    approvals: Approvals | None = None
-    recollect: Callable[[str, int], Awaitable[tuple[Passage, ...]]] = _nothing
-    absorb_new_messages: Callable[[WorkingMemory], Awaitable[WorkingMemory]] = _unchanged
-    usage: Callable[[], tuple[int, float]] = lambda: (0, 0.0)
-    may_intend: Callable[[int], Awaitable[bool]] = _always
-    intended: Callable[[ConversationKey], Awaitable[tuple[Intention, ...]]] = _none_intended
-    find_room: Callable[[str], Awaitable[Room]] = _nowhere
-    approvers: tuple[str, ...] = ()
-    approval_seconds: float = 900.0
-    emit: Emit = _untold
+    library: Library | None
+    toolbox: Toolbox | None
+    approvals: Approvals
+    may_intend: Callable[[int], Awaitable[bool]]
+    intended: Callable[[ConversationKey], Awaitable[tuple[Intention, ...]]]
+    find_room: Callable[[str], Awaitable[Room]]
+    approvers: tuple[str, ...]
+    approval_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentCycle:
+    """What a mental process may ask of the cycle it runs in.
+
+    `limits` are those of the autonomous loop, None where it may not run. `usage` gives the tokens and US dollars spent
+    so far. `absorb_new_messages` adds new messages of the conversation to a memory, so that one reply answers them too.
+    `recollect` searches what the soul may remember here. `emit` logs an event.
+    """
+
+    limits: Limits | None
+    usage: Callable[[], tuple[int, float]]
+    absorb_new_messages: Callable[[WorkingMemory], Awaitable[WorkingMemory]]
+    recollect: Callable[[str, int], Awaitable[tuple[Passage, ...]]]
+    emit: Emit
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessContext:
-    """All that a mental process may touch: `perception` is the newest of those already integrated into `memory`.
+    """Everything a mental process may use: `perception` is the newest of those already integrated into `memory`.
 
-    `state` is the process that runs: how often it ran before since it was entered, what it was entered with, and its
-    process memory, which its last run gave to `Stay.process_memory`. `interrupt` tells when a new message has arrived.
+    `interrupt` says when a new message has arrived. `state` is the running process: how often it ran since it was
+    entered, its params, and its process memory, which its last run gave to `Stay.process_memory`.
     """
 
     memory: WorkingMemory
@@ -86,14 +69,15 @@ class ProcessContext:
     motor: Motor
     soul: Soul
     interrupt: Interrupt
+    visit: Visit
+    capabilities: Capabilities
+    cycle: CurrentCycle
     state: ProcessState = field(default_factory=ProcessState)
-    visit: Visit = field(default_factory=Visit)
-    capabilities: Capabilities = Capabilities()
 
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """The process ends this cycle and stays the current one; `process_memory` replaces its own, None keeps it."""
+    """The process stays the current one; `process_memory` replaces its own, None keeps it."""
 
     memory: WorkingMemory
     process_memory: JSONObject | None = None
@@ -101,10 +85,10 @@ class Stay:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """The conversation goes over to `to`, at once with the same perception if `execute_now` (Open Souls 3.3).
+    """The conversation moves to the process `to`, which runs at once on the same perception if `execute_now`.
 
-    `reason` is for whoever traces it later: one sentence; `decided_by` is `rule` or `model`. To the process itself it
-    is the same as staying.
+    `reason` is one sentence for `soul trace`; `decided_by` is `rule` or `model`. A transition of a process to itself
+    is the same as Stay.
     """
 
     memory: WorkingMemory

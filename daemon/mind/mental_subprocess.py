@@ -1,4 +1,4 @@
-"""Mental subprocesses: what the soul does after it has spoken, given up when a newer turn begins (Open Souls 3.4)."""
+"""Mental subprocesses: what the soul learns after a reply, cancelled when a newer turn begins (Open Souls)."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -6,11 +6,12 @@ from typing import TypeVar
 
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports import Clock, Emit
+from daemon.core.step import Step
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.turns import Turns
 from daemon.memory.knowledge.user_models import UserModels
-from daemon.mind.cognition import Mind, Step
+from daemon.mind.cognition import Mind
 from daemon.soul import Soul
 
 T = TypeVar("T")
@@ -18,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class SubprocessContext:
-    """All that a subprocess may touch, handed in (seed 000): `audience` is who listens in `conversation`."""
+    """Everything a subprocess may use (seed 000): `audience` is who can read `conversation`."""
 
     mind: Mind
     soul: Soul
@@ -39,7 +40,7 @@ class SubprocessContext:
 
 
 Subprocess = Callable[[SubprocessContext], Awaitable[None]]
-"""May be cancelled at any moment and done again: whatever lasts is written at once, or not at all.
+"""May be cancelled at any moment and run again: it writes its result in one transaction or not at all.
 
 Raises ModelError and StoreError.
 """

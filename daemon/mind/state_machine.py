@@ -1,4 +1,4 @@
-"""Runs mental processes for one perception: where it begins, ten hops at most, visits that hand back (Open Souls 3)."""
+"""Runs mental processes for one perception: the first process, at most ten hops, and visits (as in Open Souls)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,16 +11,16 @@ from daemon.memory.records import ProcessState
 from daemon.mind.mental_process import MOST_HOPS, MentalProcess, Outcome, ProcessContext, Stay, Transition
 from daemon.mind.transitions import opening_process, situation_of, why_refused
 
-FIRST = "engaged"
-"""The process that a conversation falls back to when the one it is in exists no more."""
+FALLBACK = "engaged"
+"""The process of a conversation whose own does not exist any more, and of messages that another one must not handle."""
 
-DECIDED = "problem_solving"
-"""The process that asks for permission and so is the one for decisions, wherever the talk has gone meanwhile."""
+DECISION_PROCESS = "problem_solving"
+"""The process that asks for permission; decisions visit it from any state of the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessRun:
-    """How a perception went through the processes: the memory, the state at the end, and the path with its reasons."""
+    """The result for one perception: the memory, the state at the end, and the path with its reasons."""
 
     memory: WorkingMemory
     state: ProcessState
@@ -30,20 +30,19 @@ class ProcessRun:
 async def run_processes(
     context: ProcessContext, state: ProcessState, processes: Mapping[str, MentalProcess]
 ) -> ProcessRun:
-    """Run the current process, or the one that the perception visits, and whatever it hands over to at once.
+    """Run the current process, or the one that the perception visits, and the targets of its immediate transitions.
 
-    A visit hands the conversation back as it was, unless the visited process moves it on or waits for something itself
-    (Open Souls 3.6, without its loss of process memory). Raises ProcessFailed after more than ten hops, and what the
-    processes raise.
+    After a visit the conversation is in its former state again, unless the visited process transitioned or waits for
+    an answer. Raises ProcessFailed after more than ten hops, and what the processes raise.
     """
-    tenable = state.process in processes and context.soul.may_be(state.process)
-    run = _Run(context, processes, state if tenable else ProcessState(FIRST, state.process))
-    await run.to_its_end()
+    exists = state.process in processes and context.soul.may_be(state.process)
+    run = _Run(context, processes, state if exists else ProcessState(FALLBACK, state.process))
+    await run.run()
     return ProcessRun(run.context.memory, run.state, tuple(run.path))
 
 
 class _Run:
-    """One perception on its way through the processes."""
+    """The run of one perception through the processes."""
 
     def __init__(self, context: ProcessContext, processes: Mapping[str, MentalProcess], state: ProcessState) -> None:
         self.context = context
@@ -54,15 +53,15 @@ class _Run:
         self._home = state
         self._visits = False
 
-    async def to_its_end(self) -> None:
+    async def run(self) -> None:
         perception = self.context.perception
-        if perception.process is not None and not self._visit(perception.process) and self._is_silence():
+        if perception.process is not None and not self._visit(perception.process) and self._is_bare_time_event():
             return
         if perception.modality is Modality.DECISION:
-            self._attend_to_decision()
+            self._visit_for_decision()
         elif perception.modality is Modality.WORDS and not self._visits:
             self._begin()
-        while not self._settled(await self._once()):
+        while not self._is_done(await self._run_process()):
             self._hop += 1
             if self._hop > MOST_HOPS:
                 raise ProcessFailed(
@@ -74,8 +73,8 @@ class _Run:
             self.state = self._home
 
     def _visit(self, process: str) -> bool:
-        """Go where the perception wants it; False, and it stays, where the table of entries is against it."""
-        refused = self._against(process)
+        """Visit the process that the perception names; False if its entry is refused."""
+        refused = self._why_refused(process)
         if refused:
             self._note("refuse", process, "schedule", refused, self.context.perception.params)
             return False
@@ -83,60 +82,60 @@ class _Run:
         return True
 
     def _is_parked(self) -> bool:
-        """Whether the visited process asked something and waits; the answer has to find it there."""
-        return self.state.process == DECIDED and bool(self.state.process_memory)
+        """Whether the visited process waits for an answer; then the conversation must stay in it."""
+        return self.state.process == DECISION_PROCESS and bool(self.state.process_memory)
 
-    def _attend_to_decision(self) -> None:
-        """Somebody waits to be told what came of their decision, so that no entry condition stands against it."""
-        if self.state.process != DECIDED and DECIDED in self._processes:
-            self._go_visiting(DECIDED, "rule", "what was asked to be allowed has been decided")
+    def _visit_for_decision(self) -> None:
+        """A decision is always handled, whatever the entry conditions: its approver waits for the outcome."""
+        if self.state.process != DECISION_PROCESS and DECISION_PROCESS in self._processes:
+            self._go_visiting(DECISION_PROCESS, "rule", "what was asked to be allowed has been decided")
 
     def _go_visiting(self, process: str, decided_by: str, reason: str) -> None:
         self._visits = True
         self._note("visit", process, decided_by, reason, self.context.perception.params)
         self.state = ProcessState(process, self._home.process, 0, self.context.perception.params)
 
-    def _is_silence(self) -> bool:
-        """Whether nothing is perceived but time that has passed: that concerns nobody but the process it was for."""
+    def _is_bare_time_event(self) -> bool:
+        """Whether the perception is a time event without content: it concerns only the process that it names."""
         return self.context.perception.modality is Modality.TIME and not self.context.perception.content.strip()
 
     def _begin(self) -> None:
-        """Words may begin a spell of talk; a matter that waits for its answer goes on."""
+        """A message may begin a visit; a process that waits for its answer goes on."""
         if not self.state.process_memory and (
-            begun := opening_process(self.state.process, situation_of(self._in(self.state)))
+            opening := opening_process(self.state.process, situation_of(self._in(self.state)))
         ):
-            self._move("enter", Transition(self.context.memory, *begun))
+            self._move("enter", Transition(self.context.memory, *opening))
 
-    def _against(self, target: str) -> str:
+    def _why_refused(self, target: str) -> str:
         if target not in self._processes:
             return f"there is no process {target!r}"
         return why_refused(self.state.process, target, situation_of(self._in(self.state)))
 
-    async def _once(self) -> Outcome:
+    async def _run_process(self) -> Outcome:
         context = self._in(self.state)
         outcome = await self._processes[self.state.process](context)
         self.context = replace(self.context, memory=outcome.memory)
         return outcome
 
-    def _settled(self, outcome: Outcome) -> bool:
-        """Take over where a process ended up; whether the perception is done with."""
+    def _is_done(self, outcome: Outcome) -> bool:
+        """Apply the outcome of a process; whether the perception is handled."""
         state = self.state
         if isinstance(outcome, Transition) and outcome.to != state.process:
-            refused = self._against(outcome.to)
+            refused = self._why_refused(outcome.to)
             if not refused:
                 self._move("move", outcome)
                 return not outcome.execute_now
             self._note("refuse", outcome.to, "rule", refused, outcome.params)
-            if outcome.execute_now and not self.context.motor.reply and state.process != FIRST:
-                self._note("visit" if self._visits else "move", FIRST, "rule", "somebody has to answer")
-                self.state = ProcessState(FIRST, state.process)
+            if outcome.execute_now and not self.context.motor.reply and state.process != FALLBACK:
+                self._note("visit" if self._visits else "move", FALLBACK, "rule", "the message needs a reply")
+                self.state = ProcessState(FALLBACK, state.process)
                 return False
-        kept = (
+        process_memory = (
             outcome.process_memory
             if isinstance(outcome, Stay) and outcome.process_memory is not None
             else state.process_memory
         )
-        self.state = replace(state, invocations=state.invocations + 1, process_memory=kept)
+        self.state = replace(state, invocations=state.invocations + 1, process_memory=process_memory)
         self._note("stay", state.process, "rule", "nothing leads elsewhere")
         return True
 

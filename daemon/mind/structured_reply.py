@@ -1,4 +1,4 @@
-"""Answers in JSON: the schema a model is given, and the reader of what it sends back."""
+"""Answers in JSON: the schema for the model, and the reader of its answer."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeVar
@@ -13,8 +13,8 @@ Model = TypeVar("Model", bound=BaseModel)
 def structured(model: type[Model]) -> tuple[Mapping[str, object], Callable[[str], Model]]:
     """The JSON schema of a pydantic model, and a reader of answers in that form.
 
-    The reader takes the one JSON object in the answer, whatever fences or chatter stand around it, and raises
-    MalformedReply for none, a broken one, or one that breaks the schema.
+    The reader ignores fences and text around the JSON object, and raises MalformedReply for no object, a broken one, or
+    one that violates the schema.
     """
 
     def read(reply: str) -> Model:
@@ -33,7 +33,7 @@ def structured(model: type[Model]) -> tuple[Mapping[str, object], Callable[[str]
 
 
 def _place(place: tuple[int | str, ...], kind: str) -> tuple[int | str, ...]:
-    """Where a fault is, in names of ours alone: a key that doesn't belong there is a model's own words."""
+    """The place of a fault without unknown keys, since those are the model's own words."""
     return place[:-1] if kind == "extra_forbidden" else place
 
 

@@ -1,4 +1,4 @@
-"""The mental processes a soul can be in, by name."""
+"""In which states can it be? The mental processes by name."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

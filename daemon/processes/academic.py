@@ -1,4 +1,4 @@
-"""Scholarship: the soul reads evidence in its academic mode, for as long as that is what is wanted."""
+"""Scholarly questions: the soul answers in its academic mode until the user turns to something else."""
 
 from dataclasses import replace
 
@@ -15,12 +15,12 @@ _LEFT = "With their last message the person has turned from scholarly matters to
 
 
 async def academic(context: ProcessContext) -> Outcome:
-    """Answer as a scholar; when the person turns to something else, go back to plain talk with the same words."""
+    """Answer as a scholar; when the user has turned to something else, `engaged` answers the message instead."""
     mode = context.soul.mode("academic")
-    if mode is None:  # its folder was taken away while the conversation was here
+    if mode is None:  # its folder was removed while the conversation was in this process
         return Transition(context.memory, "engaged", "the soul has no academic mode any more", execute_now=True)
-    if leading := await follow_cues(context):
-        return leading
+    if transition := await follow_cues(context):
+        return transition
     if context.state.invocations and await confirmed(context, _LEFT):
         return Transition(context.memory, "engaged", _LEFT, execute_now=True, decided_by="model")
     return Stay(await converse(replace(context, memory=with_mode(context.memory, mode.personality)), _STANCE))

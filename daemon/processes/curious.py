@@ -1,4 +1,4 @@
-"""Getting to know each other: the soul is interested in what somebody is at, and shows what it is good for."""
+"""Getting to know a new user: the soul asks about their work and shows what it can do."""
 
 from daemon.mind.fixed_pipeline import converse
 from daemon.mind.mental_process import Outcome, ProcessContext, Stay, Transition
@@ -8,14 +8,14 @@ _STANCE = (
     "You and this person have just met. Answer them, and where it fits name one thing near to what they are doing that "
     "they could bring to you, or ask the one question whose answer would help you most to be of use."
 )
-_IN_DEPTH = 600  # characters of a message that goes into the matter by itself
-_ACQUAINTED = 2  # answers after which they know each other
+_IN_DEPTH = 600  # characters of a message that is in depth already
+_ACQUAINTED = 2  # replies after which the user is known
 
 
 async def curious(context: ProcessContext) -> Outcome:
-    """Encourage them to go on; a long message, or a second answer, leads into the matter itself."""
-    if leading := await follow_cues(context):
-        return leading
+    """Encourage the user; a long message or a second reply leads to `engaged`."""
+    if transition := await follow_cues(context):
+        return transition
     if len(context.perception.content) >= _IN_DEPTH:
         return Transition(context.memory, "engaged", "they went into the matter at length", execute_now=True)
     memory = await converse(context, _STANCE)

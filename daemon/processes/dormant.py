@@ -1,4 +1,4 @@
-"""Silence has lasted a while: ambient presence, without a word unless the soul is allowed one."""
+"""The conversation has been silent for a while: the soul says nothing unless its folder allows it."""
 
 from daemon.mind.fixed_pipeline import say
 from daemon.mind.mental_process import Outcome, ProcessContext, Stay
@@ -11,7 +11,7 @@ _INSTRUCTIONS = (
 
 
 async def dormant(context: ProcessContext) -> Outcome:
-    """Costs nothing where the soul may not speak into a silence."""
+    """Calls no model unless the soul may speak first."""
     if not context.soul.presence.speaks_when_dormant:
         return Stay(context.memory)
     return Stay(await say(context, external_dialog(context.soul, _INSTRUCTIONS)))

@@ -1,4 +1,4 @@
-"""In conversation: the matter itself, in depth; most of the soul's life is spent here."""
+"""In conversation: the default process, in which most messages are answered."""
 
 from daemon.mind.fixed_pipeline import converse
 from daemon.mind.mental_process import Outcome, ProcessContext, Stay
@@ -6,5 +6,5 @@ from daemon.mind.transitions.following import follow_cues
 
 
 async def engaged(context: ProcessContext) -> Outcome:
-    """Answer, unless the words lead somewhere else."""
+    """Answer, unless a cue leads to another process."""
     return await follow_cues(context) or Stay(await converse(context))

@@ -1,4 +1,4 @@
-"""A visit ends with the silence that ends it: a farewell where the soul is meant to say one."""
+"""The visit has ended by its timeout: a farewell if the soul says one."""
 
 from daemon.mind.fixed_pipeline import say
 from daemon.mind.mental_process import Outcome, ProcessContext, Stay
@@ -10,7 +10,7 @@ _INSTRUCTIONS = (
 
 
 async def exiting(context: ProcessContext) -> Outcome:
-    """Costs nothing where the soul says no farewell."""
+    """Calls no model unless the soul says farewell."""
     if not context.soul.presence.says_farewell:
         return Stay(context.memory)
     return Stay(await say(context, external_dialog(context.soul, _INSTRUCTIONS)))

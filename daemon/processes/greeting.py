@@ -1,4 +1,4 @@
-"""The first words with somebody the soul has not met here: a warm welcome that is of use at once."""
+"""The first message of a user the soul has not met: a warm welcome that also answers."""
 
 from daemon.mind.fixed_pipeline import converse
 from daemon.mind.mental_process import Outcome, ProcessContext, Transition
@@ -11,7 +11,7 @@ _STANCE = (
 
 
 async def greeting(context: ProcessContext) -> Outcome:
-    """Welcome, then grow curious; whoever comes straight with a poem to be written gets the poem."""
-    if leading := await follow_cues(context):
-        return leading
+    """Welcome the user, then go to `curious`; a cue leads to its own process at once."""
+    if transition := await follow_cues(context):
+        return transition
     return Transition(await converse(context, _STANCE), "curious", "they have been welcomed")

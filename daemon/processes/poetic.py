@@ -1,4 +1,4 @@
-"""A poem is wanted: the poetic mode chooses a register and a world of images, and composes."""
+"""A poem is wanted: the poetic mode chooses a register and an image domain, and composes."""
 
 import re
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ from daemon.soul_engine import with_mode, with_stance
 
 
 async def poetic(context: ProcessContext) -> Outcome:
-    """Compose, then go back to plain talk."""
+    """Compose, then go back to `engaged`."""
     mode = context.soul.mode("poetic")
-    if mode is None:  # its folder was taken away while the conversation was here
+    if mode is None:  # its folder was removed while the conversation was in this process
         return Transition(context.memory, "engaged", "the soul has no poetic mode any more", execute_now=True)
     context = replace(context, memory=with_mode(context.memory, mode.personality))
     context = replace(context, memory=with_stance(context.memory, await heed_reminders(context)))
@@ -31,7 +31,7 @@ async def poetic(context: ProcessContext) -> Outcome:
 
 
 async def _choose(context: ProcessContext, question: str, options: Sequence[str]) -> str:
-    """One of the options: named in the words themselves, else decided; a mind that can't be asked takes the first."""
+    """One of the options: named in the message, else decided by the model; the first if the model fails."""
     said = context.perception.content
     if named := next((one for one in options if re.search(rf"\b{re.escape(one)}\b", said, re.IGNORECASE)), ""):
         return named

@@ -1,4 +1,4 @@
-"""A hard problem: the soul chooses what to do, until it can answer, has to ask, or a limit is met (seed 001)."""
+"""A hard problem: the soul chooses its actions until it can answer, has to ask, or a limit is met (seed 001)."""
 
 from dataclasses import replace
 
@@ -13,10 +13,10 @@ from daemon.ism.actions.respond import answer
 from daemon.ism.machine import End, LoopEvent, Machine, Progress
 from daemon.ism.permission import carry_out, still_open
 from daemon.ism.problem import Problem
-from daemon.ism.regions import observed
+from daemon.ism.regions import with_observation
 from daemon.mind.fixed_pipeline import converse, with_soul_creativity
 from daemon.mind.mental_process import Outcome, ProcessContext, Stay, Transition
-from daemon.mind.steps.choose_actions import Use, choose_actions
+from daemon.mind.steps.choose_actions import ChosenAction, choose_actions
 
 _GOAL = "Understand the problem that the person has, and help to solve it."
 _PLAYBOOK = (
@@ -44,45 +44,45 @@ _SWITCHED_OFF = "the autonomous loop is not enabled any more"
 
 
 async def problem_solving(context: ProcessContext) -> Outcome:
-    """Work at the problem, or go on with one that waited for an answer or a permission, also after a restart."""
+    """Work on the problem, or go on with one that waited for an answer or a permission, also after a restart."""
     problem = Problem.resumed(context.state.process_memory, context.soul.display_name)
     if problem.waits and context.perception.modality is Modality.TIME:
-        return Stay(await converse(context))  # what falls due meanwhile is brought up, and the problem waits on
-    memory = await _taken_up(context, problem)
-    limits = context.capabilities.limits
+        return Stay(await converse(context))  # a reminder that falls due is answered; the problem keeps waiting
+    memory = await _resume(context, problem)
+    limits = context.cycle.limits
     try:
         if limits is None:
             memory = await answer(context, problem, memory, "Answer as well as you can.")
-            return _over(context, memory, _SWITCHED_OFF)
+            return _end(context, memory, _SWITCHED_OFF)
         return await _work(context, problem, _machine(context, problem, limits), memory)
     except ModelError:
         if not context.motor.reply:
             raise
-        context.motor.settle(_SPEECHLESS)  # what came of a decision is told, whether a model can tell it or not
-        return _over(context, memory, "the problem was given up")
+        context.motor.settle(_SPEECHLESS)  # the outcome of a decision is reported even without a model
+        return _end(context, memory, "the problem was given up")
 
 
-async def _taken_up(context: ProcessContext, problem: Problem) -> WorkingMemory:
-    """Take up a problem at what is perceived; choices and time begin anew, tokens and money count on."""
+async def _resume(context: ProcessContext, problem: Problem) -> WorkingMemory:
+    """Apply the perception to the problem; choices and time restart at zero, tokens and money do not."""
     memory, perception = context.memory, context.perception
     problem.spent, problem.asks = replace(problem.spent, loops=0, seconds=0.0), False
     if perception.modality is not Modality.DECISION or not context.capabilities.approvers:
         problem.asker = perception.author
     if perception.modality is Modality.DECISION and perception.params.get("approved"):
-        memory = await _carried_out(context, problem, memory)
+        memory = await _carry_out_approved(context, problem, memory)
     if await still_open(context, problem) is None:
         problem.approval = ""
         return memory
     return memory.with_memory(Memory(Role.SYSTEM, _STILL_OPEN))
 
 
-async def _carried_out(context: ProcessContext, problem: Problem, memory: WorkingMemory) -> WorkingMemory:
-    """Do what was allowed; what came of it is told to people in any case, and a tool's words are kept as data."""
-    done = await carry_out(context, str(context.perception.params.get("approval", "")))
-    context.motor.add_below(f"_({done.told})_")
-    observation = "\n\n".join(filter(None, (done.told, done.remark, problem.add(done.passages))))
-    problem.internal = observed(problem.internal, Use("What was allowed"), observation)
-    return memory.with_memory(Memory(Role.SYSTEM, f"({done.told})"))
+async def _carry_out_approved(context: ProcessContext, problem: Problem, memory: WorkingMemory) -> WorkingMemory:
+    """Carry out what was approved; users see the outcome below any reply, and a tool's result is kept as data."""
+    result = await carry_out(context, str(context.perception.params.get("approval", "")))
+    context.motor.add_below(f"_({result.sentence})_")
+    observation = "\n\n".join(filter(None, (result.sentence, result.error, problem.add(result.passages))))
+    problem.internal = with_observation(problem.internal, ChosenAction("What was allowed"), observation)
+    return memory.with_memory(Memory(Role.SYSTEM, f"({result.sentence})"))
 
 
 def _machine(context: ProcessContext, problem: Problem, limits: Limits) -> Machine:
@@ -97,7 +97,7 @@ def _machine(context: ProcessContext, problem: Problem, limits: Limits) -> Machi
 
 
 async def _work(context: ProcessContext, problem: Problem, machine: Machine, memory: WorkingMemory) -> Outcome:
-    """Run the loop; whatever is said meanwhile is taken in and steers it."""
+    """Run the loop; new messages interrupt it, are absorbed and steer it."""
     asked_before = problem.approval
     while True:
         result = await run_ism(
@@ -105,7 +105,7 @@ async def _work(context: ProcessContext, problem: Problem, machine: Machine, mem
             memory,
             mind=context.mind,
             interrupt=context.interrupt,
-            usage=context.capabilities.usage,
+            usage=context.cycle.usage,
             internal=problem.internal,
             spent_so_far=problem.spent,
             note=lambda event: _show(context, event),
@@ -113,26 +113,26 @@ async def _work(context: ProcessContext, problem: Problem, machine: Machine, mem
         problem.internal, problem.spent = result.internal, result.spent
         if result.outcome is not None:
             break
-        # A question that was cut off in the very moment in which it was ready isn't asked.
+        # A question that was finished in the moment of the interruption is not asked.
         problem.asks, problem.approval = False, asked_before
         context.motor.withdraw_question()
-        memory = await context.capabilities.absorb_new_messages(result.memory)
+        memory = await context.cycle.absorb_new_messages(result.memory)
     if isinstance(result.outcome, Transition):
         return result.outcome
     if problem.waits:
         return Stay(result.outcome.memory, process_memory=problem.to_json())
     ended = result.why if result.end in (End.DONE, End.CONCLUDED) else "the problem has been answered"
-    return _over(context, result.outcome.memory, ended)
+    return _end(context, result.outcome.memory, ended)
 
 
-def _over(context: ProcessContext, memory: WorkingMemory, why: str) -> Outcome:
-    """Back to plain talk; or, where this was only a visit for a decision, to whatever the conversation is at."""
+def _end(context: ProcessContext, memory: WorkingMemory, why: str) -> Outcome:
+    """Back to `engaged`; after a mere visit for a decision the conversation keeps its own process."""
     visited = context.perception.modality is Modality.DECISION and context.state.params == context.perception.params
     return Stay(memory) if visited else Transition(memory, "engaged", why)
 
 
 async def _conclude(context: ProcessContext, problem: Problem, memory: WorkingMemory, why: str) -> Stay:
-    """The best answer so far; where the work was cut short it says so in the house's own words."""
+    """The best answer so far; if the work was cut short, a line below the answer says why."""
     if why == REACHED:
         return Stay(await answer(context, problem, memory, "The goal is reached: tell the person what came of it."))
     instructions = (
@@ -142,9 +142,9 @@ async def _conclude(context: ProcessContext, problem: Problem, memory: WorkingMe
 
 
 async def _show(context: ProcessContext, event: LoopEvent) -> None:
-    """Show people how far an action is, and tell the log why one failed."""
+    """Show users the progress of an action, and log why one failed."""
     if event.error is not None:
-        context.capabilities.emit("ism.action_failed", action=event.action, loop=event.loop, error=event.error)
+        context.cycle.emit("ism.action_failed", action=event.action, loop=event.loop, error=event.error)
     state = _STATES.get(event.kind)
     if state is None or not event.action:
         return

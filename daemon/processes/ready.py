@@ -1,4 +1,4 @@
-"""Somebody needs a person or a place that can act: the soul shows the way there."""
+"""The user needs a person or a channel that can act: the soul names one of its contacts."""
 
 from daemon.mind.fixed_pipeline import converse
 from daemon.mind.mental_process import Outcome, ProcessContext, Transition
@@ -11,7 +11,7 @@ offer to help to put it into words. If none fits, say so; never make up a name o
 
 
 async def ready(context: ProcessContext) -> Outcome:
-    """Guide them to whoever can act, then be there for the matter again."""
+    """Name the contacts that fit, then go back to `engaged`."""
     contacts = "\n".join(f"- {one.name}: {one.can}" for one in context.soul.contacts)
     memory = await converse(context, _STANCE.format(contacts=contacts))
     return Transition(memory, "engaged", "the way has been shown")

@@ -1,4 +1,4 @@
-"""Somebody comes back after a silence: a welcome that remembers, then on to the matter."""
+"""A known user comes back after the visit timeout: a short welcome that remembers, and the answer."""
 
 from daemon.mind.fixed_pipeline import converse
 from daemon.mind.mental_process import Outcome, ProcessContext, Transition
@@ -13,15 +13,15 @@ _DAY = 24
 
 
 async def returning(context: ProcessContext) -> Outcome:
-    """Welcome them back, then go on as ever."""
-    if leading := await follow_cues(context):
-        return leading
+    """Welcome the user back, then go to `engaged`."""
+    if transition := await follow_cues(context):
+        return transition
     memory = await converse(context, _STANCE.format(number=context.visit.number, pause=_pause(context.visit.silence)))
     return Transition(memory, "engaged", "they have been welcomed back")
 
 
 def _pause(seconds: float) -> str:
-    """How long nobody spoke here, as one would say it; in a new thread nobody ever did."""
+    """The length of the silence in words; zero seconds, as in a new thread, count as a while."""
     hours = round(seconds / 3600)
     if hours < 1:
         return "a while"

@@ -129,10 +129,9 @@ class ConversationHandler:
 
     async def _approval_outcome(self, perception: Perception) -> str:
         """Outcome of an approved action, appended to the apology so that the approver always learns it."""
-        approvals = self._services.capabilities.approvals
-        if perception.modality is not Modality.DECISION or not perception.params.get("approved") or approvals is None:
+        if perception.modality is not Modality.DECISION or not perception.params.get("approved"):
             return ""
-        known = await approvals.status(str(perception.params.get("approval", "")))
+        known = await self._services.capabilities.approvals.status(str(perception.params.get("approval", "")))
         return f"\n\n_({status_sentence(known)})_" if known is not None else ""
 
     async def _commit_words(self, cycle: Cycle, say: str, turns: tuple[Turn, ...]) -> Delivery | None:

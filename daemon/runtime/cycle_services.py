@@ -35,7 +35,7 @@ class Timing:
 class CycleServices:
     """One soul's model, channel, clock, log, mental processes and stores.
 
-    `capabilities` lacks what only a cycle knows. `limits` gives the limits of a soul's autonomous loop, None where it
+    `limits` gives the limits of a soul's autonomous loop, None where it
     may not run. `recollect` takes a conversation, its audience, a query, the most passages and `outsiders`, and
     searches what may be remembered there.
     """

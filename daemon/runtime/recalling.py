@@ -8,7 +8,7 @@ from daemon.core.ports import Passage, ThreadMessage
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.user_models import UserModel
-from daemon.mind.mental_process import ProcessContext
+from daemon.mind.mental_process import CurrentCycle, ProcessContext
 from daemon.mind.motor import Motor
 from daemon.mind.recall import THREAD_MESSAGES_READ, RecalledFacts, recall
 from daemon.mind.recall.visit import visit_of
@@ -42,11 +42,11 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
         visit=visit_of(
             claim.visit_state, known.of(cycle.newest.author), transcript, now, services.timing.visit_timeout_ms
         ),
-        capabilities=replace(
-            services.capabilities,
+        capabilities=services.capabilities,
+        cycle=CurrentCycle(
             limits=services.limits(soul),
-            absorb_new_messages=cycle.absorb_new_messages,
             usage=cycle.usage,
+            absorb_new_messages=cycle.absorb_new_messages,
             recollect=recollect,
             emit=services.emit,
         ),

@@ -1,8 +1,8 @@
-"""Souls: folders of plain text that say who answers; their shape, how they are read, how edits are followed."""
+"""Who is the soul? Folders of plain text, their schema, how they are read and how edits are followed."""
 
 from daemon.soul.files import MANIFEST, MODE_MANIFEST, PERSONALITY, SIZE_CAP
-from daemon.soul.loader import KnownNames, check_names, load_soul, load_souls
-from daemon.soul.reload import SoulKeeper, Souls, find_souls_directory
+from daemon.soul.loader import KnownNames, load_soul, load_souls
+from daemon.soul.reload import ReloadingSoul, Souls, find_souls_directory
 from daemon.soul.schema import (
     Budgets,
     Contact,
@@ -30,13 +30,12 @@ __all__ = [
     "Models",
     "Mood",
     "Notes",
+    "ReloadingSoul",
     "Soul",
-    "SoulKeeper",
     "Souls",
     "SpeakingFirst",
     "Verbs",
     "VerbsInMood",
-    "check_names",
     "find_souls_directory",
     "load_soul",
     "load_souls",

@@ -1,4 +1,4 @@
-"""Opens the files of a soul's folder with suspicion: only regular ones that lie inside it, small and in UTF-8."""
+"""Reads the files of a soul's folder: only regular, small UTF-8 files that really lie inside it."""
 
 import errno
 import os
@@ -11,17 +11,17 @@ MANIFEST = "soul.toml"
 PERSONALITY = "soul.md"
 MODE_MANIFEST = "mode.toml"
 SIZE_CAP = 256 * 1024
-"""Bytes a soul's file may have."""
+"""The most bytes of a file in a soul's folder."""
 
 SHAPE_HINT = "compare it with souls/plain, the smallest complete example"
 _MODE_FILES = (MODE_MANIFEST, PERSONALITY)
 
 Stamp = tuple[str, int, int, int]
-"""A file's path and what changes with its content: time, size and inode."""
+"""A file's path, modification time, size and inode."""
 
 
 def read_text(root: Path, path: Path) -> str:
-    """The text of a regular file that really lies inside `root`. Raises SoulError."""
+    """The text of a regular file inside `root`, links resolved. Raises SoulError."""
     try:
         if not path.resolve(strict=True).is_relative_to(root.resolve(strict=True)):
             raise SoulError(f"{path} leads out of {root}", hint="put the file itself there, not a link")
@@ -29,7 +29,7 @@ def read_text(root: Path, path: Path) -> str:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise SoulError(f"{path} is not a regular file", hint="put a text file there")
             content = file.read(SIZE_CAP + 1)
-    except (OSError, RuntimeError) as error:  # a circle of links is a RuntimeError in pathlib
+    except (OSError, RuntimeError) as error:  # pathlib raises RuntimeError for circular links
         if isinstance(error, OSError) and error.errno == errno.EISDIR:
             raise SoulError(f"{path} is not a regular file", hint="put a text file there") from error
         reason = error.strerror if isinstance(error, OSError) else None
@@ -44,7 +44,7 @@ def read_text(root: Path, path: Path) -> str:
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK)  # a pipe in the folder must not hang us
+    return os.open(path, flags | os.O_NONBLOCK)  # a pipe in the folder must not block the daemon
 
 
 def mode_folders(folder: Path) -> tuple[Path, ...]:
@@ -59,7 +59,7 @@ def mode_folders(folder: Path) -> tuple[Path, ...]:
 
 
 def signature(folder: Path) -> tuple[Stamp | None, ...]:
-    """What differs whenever one of the soul's files has changed, appeared or gone."""
+    """A value that changes whenever one of the soul's files is changed, added or removed."""
     try:
         modes = mode_folders(folder)
     except SoulError:

@@ -1,4 +1,4 @@
-"""Reads and checks a soul's folder: `soul.toml`, `soul.md` and its modes; tells every fault at once, with its place."""
+"""Reads and checks a soul's folder: `soul.toml`, `soul.md` and its modes; reports all faults at once, with lines."""
 
 import difflib
 import tomllib
@@ -16,18 +16,17 @@ from daemon.soul.toml_positions import Manifest, Place
 
 MOST_MODES = 16
 _NAME_HINT = "use lower-case letters, digits, - and _"
-_NAMES_HINT = "`processes` and `subprocesses` take names that exist; an empty `processes` means all"
 
 
 @dataclass(frozen=True, slots=True)
 class KnownNames:
-    """The mental processes and subprocesses that exist, by name; a soul's file may name no others."""
+    """The names of all mental processes and subprocesses; a soul's file may name no others."""
 
     processes: Collection[str]
     subprocesses: Collection[str]
 
     def unknown_in(self, soul: Soul) -> list[tuple[Place, str]]:
-        """Every name in a soul that means nothing: where it stands and what was perhaps meant."""
+        """Every unknown name in a soul: its place, and the name that was perhaps meant."""
         named: list[tuple[Place, str, tuple[str, ...], Collection[str]]] = [
             (("processes",), "process", soul.processes, self.processes),
             (("subprocesses",), "subprocess", soul.subprocesses, self.subprocesses),
@@ -47,22 +46,10 @@ def _perhaps(name: str, known: Collection[str]) -> str:
     return f"did you mean {close[0]!r}?" if close else f"there are {', '.join(sorted(known)) or 'none'}"
 
 
-def check_names(soul: Soul, processes: Collection[str], subprocesses: Collection[str]) -> None:
-    """Compare the processes and subprocesses that a soul names with those that exist.
-
-    Raises SoulError with every unknown name, its field and a guess at what was meant. `load_soul` with `KnownNames`
-    gives the lines as well.
-    """
-    faults = KnownNames(processes, subprocesses).unknown_in(soul)
-    if faults:
-        told = "; ".join(f"{soul.name}/{MANIFEST} {'.'.join(map(str, place))}: {message}" for place, message in faults)
-        raise SoulError(told, hint=_NAMES_HINT)
-
-
 def load_soul(directory: Path, name: str, known: KnownNames | None = None) -> Soul:
     """Read the soul `name` from a directory of souls. Raises SoulError with every fault, its file, line and field.
 
-    With `known` the processes and subprocesses that it names must exist.
+    With `known` every process and subprocess that it names must exist.
     """
     if not FOLDER_NAME.fullmatch(name):
         raise SoulError(f"{name!r} can't be a soul's name", hint=_NAME_HINT)
@@ -79,9 +66,9 @@ def load_soul(directory: Path, name: str, known: KnownNames | None = None) -> So
 
 
 def load_souls(find: Callable[[str], Path], names: Iterable[str], known: KnownNames | None = None) -> tuple[Soul, ...]:
-    """Read several souls that one daemon hosts; `find` gives the directory in which a soul of that name lies.
+    """Read the souls that one daemon hosts; `find` gives the directory that holds a soul's folder.
 
-    Raises SoulError for a fault in any of them, and where two name the same channel.
+    Raises SoulError for a fault in any of them, and if two name the same channel.
     """
     souls = tuple(load_soul(find(name), name, known) for name in dict.fromkeys(names))
     channels_of(souls)
@@ -89,7 +76,7 @@ def load_souls(find: Callable[[str], Path], names: Iterable[str], known: KnownNa
 
 
 def channels_of(souls: Iterable[Soul]) -> dict[str, str]:
-    """Which soul answers in which channel, by id. Raises SoulError where two name the same one."""
+    """The soul that answers in each channel, by channel id. Raises SoulError if two name the same channel."""
     owners: dict[str, str] = {}
     for soul in souls:
         for channel in soul.channels:

@@ -1,4 +1,4 @@
-"""Holds the souls in force: follows edits, keeps the last good ones, knows which soul answers in which channel."""
+"""The souls in use: reloaded after edits, the last valid version kept, and the soul of each channel."""
 
 from collections.abc import Callable, Sequence
 from importlib import metadata
@@ -13,20 +13,20 @@ from daemon.soul.schema import Soul
 _DISTRIBUTION = "soul-daemon"
 
 
-class SoulKeeper:
-    """Holds the soul in force, follows edits of its files, and keeps the last good one while an edit is broken."""
+class ReloadingSoul:
+    """One soul, reloaded after an edit of its files; the last valid version stays in use while an edit is broken."""
 
     def __init__(self, directory: Path, name: str, emit: Emit, known: KnownNames | None = None) -> None:
-        """Read the soul once. Raises SoulError, since there is no good one to keep yet."""
+        """Read the soul. Raises SoulError, since there is no earlier valid version."""
         self._directory, self._name, self._emit, self._known = directory, name, emit, known
         self._seen = signature(directory / name)
         self._soul = load_soul(directory, name, known)
-        self._told = ""
+        self._reported = ""
 
     def current(self) -> Soul:
-        """The soul as its files tell it now, or the last good one.
+        """The soul as its files are now, or the last valid version.
 
-        Emits `soul.reloaded` when an edit was taken over and `soul.broken` once for each distinct fault.
+        Emits `soul.reloaded` after a valid edit and `soul.broken` once for each distinct fault.
         """
         found = signature(self._directory / self._name)
         if found == self._seen:
@@ -35,11 +35,11 @@ class SoulKeeper:
         try:
             self._soul = load_soul(self._directory, self._name, self._known)
         except SoulError as error:
-            if str(error) != self._told:
-                self._told = str(error)
+            if str(error) != self._reported:
+                self._reported = str(error)
                 self._emit("soul.broken", soul=self._name, reason=error.message, hint=error.hint)
             return self._soul
-        self._told = ""
+        self._reported = ""
         self._emit("soul.reloaded", soul=self._name)
         return self._soul
 
@@ -50,34 +50,34 @@ class Souls:
     def __init__(
         self, find: Callable[[str], Path], main: str, others: Sequence[str], emit: Emit, known: KnownNames | None = None
     ) -> None:
-        """Read them all; `find` gives the directory a soul lies in. Raises SoulError, also for a shared channel."""
+        """Read all souls; `find` gives the directory that holds a soul's folder. Raises SoulError."""
         self._emit = emit
-        self._keepers = {name: SoulKeeper(find(name), name, emit, known) for name in dict.fromkeys((main, *others))}
+        self._souls = {name: ReloadingSoul(find(name), name, emit, known) for name in dict.fromkeys((main, *others))}
         self._main = main
         self._routed = self._all()
         self._owners = channels_of(self._routed)
 
     @property
     def main(self) -> str:
-        """The soul that answers wherever no other is named."""
+        """The soul that answers in all channels that no other soul names."""
         return self._main
 
     @property
     def names(self) -> tuple[str, ...]:
         """The main soul, then the others."""
-        return tuple(self._keepers)
+        return tuple(self._souls)
 
     def current(self, name: str) -> Soul:
-        """The soul of that name as its files tell it now, or its last good state. Raises SoulError for a stranger."""
-        if name not in self._keepers:
+        """The soul of that name, reloaded if edited. Raises SoulError for a name that is not hosted."""
+        if name not in self._souls:
             raise SoulError(f"the soul {name!r} is not hosted here", hint="name it in SOUL_NAME or SOUL_SOULS")
-        return self._keepers[name].current()
+        return self._souls[name].current()
 
     def for_channel(self, channel: str) -> str:
         """The soul that answers in a channel, by the channel's id: the one that names it, else the main one.
 
-        An edit by which two come to name the same channel is told as `soul.broken`; until it is mended the channels
-        stay with whom they were.
+        An edit after which two souls name the same channel emits `soul.broken`; until it is corrected the channels keep
+        their souls.
         """
         souls = self._all()
         if any(now is not before for now, before in zip(souls, self._routed, strict=True)):
@@ -89,13 +89,13 @@ class Souls:
         return self._owners.get(channel, self._main)
 
     def _all(self) -> tuple[Soul, ...]:
-        return tuple(keeper.current() for keeper in self._keepers.values())
+        return tuple(soul.current() for soul in self._souls.values())
 
 
 def find_souls_directory(explicit: Path | None, home: Path, name: str) -> Path:
     """The directory that holds the soul `name`: the explicit one, `souls` beside the data, or the ones shipped.
 
-    Raises SoulError that tells where it looked.
+    Raises SoulError with the directories that were searched.
     """
     candidates = [explicit] if explicit is not None else [home / "souls", *_shipped()]
     for candidate in candidates:
@@ -107,7 +107,7 @@ def find_souls_directory(explicit: Path | None, home: Path, name: str) -> Path:
 
 
 def _shipped() -> list[Path]:
-    """Where the souls that come with the product may lie: beside the package, else wherever it was installed to."""
+    """Possible directories of the souls that are shipped: beside the package, or where it was installed."""
     found = [Path(__file__).resolve().parents[2] / "souls"]
     try:
         files = metadata.files(_DISTRIBUTION) or []

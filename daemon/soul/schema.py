@@ -1,4 +1,4 @@
-"""The shape of a soul: every field of `soul.toml` and `mode.toml`, what it means, its bounds and its default."""
+"""The schema of a soul: every field of `soul.toml` and `mode.toml` with its meaning, bounds and default."""
 
 import re
 import unicodedata
@@ -8,26 +8,26 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 FOLDER_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-"""What a soul and a mode may be called, since both are folders."""
+"""The names that a soul or a mode may have, since both are folders."""
 
 _ICON = re.compile(r"(?::[\w+'-]{1,100}:){1,2}|https://[^\s<>|\"]{3,}")
 
 
-def _matching(pattern: str, told: str) -> AfterValidator:
-    """A check against a pattern whose refusal says in words what was expected."""
+def _matching(pattern: str, expected: str) -> AfterValidator:
+    """A check against a pattern; its error says in words what was expected."""
     compiled = re.compile(pattern)
 
     def check(value: str) -> str:
         if not compiled.fullmatch(value):
-            raise ValueError(told)
+            raise ValueError(expected)
         return value
 
     return AfterValidator(check)
 
 
 def _one_line(value: str) -> str:
-    unseen = any(unicodedata.category(char) in {"Cc", "Zl", "Zp"} for char in value)
-    if unseen or not value.strip():
+    invisible = any(unicodedata.category(char) in {"Cc", "Zl", "Zp"} for char in value)
+    if invisible or not value.strip():
         raise ValueError("must be one line of text")
     return value.strip()
 
@@ -48,23 +48,23 @@ def _repeated(values: Iterable[str]) -> str | None:
 
 
 Line = Annotated[str, Field(max_length=300), AfterValidator(_one_line)]
-Called = Annotated[str, Field(max_length=80), AfterValidator(_one_line)]
+DisplayName = Annotated[str, Field(max_length=80), AfterValidator(_one_line)]
 Word = Annotated[
     str, Field(max_length=40), _matching(r"[^\W\d_][\w' -]*", "must be a word, or a few, beginning with a letter")
 ]
 Words = Annotated[tuple[Word, ...], Field(min_length=1, max_length=24, strict=False)]
-Thought = Annotated[  # one word, so that a thought which wears it is known as private at its first word
+PrivateVerb = Annotated[  # one word, so that the first word of a text shows that it is a private thought
     str, Field(max_length=40), _matching(r"[^\W\d_][\w'-]*", "must be a single word, beginning with a letter")
 ]
-Thoughts = Annotated[tuple[Thought, ...], Field(max_length=24, strict=False)]
-MaybeWords = Annotated[tuple[Word, ...], Field(max_length=24, strict=False), AfterValidator(_no_repeats)]
+PrivateVerbs = Annotated[tuple[PrivateVerb, ...], Field(max_length=24, strict=False)]
+OptionalWords = Annotated[tuple[Word, ...], Field(max_length=24, strict=False), AfterValidator(_no_repeats)]
 Tokens = Annotated[int, Field(ge=0, le=100_000)]
-Member = Annotated[str, _matching(r"[a-z][a-z0-9_]{0,63}", "must be a name of lower-case letters, digits and _")]
-Members = Annotated[tuple[Member, ...], Field(max_length=64, strict=False), AfterValidator(_no_repeats)]
+ProcessName = Annotated[str, _matching(r"[a-z][a-z0-9_]{0,63}", "must be a name of lower-case letters, digits and _")]
+ProcessNames = Annotated[tuple[ProcessName, ...], Field(max_length=64, strict=False), AfterValidator(_no_repeats)]
 ChannelId = Annotated[
     str, _matching(r"[CG][A-Z0-9]{2,20}", "must be a Slack channel's id, C… or G… (open the channel's details)")
 ]
-Reachable = Annotated[
+SlackId = Annotated[
     str, _matching(r"[UWCG][A-Z0-9]{2,20}", "must be the Slack id of a person (U… or W…) or of a channel (C… or G…)")
 ]
 
@@ -74,9 +74,9 @@ class _Section(BaseModel):
 
 
 class Budgets(_Section):
-    """How many tokens, by our own estimate, each part of a prompt may take.
+    """The most tokens, by our own estimate, of each part of a prompt.
 
-    `message` bounds the message being answered, `turn` any earlier one; `other` a region without a budget of its own.
+    `message` bounds the message being answered, `turn` any earlier one, `other` a region without a budget of its own.
     """
 
     personality: Tokens = Field(1200, description="The text of soul.md; a longer one is refused.")
@@ -98,17 +98,17 @@ class Budgets(_Section):
 
 
 class Models(_Section):
-    """Prefixed model ids that this soul asks for instead of the settings'; empty for the settings' own."""
+    """Prefixed model ids that this soul uses instead of those in the settings; empty for the settings' own."""
 
     persona: str = Field("", description="The model that speaks, such as `anthropic/…`; empty: the settings'.")
     thinking: str = Field("", description="The model that thinks in silence; empty: the settings'.")
 
 
 class VerbsInMood(_Section):
-    """The verbs of one mood; where a kind is empty the general ones hold."""
+    """The verbs of one mood; an empty list stands for the general ones."""
 
-    speech: MaybeWords = Field((), description="How it speaks in this mood; empty: as always.")
-    thought: Annotated[Thoughts, AfterValidator(_no_repeats)] = Field(
+    speech: OptionalWords = Field((), description="How it speaks in this mood; empty: as always.")
+    thought: Annotated[PrivateVerbs, AfterValidator(_no_repeats)] = Field(
         (), description="How it thinks in this mood; empty: as always."
     )
 
@@ -116,11 +116,11 @@ class VerbsInMood(_Section):
 class Verbs(_Section):
     """How this soul speaks and thinks, as verbs in the past tense; suggestions for the model, not a closed list.
 
-    `when` colours them: pairs of an emotional state and the verbs it calls for.
+    `when` holds pairs of an emotional state and its verbs.
     """
 
     speech: Words = Field(("said", "explained", "offered"), description="How it speaks; the first is the usual one.")
-    thought: Annotated[Thoughts, Field(min_length=1)] = Field(
+    thought: Annotated[PrivateVerbs, Field(min_length=1)] = Field(
         ("thought", "mused", "pondered"), description="How it thinks; the first is the usual one."
     )
     when: tuple[tuple[str, VerbsInMood], ...] = Field((), description="Verbs for a mood of `emotional_states`.")
@@ -132,7 +132,7 @@ class Verbs(_Section):
 
 
 class Mode(_Section):
-    """A second nature for some kinds of work: a folder `souls/<soul>/<name>/` with soul.md and maybe mode.toml.
+    """A second personality for some kinds of work: a folder `souls/<soul>/<name>/` with soul.md and maybe mode.toml.
 
     `personality` is the text of its soul.md. The poetic mode of seed 000 has all three lists; others may have none.
     """
@@ -140,8 +140,8 @@ class Mode(_Section):
     name: Annotated[str, _matching(FOLDER_NAME.pattern, "use lower-case letters, digits, - and _")]
     personality: Annotated[str, Field(min_length=1)]
     description: Annotated[str, Field(max_length=500)] = Field("", description="What this mode is, for people.")
-    registers: MaybeWords = Field((), description="The forms it composes in, one of which is chosen for a piece.")
-    image_domains: MaybeWords = Field((), description="The worlds its images come from.")
+    registers: OptionalWords = Field((), description="The forms it composes in, one of which is chosen for a piece.")
+    image_domains: OptionalWords = Field((), description="The worlds its images come from.")
     hints: Annotated[tuple[Line, ...], Field(max_length=48, strict=False)] = Field(
         (), description="Words in a message that make the soul ask itself whether this mode is called for."
     )
@@ -151,14 +151,14 @@ class Mode(_Section):
 
 
 class SpeakingFirst(_Section):
-    """Whether the soul speaks when nobody has spoken to it."""
+    """Whether the soul speaks without a message to answer."""
 
     speaks_when_dormant: bool = Field(False, description="Whether it may say something into a silence.")
     says_farewell: bool = Field(False, description="Whether it takes its leave aloud when a visit ends.")
 
 
 class IsmLimits(_Section):
-    """What this soul's autonomous loop may do (seed 001); None leaves a limit to the settings."""
+    """The limits of this soul's autonomous loop (seed 001); None leaves a limit to the settings."""
 
     enabled: bool | None = Field(
         None, description="Whether hard problems may be solved by its own choice of actions; unset: as in the settings."
@@ -175,11 +175,11 @@ class IsmLimits(_Section):
     max_seconds: Annotated[float, Field(gt=0)] | None = Field(
         None, description="Seconds for one problem; unset: as in the settings."
     )
-    expert: Member = Field("academic", description="The process that Escalate hands a problem over to.")
+    expert: ProcessName = Field("academic", description="The process that Escalate hands a problem over to.")
 
 
 class Mood(_Section):
-    """How an emotional state fades back to the soul's rest."""
+    """How an emotional state fades to the soul's rest."""
 
     half_life_minutes: Annotated[float, Field(gt=0, le=100_000)] = Field(
         120.0, description="Minutes after which half of a mood is gone."
@@ -187,7 +187,7 @@ class Mood(_Section):
 
 
 class Notes(_Section):
-    """How the soul keeps its notes on people: the gates of seed 000's `modelsTheVisitor`."""
+    """How the soul keeps notes about users: the gates of seed 000's `modelsTheVisitor`."""
 
     min_interactions: Annotated[int, Field(ge=0, le=1000)] = Field(
         2, description="Messages from a person before anything is noted about them."
@@ -199,23 +199,23 @@ class Notes(_Section):
 
 
 class Contact(_Section):
-    """A person or a place that can act where the soul can't."""
+    """A person or a channel that can act where the soul can't."""
 
-    name: Called = Field(description="What people call them.")
-    slack: Reachable = Field(description="Their Slack id: U… or W… for a person, C… or G… for a channel.")
+    name: DisplayName = Field(description="What people call them.")
+    slack: SlackId = Field(description="Their Slack id: U… or W… for a person, C… or G… for a channel.")
     can: Line = Field(description="What they can do, in one sentence.")
 
 
 class Soul(_Section):
-    """A soul as its folder tells it; `personality` and `modes` are its texts, everything else stands in soul.toml.
+    """A soul; `personality` and `modes` are the texts of its folder, everything else is in soul.toml.
 
     `creativity` gives sampling temperatures by step name in place of the steps' own. `pipeline` is `unified` (one call
     whose tagged answer holds thought and reply) or `split` (one call per step). Names of processes and subprocesses are
-    only names here; `check_names` compares them with those that exist.
+    not checked here; the loader compares them with `KnownNames`.
     """
 
     name: str = Field(description="The folder's name.")
-    display_name: Called = Field(description="What people call it, and the name it writes under.")
+    display_name: DisplayName = Field(description="What people call it, and the name it writes under.")
     description: Annotated[str, Field(max_length=500)] = Field("", description="Who it is in one sentence, for people.")
     icon: Annotated[str, Field(max_length=500)] = Field(
         "", description="Its picture beside other souls: `:emoji:` or an https address; empty: the app's own."
@@ -228,8 +228,8 @@ class Soul(_Section):
     emotional_states: Annotated[Words, AfterValidator(_no_repeats)] = Field(
         ("neutral",), description="The moods it knows; the first is its rest."
     )
-    processes: Members = Field((), description="The mental processes it may be in; empty: all there are.")
-    subprocesses: Members = Field(
+    processes: ProcessNames = Field((), description="The mental processes it may be in; empty: all there are.")
+    subprocesses: ProcessNames = Field(
         ("models_the_visitor", "keeps_its_own_state", "summarizes_the_conversation"),
         description="What it does after a reply, in this order; empty: nothing.",
     )
@@ -269,26 +269,26 @@ class Soul(_Section):
 
     @field_validator("contacts")
     @classmethod
-    def _told_apart(cls, value: tuple[Contact, ...]) -> tuple[Contact, ...]:
+    def _distinct_names(cls, value: tuple[Contact, ...]) -> tuple[Contact, ...]:
         if repeated := _repeated(contact.name.casefold() for contact in value):
             raise ValueError(f"two are called {repeated!r}; give each a name of its own")
         return value
 
     @property
     def rest_state(self) -> str:
-        """The mood that every other fades back to: the first of `emotional_states`."""
+        """The mood that all others fade to: the first of `emotional_states`."""
         return self.emotional_states[0]
 
     def creativity_of(self, step: str, default: float | None) -> float | None:
-        """The soul's own figure for a step, or the step's."""
+        """The soul's own temperature for a step, or the default."""
         return dict(self.creativity).get(step, default)
 
     def mode(self, name: str) -> Mode | None:
-        """The mode of that name, or None where the soul has none."""
+        """The mode of that name, or None."""
         return next((mode for mode in self.modes if mode.name == name), None)
 
     def verbs_in(self, state: str) -> Verbs:
-        """The verbs that a mood calls for; the general ones where it calls for none."""
+        """The verbs of a mood; the general ones where the mood has none."""
         coloured = dict(self.verbs.when).get(state, VerbsInMood())
         return Verbs(
             speech=coloured.speech or self.verbs.speech,
@@ -297,7 +297,7 @@ class Soul(_Section):
 
     @property
     def private_verbs(self) -> tuple[str, ...]:
-        """Every verb under which it thinks, in any mood: what begins with one of them is never said."""
+        """All its verbs of thought, in any mood: a text that begins with one of them is never said."""
         coloured = (verb for _, verbs in self.verbs.when for verb in verbs.thought)
         return tuple(dict.fromkeys((*self.verbs.thought, *coloured)))
 

@@ -1,4 +1,4 @@
-"""Tells what is wrong with a soul's file so that one finds the spot: file, line, field and what was expected."""
+"""Error messages for a soul's file: file, line, field and what was expected."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from daemon.soul.files import PERSONALITY
 
 Place = tuple[int | str, ...]
-"""Where something stands in a manifest: keys, and positions in arrays."""
+"""A place in a manifest: keys, and positions in arrays."""
 
 _PART = r"""(?:"[^"]*"|'[^']*'|[\w-]+)"""
 _PATH = rf"{_PART}(?:\s*\.\s*{_PART})*"
@@ -17,7 +17,7 @@ _KEY = re.compile(rf"\s*(?P<path>{_PATH})\s*=")
 
 
 class Manifest:
-    """A TOML file as a person sees it: `file` is what to call it, `text` its lines, `data` what they mean."""
+    """A TOML file: its name in messages, its text and the parsed data."""
 
     def __init__(self, file: str, text: str, data: Mapping[str, object]) -> None:
         self.file, self.text, self.data = file, text, data
@@ -27,21 +27,21 @@ class Manifest:
         return f"{self.file}{self._line(place)} {'.'.join(map(str, place))}: {message}"
 
     def faults(self, error: ValidationError) -> list[str]:
-        """All that pydantic found; an empty personality is told of the file that should hold it."""
-        told = []
+        """A message for each fault that pydantic found; an empty personality is reported for its own file."""
+        messages = []
         for found in error.errors(include_input=False, include_url=False):
             if found["loc"] == ("personality",):
-                told.append(f"{self._beside(PERSONALITY)}: is empty")
+                messages.append(f"{self._beside(PERSONALITY)}: is empty")
             else:
-                told.append(self.fault(self._named(found["loc"]), found["msg"].removeprefix("Value error, ")))
-        return told
+                messages.append(self.fault(self._named(found["loc"]), found["msg"].removeprefix("Value error, ")))
+        return messages
 
     def _beside(self, file: str) -> str:
         folder, slash, _ = self.file.rpartition("/")
         return f"{folder}{slash}{file}"
 
     def _named(self, place: Place) -> Place:
-        """The place with a table's own keys, where the shape holds the table as pairs and counts them."""
+        """The place with a table's keys, where the schema holds the table as numbered pairs."""
         named: list[int | str] = []
         here: object = self.data
         parts = iter(place)
@@ -57,7 +57,7 @@ class Manifest:
         return tuple(named)
 
     def _line(self, place: Place) -> str:
-        """`:LINE` of the field, of the innermost table or array around it, or nothing."""
+        """`:LINE` of the field or of the innermost table or array around it, or nothing."""
         best, length = "", 0
         for number, path in _paths(self.text):
             if len(path) > length and path == place[: len(path)]:

@@ -1,4 +1,4 @@
-"""`soul approvals` shows who is asked for what, and refuses in their place; it never allows."""
+"""`soul approvals` lists requests and refuses them in place of the users asked; it never approves."""
 
 import json
 from pathlib import Path
@@ -25,12 +25,12 @@ def path(home: Path) -> Path:
     return made
 
 
-def test_the_list_tells_who_is_asked_but_not_what_is_to_be_done() -> None:
-    told = call("approvals", "list")
-    assert told.exit_code == 0
-    assert all(f"a-{state}" in told.stdout for state in APPROVAL_STATES)
-    assert "U1, U2" in told.stdout
-    assert "secret" not in told.stdout + call("approvals", "list", "--json").stdout
+def test_the_list_names_the_users_asked_without_the_arguments() -> None:
+    result = call("approvals", "list")
+    assert result.exit_code == 0
+    assert all(f"a-{state}" in result.stdout for state in APPROVAL_STATES)
+    assert "U1, U2" in result.stdout
+    assert "secret" not in result.stdout + call("approvals", "list", "--json").stdout
     shown = call("approvals", "list", "--state", "waiting", "--arguments").stdout
     assert "text: ␛[2Jsecret plan" in shown
     assert "a-used" not in shown
@@ -43,9 +43,9 @@ def test_json_has_its_documented_keys() -> None:
     assert len(json.loads(call("approvals", "list", "--limit", "3", "--json").stdout)) == 3
 
 
-def test_a_waiting_question_is_refused_and_everybody_is_told(path: Path) -> None:
-    told = call("approvals", "refuse", "a-waiting")
-    assert told.stdout == "a-waiting is refused: files/write won't be used.\n"
+def test_refusing_a_waiting_request_informs_the_conversation(path: Path) -> None:
+    result = call("approvals", "refuse", "a-waiting")
+    assert result.stdout == "a-waiting is refused: files/write won't be used.\n"
     assert one(path, "SELECT state FROM approvals WHERE id = 'a-waiting'") == "refused"
     assert one(path, "SELECT author FROM inbox WHERE modality = 'decision'") == "U1"  # whom the gate knows
     assert one(path, "SELECT revises FROM outbox WHERE body LIKE '%\n\n_Refused._'") == "7.7"
@@ -54,18 +54,18 @@ def test_a_waiting_question_is_refused_and_everybody_is_told(path: Path) -> None
 
 
 @pytest.mark.parametrize("state", [state for state in APPROVAL_STATES if state != "waiting"])
-def test_what_was_decided_stays_decided(path: Path, state: str) -> None:
-    told = call("approvals", "refuse", f"a-{state}")
-    assert told.exit_code == 70
-    assert told.stderr.startswith(f"a-{state} is {state} already")
+def test_a_decided_request_stays_decided(path: Path, state: str) -> None:
+    result = call("approvals", "refuse", f"a-{state}")
+    assert result.exit_code == 70
+    assert result.stderr.startswith(f"a-{state} is {state} already")
     assert one(path, "SELECT state FROM approvals WHERE id = ?", f"a-{state}") == state
 
 
-def test_a_question_that_is_just_being_posted_is_left_alone(path: Path) -> None:
+def test_a_request_that_is_being_posted_is_left_alone(path: Path) -> None:
     with opened(path) as connection:
         connection.execute("UPDATE outbox SET platform_ts = NULL, state = 'sending' WHERE approval = 'a-waiting'")
-    told = call("approvals", "refuse", "a-waiting")
-    assert told.stderr.splitlines() == ["a-waiting is being posted at this moment", "try again in a few seconds"]
+    result = call("approvals", "refuse", "a-waiting")
+    assert result.stderr.splitlines() == ["a-waiting is being posted at this moment", "try again in a few seconds"]
     assert call("approvals", "refuse", "a9").stderr.splitlines() == [
         "there is no question a9",
         "see `soul approvals list`",
@@ -73,5 +73,5 @@ def test_a_question_that_is_just_being_posted_is_left_alone(path: Path) -> None:
     assert one(path, "SELECT state FROM approvals WHERE id = 'a-waiting'") == "waiting"
 
 
-def test_nothing_is_allowed_from_the_command_line() -> None:
+def test_no_request_is_approved_from_the_command_line() -> None:
     assert call("approvals", "allow", "a-waiting").exit_code == 2

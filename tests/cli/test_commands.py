@@ -1,4 +1,4 @@
-"""Each command says what it did, or in two plain lines what went wrong and what to do."""
+"""Each command prints what it did, or in two lines what went wrong and what to do."""
 
 import json
 from pathlib import Path
@@ -19,60 +19,58 @@ def path(home: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", SUBCOMMANDS)
-def test_every_command_explains_itself_as_the_table_says(name: str) -> None:
-    told = call(name, "--help")
-    assert told.exit_code == 0
-    assert "Usage: soul" in told.output
+def test_every_command_of_the_table_has_help(name: str) -> None:
+    result = call(name, "--help")
+    assert result.exit_code == 0
+    assert "Usage: soul" in result.output
     found = soul.get_command(None, name)  # type: ignore[arg-type]  # the context is not used
     assert found is not None
     assert found.name == name
 
 
 def test_an_unknown_command_is_a_usage_error() -> None:
-    told = call("dance")
-    assert told.exit_code == 2
-    assert "No such command 'dance'" in told.output
+    result = call("dance")
+    assert result.exit_code == 2
+    assert "No such command 'dance'" in result.output
 
 
 READERS = [["status"], ["inbox", "list"], ["inbox", "show", "x"], ["outbox", "list"], ["db", "check"], ["db", "backup"]]
 
 
 @pytest.mark.parametrize("arguments", READERS)
-def test_without_a_file_every_reader_says_so_and_makes_none(home: Path, arguments: list[str]) -> None:
-    told = call(*arguments)
-    assert told.exit_code == 70
-    assert told.stdout == ""
-    assert told.stderr.splitlines() == [
+def test_without_memory_db_every_reader_fails_and_creates_none(home: Path, arguments: list[str]) -> None:
+    result = call(*arguments)
+    assert result.exit_code == 70
+    assert result.stdout == ""
+    assert result.stderr.splitlines() == [
         f"there is no {home}/memory.db yet",
-        "start the daemon with `soul run`, or set SOUL_HOME to its data",
+        "start the daemon with `soul run`, or set SOUL_HOME to its data folder",
     ]
     assert list(home.iterdir()) == []
 
 
 @pytest.mark.parametrize("arguments", [*READERS, ["chat"], ["run"], ["manifest"], ["settings"]])
-def test_wrong_settings_stop_every_command_with_every_fault(
-    monkeypatch: pytest.MonkeyPatch, arguments: list[str]
-) -> None:
+def test_every_command_reports_every_wrong_setting(monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
     monkeypatch.setenv("SOUL_MAX_CYCLES", "many")
     monkeypatch.setenv("SOUL_LEASE", "-1")
-    told = call(*arguments)
-    assert told.exit_code == 78
-    assert "SOUL_MAX_CYCLES" in told.stderr
-    assert "SOUL_LEASE" in told.stderr
-    assert len(told.stderr.splitlines()) == 2
+    result = call(*arguments)
+    assert result.exit_code == 78
+    assert "SOUL_MAX_CYCLES" in result.stderr
+    assert "SOUL_LEASE" in result.stderr
+    assert len(result.stderr.splitlines()) == 2
 
 
 def test_status_in_words(path: Path) -> None:
     add_daemon(path, seen_ms=SystemClock().now_ms())
     add_daemon(path, identity=dead_identity(), state="\x1b[2Jconnected")
-    told = call("status")
-    assert told.exit_code == 0
-    assert "minoan in T1: connected, seen" in told.stdout
-    assert "gone without a word" in told.stdout
-    assert "1 unknown" in told.stdout
-    assert "the oldest waits" in told.stdout
-    assert "schema 3" in told.stdout
-    assert "\x1b" not in told.stdout
+    result = call("status")
+    assert result.exit_code == 0
+    assert "minoan in T1: connected, seen" in result.stdout
+    assert "died without a shutdown" in result.stdout
+    assert "1 unknown" in result.stdout
+    assert "the oldest has waited" in result.stdout
+    assert "schema 3" in result.stdout
+    assert "\x1b" not in result.stdout
 
 
 def test_status_without_a_daemon_says_how_to_start_one(path: Path) -> None:
@@ -83,33 +81,33 @@ def test_status_in_json_has_its_documented_keys(path: Path) -> None:
     add_daemon(path)
     with opened(path) as connection:
         connection.execute("UPDATE llm_calls SET started_ms = ?, cost_usd = NULL", (SystemClock().now_ms(),))
-    told = json.loads(call("status", "--json").stdout)
+    result = json.loads(call("status", "--json").stdout)
     help_text = call("status", "--help").stdout
-    for key in [*told, *told["daemons"][0], *told["spent"]]:
+    for key in [*result, *result["daemons"][0], *result["spent"]]:
         assert key in help_text
-    assert told["inbox"] == dict.fromkeys(sorted(INBOX_STATES), 1)
-    assert told["spent"]["unpriced"] == 1
-    assert told["daemons"][0]["silent"] is True
+    assert result["inbox"] == dict.fromkeys(sorted(INBOX_STATES), 1)
+    assert result["spent"]["unpriced"] == 1
+    assert result["daemons"][0]["silent"] is True
     assert "1 calls of unknown price" in call("status").stdout
 
 
-def test_lists_tell_states_but_nobodys_words(path: Path) -> None:
+def test_lists_print_states_without_words(path: Path) -> None:
     for family, states in (("inbox", INBOX_STATES), ("outbox", OUTBOX_STATES)):
-        told = call(family, "list")
-        assert told.exit_code == 0
-        assert all(state in told.stdout for state in states)
-        assert "anybody" not in told.stdout
+        result = call(family, "list")
+        assert result.exit_code == 0
+        assert all(state in result.stdout for state in states)
+        assert "anybody" not in result.stdout
         found = json.loads(call(family, "list", "--json", "--state", "dead").stdout)
         assert [(row["state"], row["body"]) for row in found] == [("dead", "")]
         assert call(family, "list", "--state", "lost").exit_code == 2
         assert call(family, "list", "--limit", "0").exit_code == 2
 
 
-def test_show_tells_the_words_without_what_steers_a_terminal(path: Path) -> None:
+def test_show_prints_words_that_can_not_control_the_terminal(path: Path) -> None:
     for family, name in (("inbox", message_in("dead")), ("outbox", post_in("dead"))):
-        told = call(family, "show", name)
-        assert "please don't tell ␛]0;owned␇ anybody" in told.stdout
-        assert "\x1b" not in told.stdout + call(family, "show", name, "--json").stdout
+        result = call(family, "show", name)
+        assert "please don't tell ␛]0;owned␇ anybody" in result.stdout
+        assert "\x1b" not in result.stdout + call(family, "show", name, "--json").stdout
         shown = json.loads(call(family, "show", name, "--json").stdout)
         assert all(key in call(family, "--help").stdout for key in shown)
 
@@ -133,7 +131,7 @@ def test_messages_and_posts_are_retried_and_dropped(path: Path) -> None:
     assert one(path, "SELECT state FROM outbox WHERE id = ?", post_in("unknown")) == "sending"
 
 
-def test_dropping_a_post_tells_what_of_it_is_visible(path: Path) -> None:
+def test_dropping_a_post_names_its_visible_part(path: Path) -> None:
     with opened(path) as connection:
         connection.execute("UPDATE outbox SET platform_ts = '9.9' WHERE state = 'expired'")
     assert "visible already, as 9.9" in call("outbox", "drop", post_in("expired")).stdout
@@ -145,9 +143,9 @@ def test_an_unknown_post_is_sent_blindly_only_with_yes(path: Path) -> None:
 
 
 def test_an_answered_message_is_answered_again_only_by_force(path: Path) -> None:
-    told = call("inbox", "retry", message_in("answered"))
-    assert told.exit_code == 70
-    assert told.stderr.splitlines() == [
+    result = call("inbox", "retry", message_in("answered"))
+    assert result.exit_code == 70
+    assert result.stderr.splitlines() == [
         f"{message_in('answered')} was answered",
         "--force has it answered a second time",
     ]
@@ -155,21 +153,21 @@ def test_an_answered_message_is_answered_again_only_by_force(path: Path) -> None
 
 
 def test_a_database_is_made_checked_backed_up_and_restored(home: Path) -> None:
-    assert "has schema 3 now, it had 0" in call("db", "migrate").stdout
+    assert "has schema 3 now; it had 0" in call("db", "migrate").stdout
     assert "already" in call("db", "migrate").stdout
-    assert "is in order" in call("db", "check").stdout
+    assert "has no faults" in call("db", "check").stdout
     assert json.loads(call("db", "check", "--json").stdout)["faults"] == []
     made = json.loads(call("db", "backup", "--json").stdout)
     assert Path(made["path"]).parent == home / "backups"
     assert "checked" in call("db", "backup", str(home / "mine.db")).stdout
     again = call("db", "backup", str(home / "mine.db"))
     assert (again.exit_code, again.stderr.splitlines()[0]) == (70, f"{home}/mine.db exists already")
-    told = call("db", "restore", made["path"])
-    assert told.exit_code == 0
-    assert "The former file is" in told.stdout
+    result = call("db", "restore", made["path"])
+    assert result.exit_code == 0
+    assert "The replaced file is now" in result.stdout
 
 
-def test_a_restore_tells_how_many_messages_waited(path: Path, home: Path) -> None:
+def test_a_restore_counts_the_messages_that_waited(path: Path, home: Path) -> None:
     call("db", "backup", str(home / "mine.db"))
     assert "2 messages waited in it" in call("db", "restore", str(home / "mine.db")).stdout
 
@@ -177,9 +175,9 @@ def test_a_restore_tells_how_many_messages_waited(path: Path, home: Path) -> Non
 def test_a_restore_under_a_living_daemon_is_refused(path: Path, home: Path) -> None:
     call("db", "backup", str(home / "mine.db"))
     add_daemon(path)
-    told = call("db", "restore", str(home / "mine.db"))
-    assert told.exit_code == 70
-    assert "a daemon is alive" in told.stderr
+    result = call("db", "restore", str(home / "mine.db"))
+    assert result.exit_code == 70
+    assert "a daemon is alive" in result.stderr
     assert call("db", "restore", "--force", str(home / "mine.db")).exit_code == 0
 
 
@@ -187,30 +185,30 @@ def test_a_check_that_finds_faults_exits_with_one(path: Path) -> None:
     with opened(path) as connection:
         connection.execute("PRAGMA foreign_keys=OFF")
         connection.execute("DELETE FROM conversations")
-    told = call("db", "check")
-    assert told.exit_code == 1
-    assert "is not in order" in told.stdout
-    assert "soul db restore PATH" in told.stdout
+    result = call("db", "check")
+    assert result.exit_code == 1
+    assert "has faults" in result.stdout
+    assert "soul db restore PATH" in result.stdout
 
 
 @pytest.mark.parametrize(("version", "said"), [(0, "soul db migrate"), (99, "update the program")])
-def test_another_schema_is_refused_with_its_cure(path: Path, version: int, said: str) -> None:
+def test_another_schema_is_refused_with_the_fix(path: Path, version: int, said: str) -> None:
     with opened(path) as connection:
         connection.execute(f"PRAGMA user_version={version}")
-    told = call("status")
-    assert told.exit_code == 78
-    assert said in told.stderr.splitlines()[1]
+    result = call("status")
+    assert result.exit_code == 78
+    assert said in result.stderr.splitlines()[1]
 
 
 def test_settings_show_values_but_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-very-secret")
     monkeypatch.setenv("SOUL_MEMBERS", "U1,U2")
     monkeypatch.setenv("SOUL_NAM", "x")
-    told = call("settings")
-    assert "xoxb-very-secret" not in told.output
-    assert "(secret)" in told.stdout
-    assert "U1,U2" in told.stdout
-    assert "did you mean SOUL_NAME?" in told.stdout
+    result = call("settings")
+    assert "xoxb-very-secret" not in result.output
+    assert "(secret)" in result.stdout
+    assert "U1,U2" in result.stdout
+    assert "did you mean SOUL_NAME?" in result.stdout
     values = json.loads(call("settings", "--json").stdout)
     assert values["SLACK_BOT_TOKEN"]["value"] == "(secret)"
     assert values["SOUL_MEMBERS"] == {
@@ -223,32 +221,32 @@ def test_settings_show_values_but_no_secrets(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_manifest_carries_the_souls_name() -> None:
-    told = json.loads(call("manifest").stdout)
-    assert told["display_information"]["name"] == "Kothar"
-    assert told["settings"]["socket_mode_enabled"] is True
+    result = json.loads(call("manifest").stdout)
+    assert result["display_information"]["name"] == "Kothar"
+    assert result["settings"]["socket_mode_enabled"] is True
 
 
-def test_a_soul_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_soul_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOUL_NAME", "nobody")
-    told = call("manifest")
-    assert told.exit_code == 78
-    assert "'nobody'" in told.stderr
+    result = call("manifest")
+    assert result.exit_code == 78
+    assert "'nobody'" in result.stderr
 
 
 def test_a_second_chat_is_refused(path: Path) -> None:
     add_daemon(path, kind="terminal", seen_ms=SystemClock().now_ms())
-    told = call("chat", "--as", "Ada")
-    assert told.exit_code == 78
-    assert "another `soul chat` is open (process 42" in told.stderr
+    result = call("chat", "--as", "Ada")
+    assert result.exit_code == 78
+    assert "another `soul chat` is open (process 42" in result.stderr
 
 
 @pytest.mark.parametrize("name", ["a/b", "", "\x1b"])
 def test_a_chat_under_an_impossible_name_is_refused(name: str) -> None:
-    told = call("chat", "--as", name or " ")
-    assert told.exit_code == 78
-    assert "can't be a user's name" in told.stderr
+    result = call("chat", "--as", name or " ")
+    assert result.exit_code == 78
+    assert "can't be a user's name" in result.stderr
 
 
-def test_ages_are_told_in_the_largest_unit_that_fits() -> None:
-    told = [age(NOW, NOW - seconds * 1000) for seconds in (-5, 0, 59, 60, 7200, 200_000)]
-    assert told == ["0 s", "0 s", "59 s", "1 min", "2 h", "2 d"]
+def test_ages_use_the_largest_unit_that_fits() -> None:
+    result = [age(NOW, NOW - seconds * 1000) for seconds in (-5, 0, 59, 60, 7200, 200_000)]
+    assert result == ["0 s", "0 s", "59 s", "1 min", "2 h", "2 d"]

@@ -1,4 +1,4 @@
-"""The doctor names what is wrong and the step that mends it, against real files and a real workspace."""
+"""`soul doctor` names each fault and its fix, against real files and a local workspace."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ from tests.cli.stocked import NOW, add_daemon, dead_identity, opened, stock
 
 
 def found(name: str, *, offline: bool = True) -> list[Finding]:
-    """What the doctor says under a name."""
+    """The findings of one name."""
     return [one for one in examine(offline=offline) if one.name == name]
 
 
@@ -42,9 +42,9 @@ def path(home: Path) -> Path:
     return stock(home / "memory.db")
 
 
-def test_a_fresh_home_has_no_failures_and_each_warning_has_a_cure() -> None:
-    told = call("doctor")
-    assert told.exit_code == 0
+def test_a_fresh_home_has_no_failures_and_each_warning_has_a_fix() -> None:
+    result = call("doctor")
+    assert result.exit_code == 0
     findings = examine(offline=False)
     assert not [one for one in findings if one.verdict is Verdict.FAIL]
     assert all(one.fix for one in findings if one.verdict in (Verdict.WARN, Verdict.FAIL))
@@ -54,26 +54,26 @@ def test_a_fresh_home_has_no_failures_and_each_warning_has_a_cure() -> None:
 
 
 def test_json_is_a_list_of_findings() -> None:
-    told = json.loads(call("doctor", "--json", "--offline").stdout)
-    assert {tuple(one) for one in told} == {("name", "verdict", "found", "fix")}
+    result = json.loads(call("doctor", "--json", "--offline").stdout)
+    assert {tuple(one) for one in result} == {("name", "verdict", "found", "fix")}
 
 
-def test_wrong_settings_are_all_told_and_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_wrong_setting_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOUL_LEASE", "x")
     monkeypatch.setenv("SOUL_MAX_CYCLES", "0")
-    told = call("doctor")
-    assert told.exit_code == 1
-    assert "SOUL_LEASE" in told.stdout
-    assert "SOUL_MAX_CYCLES" in told.stdout
-    assert "skip" in told.stdout
+    result = call("doctor")
+    assert result.exit_code == 1
+    assert "SOUL_LEASE" in result.stdout
+    assert "SOUL_MAX_CYCLES" in result.stdout
+    assert "skip" in result.stdout
 
 
-def test_a_variable_that_means_nothing_and_a_telltale_log_are_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_variable_and_the_log_level_debug_are_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOUL_NAM", "x")
     monkeypatch.setenv("SOUL_DEBUG", "1")
-    told = " ".join(one.found for one in found("settings"))
-    assert "did you mean SOUL_NAME?" in told
-    assert "private thoughts" in told
+    result = " ".join(one.found for one in found("settings"))
+    assert "did you mean SOUL_NAME?" in result
+    assert "private thoughts" in result
 
 
 def test_a_model_without_its_key_fails_and_one_with_it_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +85,7 @@ def test_a_model_without_its_key_fails_and_one_with_it_does_not(monkeypatch: pyt
     assert "sk-ant" not in call("doctor", "--offline").output
 
 
-def test_a_broken_soul_is_told_with_file_and_line(home: Path) -> None:
+def test_a_broken_soul_fails_with_file_and_line(home: Path) -> None:
     folder = home / "souls" / "minoan"
     folder.mkdir(parents=True)
     (folder / "soul.toml").write_text('name = "minoan"\ndisplay_name = 7\n')
@@ -105,7 +105,7 @@ def test_a_good_database_with_a_living_daemon(path: Path) -> None:
     ("identity", "state", "seen", "said"),
     [
         ("", "not connected", None, "not connected"),
-        (dead_identity(), "x", None, "without a word"),
+        (dead_identity(), "x", None, "without a shutdown"),
         ("", "x", NOW, "last"),
     ],
 )
@@ -122,7 +122,7 @@ def test_no_daemon_at_all_is_no_fault(path: Path) -> None:
     assert only("daemons").verdict is Verdict.SKIP
 
 
-def test_stuck_rows_are_told_with_the_command_that_lists_them(path: Path) -> None:
+def test_stuck_rows_come_with_the_command_that_lists_them(path: Path) -> None:
     assert [one.fix.split(",")[0] for one in found("stuck")] == [
         "soul inbox list --state dead",
         "soul outbox list --state unknown",
@@ -134,7 +134,7 @@ def test_stuck_rows_are_told_with_the_command_that_lists_them(path: Path) -> Non
     assert only("stuck").verdict is Verdict.OK
 
 
-def test_the_age_of_the_newest_backup_is_told(path: Path, home: Path) -> None:
+def test_an_old_backup_is_a_warning(path: Path, home: Path) -> None:
     assert only("backups").verdict is Verdict.SKIP
     (home / "backups").mkdir()
     (home / "backups" / name_at(NOW)).touch()
@@ -144,9 +144,7 @@ def test_the_age_of_the_newest_backup_is_told(path: Path, home: Path) -> None:
 
 
 @pytest.mark.parametrize(("version", "cure"), [(0, "soul db migrate"), (99, "update the program")])
-def test_a_sound_file_of_another_schema_fails_and_nobody_is_told_to_restore_a_backup(
-    path: Path, version: int, cure: str
-) -> None:
+def test_a_sound_file_of_another_schema_fails_without_advice_to_restore(path: Path, version: int, cure: str) -> None:
     with opened(path) as connection:
         connection.execute(f"PRAGMA user_version={version}")
     assert only("database").verdict is Verdict.FAIL
@@ -169,13 +167,13 @@ def test_a_file_that_is_no_database_fails(path: Path) -> None:
     [(True, "wal", Verdict.OK), (True, "", Verdict.OK), (False, "truncate", Verdict.OK), (False, "wal", Verdict.FAIL)],
 )
 def test_the_wal_reset_fault_is_a_failure_only_in_wal_mode(safe: bool, journal: str, verdict: Verdict) -> None:
-    told = sqlite_library(SqliteBuild("3.50.0", safe), journal)
-    assert told.verdict is verdict
-    assert "3.50.0" in told.found
-    assert journal in told.found
+    result = sqlite_library(SqliteBuild("3.50.0", safe), journal)
+    assert result.verdict is verdict
+    assert "3.50.0" in result.found
+    assert journal in result.found
 
 
-def test_a_home_that_does_not_exist_yet_is_made_later(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_that_does_not_exist_yet_is_no_fault(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOUL_HOME", str(home / "a" / "b"))
     assert only("data folder").verdict is Verdict.OK
     assert not (home / "a").exists()
@@ -187,7 +185,7 @@ def test_a_home_that_is_a_file_fails(home: Path, monkeypatch: pytest.MonkeyPatch
     assert only("data folder").verdict is Verdict.FAIL
 
 
-def test_what_others_may_read_or_write_is_a_warning(path: Path, home: Path) -> None:
+def test_files_that_other_users_may_read_or_write_are_a_warning(path: Path, home: Path) -> None:
     path.chmod(0o644)
     home.chmod(0o777)
     assert only("privacy").fix == f"chmod 600 {path}*"
@@ -195,7 +193,7 @@ def test_what_others_may_read_or_write_is_a_warning(path: Path, home: Path) -> N
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give folders away")
-def test_a_home_of_somebody_else_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_of_another_user_is_a_warning(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.chown(home, 12345, 12345)
     monkeypatch.setattr(os, "getuid", lambda: 54321)
     assert data_folder(load_settings())[0].verdict is Verdict.WARN
@@ -209,16 +207,16 @@ def test_a_home_of_somebody_else_is_told(home: Path, monkeypatch: pytest.MonkeyP
     ("kind", "verdict"),
     [("ext4", Verdict.OK), ("nfs4", Verdict.WARN), ("overlay", Verdict.WARN), ("fuse.sshfs", Verdict.WARN)],
 )
-def test_file_systems_that_lie_about_locks_are_told(home: Path, kind: str, verdict: Verdict) -> None:
+def test_file_systems_with_unreliable_locks_are_warnings(home: Path, kind: str, verdict: Verdict) -> None:
     mounts = home / "mounts"
     spaced = str(home).replace(" ", "\\040")
     mounts.write_text(f"/dev/x / xfs rw 0 0\nsomething {spaced} {kind} rw 0 0\nodd\n")
     assert file_system(home, mounts).verdict is verdict
     assert file_system(Path("/elsewhere"), mounts).found == "xfs"
-    assert "can't be told" in file_system(home, home / "absent").found
+    assert "unknown" in file_system(home, home / "absent").found
 
 
-def test_little_room_is_told_before_it_is_none(home: Path) -> None:
+def test_little_free_space_is_a_warning_and_none_a_failure(home: Path) -> None:
     assert free_space(home, needed=2**62).verdict is Verdict.FAIL
     assert free_space(home, needed=0, comfortable=2**62).verdict is Verdict.WARN
     assert free_space(home, needed=0, comfortable=0).verdict is Verdict.OK
@@ -232,7 +230,7 @@ def test_this_python_is_new_enough(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def workspace(**given: object) -> Iterator[WorkspaceServer]:
-    """A workspace that serves from a thread of its own, since the doctor brings its own event loop."""
+    """A workspace in a thread of its own, since the doctor runs its own event loop."""
     server, up, loop = serve_workspace(**given), threading.Event(), asyncio.new_event_loop()  # type: ignore[arg-type]  # options pass through
     end = asyncio.Event()
 
@@ -258,26 +256,26 @@ def use(monkeypatch: pytest.MonkeyPatch, server: WorkspaceServer, **instead: str
         monkeypatch.setenv(name, value)
 
 
-def test_a_workspace_that_takes_both_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_workspace_that_accepts_both_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     with workspace() as server:
         use(monkeypatch, server)
-        told = call("doctor")
+        result = call("doctor")
         assert only("slack", offline=False).verdict is Verdict.OK
         assert server.team.id in only("slack", offline=False).found
         assert server.bot_user.id in only("slack", offline=False).found
         assert only("slack scopes", offline=False).verdict is Verdict.OK
-        assert server.bot_token not in told.output
-        assert server.app_token not in told.output
+        assert server.bot_token not in result.output
+        assert server.app_token not in result.output
         assert only("slack").verdict is Verdict.SKIP
 
 
 def test_missing_scopes_are_named_with_the_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     with workspace(scopes=SCOPES - {"users:read", "im:history"}) as server:
         use(monkeypatch, server)
-        told = only("slack scopes", offline=False)
-    assert told.verdict is Verdict.FAIL
-    assert told.found == "missing: im:history, users:read"
-    assert "Reinstall to Workspace" in told.fix
+        result = only("slack scopes", offline=False)
+    assert result.verdict is Verdict.FAIL
+    assert result.found == "missing: im:history, users:read"
+    assert "Reinstall to Workspace" in result.fix
 
 
 @pytest.mark.parametrize(
@@ -287,25 +285,25 @@ def test_missing_scopes_are_named_with_the_steps(monkeypatch: pytest.MonkeyPatch
 def test_a_refused_token_is_named(monkeypatch: pytest.MonkeyPatch, instead: dict[str, str], said: str) -> None:
     with workspace() as server:
         use(monkeypatch, server, **instead)
-        told = only("slack", offline=False)
+        result = only("slack", offline=False)
         assert call("doctor").exit_code == 1
-    assert told.verdict is Verdict.FAIL
-    assert said in told.found
+    assert result.verdict is Verdict.FAIL
+    assert said in result.found
 
 
-def test_a_workspace_that_cannot_be_reached_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_workspace_fails_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with workspace() as server:
         use(monkeypatch, server)
-    told = only("slack", offline=False)
-    assert told.verdict is Verdict.FAIL
-    assert "can't be reached" in told.found
+    result = only("slack", offline=False)
+    assert result.verdict is Verdict.FAIL
+    assert "can't be reached" in result.found
 
 
 @pytest.mark.parametrize(
     ("bot", "app", "said"),
     [("xoxb-a", "", "SLACK_APP_TOKEN is not set"), ("xapp-a", "xoxb-b", "swapped"), ("xoxp-a", "xapp-b", "bot token")],
 )
-def test_tokens_of_the_wrong_kind_are_told_without_asking(
+def test_tokens_of_the_wrong_kind_fail_without_asking_slack(
     monkeypatch: pytest.MonkeyPatch, bot: str, app: str, said: str
 ) -> None:
     monkeypatch.setenv("SLACK_BOT_TOKEN", bot)
@@ -314,9 +312,9 @@ def test_tokens_of_the_wrong_kind_are_told_without_asking(
     assert said in only("slack tokens").found
 
 
-def test_scopes_that_slack_does_not_tell_are_a_warning() -> None:
+def test_unreported_scopes_are_a_warning() -> None:
     identity = SlackIdentity("T", "U", "B", "A1", frozenset(REQUIRED_SCOPES), "")
-    assert scopes(identity).verdict is Verdict.WARN  # what further souls and errands need is not among them
+    assert scopes(identity).verdict is Verdict.WARN  # scopes for further souls and DMs are optional
     assert "chat:write.customize" in scopes(identity).found
     everything = identity.scopes | {"chat:write.customize", "im:write"}
     assert scopes(replace(identity, scopes=everything)).verdict is Verdict.OK
@@ -324,22 +322,22 @@ def test_scopes_that_slack_does_not_tell_are_a_warning() -> None:
     assert "api.slack.com/apps/A1," in scopes(replace(identity, scopes=frozenset({"x"}))).fix
 
 
-def test_a_further_soul_that_answers_nowhere_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_further_soul_without_channels_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOUL_SOULS", "plain")
     main, other = found("soul")
     assert (main.verdict, other.verdict) == (Verdict.OK, Verdict.WARN)
-    assert "answers nowhere" in other.found
+    assert "never answers" in other.found
     assert "soul.toml" in other.fix
 
 
-def test_a_soul_that_is_not_there_fails_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_soul_fails_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOUL_SOULS", "nobody")
-    told = only("soul")
-    assert told.verdict is Verdict.FAIL
-    assert "nobody" in told.found
+    result = only("soul")
+    assert result.verdict is Verdict.FAIL
+    assert "nobody" in result.found
 
 
-def test_what_research_may_look_into_is_looked_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_library_folders_and_mcp_servers_are_checked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     servers = tmp_path / "servers.json"
     servers.write_text(json.dumps({"mcpServers": {"clock": {"command": "clock-server"}}}))
@@ -347,13 +345,13 @@ def test_what_research_may_look_into_is_looked_at(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("SOUL_MCP_SERVERS", str(servers))
     there, gone = found("library")
     assert (there.verdict, gone.verdict) == (Verdict.OK, Verdict.WARN)
-    assert (there.found, gone.found) == (str(tmp_path / "docs"), f"{tmp_path / 'gone'} is no folder")
+    assert (there.found, gone.found) == (str(tmp_path / "docs"), f"{tmp_path / 'gone'} is not a folder")
     assert "clock" in only("tools").found
     servers.write_text("{")
     assert only("tools").verdict is Verdict.FAIL
 
 
-def test_a_loop_that_outlasts_the_deadline_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_loop_longer_than_the_deadline_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ISM_ENABLED", "true")
     monkeypatch.setenv("SOUL_DEADLINE", "60")
     assert only("ism").verdict is Verdict.WARN

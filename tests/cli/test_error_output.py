@@ -1,17 +1,17 @@
-"""How failures are told: two lines and a code, a traceback only for those who ask."""
+"""Failures are two lines and an exit code; a traceback is printed only on request."""
 
 import errno
 
 import click
 import pytest
 
-from daemon.cli.error_output import told_plainly
+from daemon.cli.error_output import plain_errors
 from daemon.core.errors import ConfigError, DaemonError, StoreBusy
 
 
 def code_of(error: BaseException, *, tracebacks: bool = False) -> int:
     """The exit code that a failure ends with."""
-    with pytest.raises(click.exceptions.Exit) as end, told_plainly(tracebacks=tracebacks):
+    with pytest.raises(click.exceptions.Exit) as end, plain_errors(tracebacks=tracebacks):
         raise error
     return end.value.exit_code
 
@@ -36,15 +36,15 @@ def test_an_error_without_a_hint_is_one_line(capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().err == "what␛[2J\n"
 
 
-def test_a_strangers_error_is_told_without_what_it_quotes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert code_of(ValueError("somebody's words")) == 70
-    told = capsys.readouterr().err
-    assert "ValueError at test_error_output.py:" in told
-    assert "somebody's words" not in told
-    assert "Traceback" not in told
+def test_another_library_s_error_is_printed_without_its_message(capsys: pytest.CaptureFixture[str]) -> None:
+    assert code_of(ValueError("words of Ana")) == 70
+    result = capsys.readouterr().err
+    assert "ValueError at test_error_output.py:" in result
+    assert "words of Ana" not in result
+    assert "Traceback" not in result
 
 
-def test_those_who_ask_get_a_traceback(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_traceback_is_printed_on_request(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     code_of(ValueError("details"), tracebacks=True)
     assert "Traceback" in capsys.readouterr().err
     monkeypatch.setenv("SOUL_DEBUG", "1")
@@ -56,17 +56,17 @@ def test_those_who_ask_get_a_traceback(capsys: pytest.CaptureFixture[str], monke
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), BaseExceptionGroup("tasks", [KeyboardInterrupt()])])
-def test_an_interrupt_ends_without_a_word(capsys: pytest.CaptureFixture[str], error: BaseException) -> None:
+def test_an_interrupt_prints_nothing(capsys: pytest.CaptureFixture[str], error: BaseException) -> None:
     assert code_of(error) == 130
     assert capsys.readouterr() == ("", "")
 
 
 def test_a_closed_pipe_is_left_to_click() -> None:
     broken = BrokenPipeError(errno.EPIPE, "broken")
-    with pytest.raises(BrokenPipeError), told_plainly(tracebacks=False):
+    with pytest.raises(BrokenPipeError), plain_errors(tracebacks=False):
         raise ExceptionGroup("tasks", [broken])
 
 
 def test_clicks_own_errors_pass() -> None:
-    with pytest.raises(click.UsageError), told_plainly(tracebacks=False):
+    with pytest.raises(click.UsageError), plain_errors(tracebacks=False):
         raise click.UsageError("no")

@@ -1,4 +1,4 @@
-"""The admin sees whom the soul knows and what it noted, per audience, and that it can't steer the terminal."""
+"""`soul people` shows users and notes per audience; their words can't control the terminal."""
 
 import asyncio
 import json
@@ -66,23 +66,23 @@ async def _revise(models: UserModels, expected: int, notes: tuple[str, ...], cha
     )
 
 
-def test_people_are_listed_without_what_is_known_of_them(path: Path) -> None:
-    told = call("people", "list").output
-    assert told.splitlines()[1].split()[:3] == ["U1", "Ben", "dm:D1"]
-    assert told.splitlines()[1].split()[-1] == "minoan", "of several souls, the one that knows them"
-    assert "workspace:T1" in told
+def test_users_are_listed_without_notes(path: Path) -> None:
+    result = call("people", "list").output
+    assert result.splitlines()[1].split()[:3] == ["U1", "Ben", "dm:D1"]
+    assert result.splitlines()[1].split()[-1] == "minoan", "of several souls, the one that knows them"
+    assert "workspace:T1" in result
     as_json = call("people", "list", "--json").output
     assert [one["audience"] for one in json.loads(as_json)] == ["dm:D1", "workspace:T1"]
-    assert "bees" not in told + as_json
-    assert "tired" not in told + as_json
+    assert "bees" not in result + as_json
+    assert "tired" not in result + as_json
 
 
-def test_one_person_is_shown_for_each_audience_apart(path: Path) -> None:
-    told = call("people", "show", "U1").output
-    assert "- keeps bees" in told
-    assert "~ may be tired" in told
-    assert "\x1b" not in told
-    private, open_ = told.split("\n\n")
+def test_one_user_is_shown_per_audience(path: Path) -> None:
+    result = call("people", "show", "U1").output
+    assert "- keeps bees" in result
+    assert "~ may be tired" in result
+    assert "\x1b" not in result
+    private, open_ = result.split("\n\n")
     assert "workspace:T1" in open_
     assert "bees" not in open_
     first = json.loads(call("people", "show", "U1", "--json").output)[0]
@@ -90,45 +90,45 @@ def test_one_person_is_shown_for_each_audience_apart(path: Path) -> None:
     assert "dm:D1" in private
 
 
-def test_the_history_tells_each_change(path: Path) -> None:
-    told = call("people", "history", "U1").output.splitlines()
-    assert told[0].startswith("minoan: dm:D1 version 3, ")
-    assert told[1] == "  - likes coffee"
-    assert "  * likes tea -> likes coffee" in told
-    assert "  + likes tea" in told
+def test_the_history_lists_each_change(path: Path) -> None:
+    result = call("people", "history", "U1").output.splitlines()
+    assert result[0].startswith("minoan: dm:D1 version 3, ")
+    assert result[1] == "  - likes coffee"
+    assert "  * likes tea -> likes coffee" in result
+    assert "  + likes tea" in result
     newest, *_ = json.loads(call("people", "history", "U1", "--limit", "1", "--json").output)
     assert (newest["version"], newest["change"]["first"]) == (3, 1)
 
 
-def test_the_history_says_that_words_were_taken_back(path: Path) -> None:
+def test_the_history_marks_notes_of_deleted_messages(path: Path) -> None:
     async def take_back() -> None:
         async with open_database(path, FakeClock(auto=True), create=False) as database:
             await database.write(lambda transaction: forget_derived(transaction, CONVERSATION, "U1", 2, NOW))
 
     asyncio.run(take_back())
-    told = call("people", "history", "U1").output
-    assert "(let go of what was learned from words taken back: 3 lines)" in told
-    assert "(its words were taken back)" in told
-    assert "tea" not in told
+    result = call("people", "history", "U1").output
+    assert "(3 lines forgotten: the messages behind them were deleted)" in result
+    assert "(the messages behind it were deleted)" in result
+    assert "tea" not in result
 
 
 @pytest.mark.parametrize("arguments", [("show", "U404"), ("show", "U404", "--json")])
-def test_somebody_unknown_is_told_plainly(path: Path, arguments: tuple[str, ...]) -> None:
-    told = call("people", *arguments)
-    assert told.exit_code == 70
-    assert "nobody called U404 is known" in told.stderr
-    assert "see `soul people list`" in told.stderr
+def test_an_unknown_user_is_an_error(path: Path, arguments: tuple[str, ...]) -> None:
+    result = call("people", *arguments)
+    assert result.exit_code == 70
+    assert "the soul knows no user U404" in result.stderr
+    assert "see `soul people list`" in result.stderr
 
 
-def test_the_history_tells_a_change_of_the_whispers_alone(path: Path) -> None:
+def test_the_history_marks_a_change_of_only_the_whispers(path: Path) -> None:
     async def whisper() -> None:
         async with open_database(path, FakeClock(auto=True), create=False) as database:
             await _revise(UserModels(database, FakeClock()), 3, (SECRETIVE,), NotesDiff())
 
     asyncio.run(whisper())
-    told = call("people", "history", "U1").output.splitlines()
-    assert told[1] == "  (the whispers alone)"
+    result = call("people", "history", "U1").output.splitlines()
+    assert result[1] == "  (only the whispers)"
 
 
-def test_nobody_known_has_no_history(path: Path) -> None:
+def test_an_unknown_user_has_no_history(path: Path) -> None:
     assert call("people", "history", "U404").output == ""

@@ -1,4 +1,4 @@
-"""The command as a process of its own, in a foreign directory with a bare environment."""
+"""The command as a process of its own, in another directory and with an empty environment."""
 
 import os
 import signal
@@ -35,7 +35,7 @@ def test_help_imports_nothing_heavy(home: Path) -> None:
         "import sys; sys.argv[1:] = ['--help']\n"
         "try:\n import daemon.cli; daemon.cli.main()\nfinally:\n print(*sys.modules)"
     )
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code],
         cwd=home,
         env={"PYTHONPATH": str(REPOSITORY)},
@@ -43,39 +43,39 @@ def test_help_imports_nothing_heavy(home: Path) -> None:
         text=True,
         check=True,
     )
-    assert "Commands:" in told.stdout
-    loaded = set(told.stdout.splitlines()[-1].split())
+    assert "Commands:" in result.stdout
+    loaded = set(result.stdout.splitlines()[-1].split())
     assert loaded.isdisjoint(
         {"pydantic", "aiohttp", "slack_sdk", "anthropic", "openai", "alembic", "sqlite3", "daemon.app"}
     )
 
 
 def test_a_pipe_gets_the_reply_and_nothing_else(home: Path) -> None:
-    told = soul("chat", "--as", "Ada", cwd=home, given="hi there\n")
-    assert told.returncode == 0, told.stderr
-    assert "“hi there”" in told.stdout
-    assert told.stdout.endswith("\n")
-    assert len(told.stdout.splitlines()) == 1
-    assert "Traceback" not in told.stderr
+    result = soul("chat", "--as", "Ada", cwd=home, given="hi there\n")
+    assert result.returncode == 0, result.stderr
+    assert "“hi there”" in result.stdout
+    assert result.stdout.endswith("\n")
+    assert len(result.stdout.splitlines()) == 1
+    assert "Traceback" not in result.stderr
     assert one(home / "memory.db", "SELECT state FROM outbox") == "sent"
     assert one(home / "memory.db", "SELECT count(*) FROM presence") == 0
     assert (home / "memory.db").stat().st_mode & 0o777 == 0o600
 
 
-def test_lines_of_a_pipe_are_answered_in_their_order(home: Path) -> None:
-    told = soul("chat", cwd=home, given="one\ntwo\n\nthree")
-    assert told.returncode == 0, told.stderr
-    heard = [line.split("“")[1].split("”")[0] for line in told.stdout.splitlines()]
-    assert heard == ["one", "two", "three"]
+def test_lines_of_a_pipe_are_answered_in_order(home: Path) -> None:
+    result = soul("chat", cwd=home, given="one\ntwo\n\nthree")
+    assert result.returncode == 0, result.stderr
+    echoed = [line.split("“")[1].split("”")[0] for line in result.stdout.splitlines()]
+    assert echoed == ["one", "two", "three"]
 
 
-def test_an_empty_pipe_ends_well(home: Path) -> None:
-    told = soul("chat", cwd=home)
-    assert (told.returncode, told.stdout) == (0, "")
+def test_an_empty_pipe_is_no_fault(home: Path) -> None:
+    result = soul("chat", cwd=home)
+    assert (result.returncode, result.stdout) == (0, "")
 
 
-def test_a_chat_without_any_input_says_so(home: Path) -> None:
-    told = subprocess.run(
+def test_a_chat_without_input_is_an_error(home: Path) -> None:
+    result = subprocess.run(
         ["/bin/sh", "-c", '"$0" -m daemon chat <&-', sys.executable],
         cwd=home,
         env={"PYTHONPATH": str(REPOSITORY)},
@@ -84,23 +84,23 @@ def test_a_chat_without_any_input_says_so(home: Path) -> None:
         timeout=60,
         check=False,
     )
-    assert told.returncode == 78
-    assert told.stderr.splitlines()[0] == "there is no input to read"
+    assert result.returncode == 78
+    assert result.stderr.splitlines()[0] == "there is no input to read"
 
 
-def test_words_that_no_terminal_can_show_do_not_stop_it(home: Path) -> None:
-    told = soul("chat", "--as", "Ada", cwd=home, given="日本 \x1b[31m\n", PYTHONIOENCODING="ascii")
-    assert told.returncode == 0, told.stderr
-    assert "\\u201c" in told.stdout
-    assert "\x1b" not in told.stdout
+def test_characters_that_the_terminal_can_not_show_do_not_stop_the_chat(home: Path) -> None:
+    result = soul("chat", "--as", "Ada", cwd=home, given="日本 \x1b[31m\n", PYTHONIOENCODING="ascii")
+    assert result.returncode == 0, result.stderr
+    assert "\\u201c" in result.stdout
+    assert "\x1b" not in result.stdout
 
 
-def _heed_ctrl_c() -> None:
-    """Whoever is started in the background ignores Ctrl-C, and so would the programs that it starts."""
+def _accept_ctrl_c() -> None:
+    """A process in the background ignores Ctrl-C, and so do its children."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def test_ctrl_c_ends_a_chat_without_a_word(home: Path) -> None:
+def test_ctrl_c_ends_a_chat_silently(home: Path) -> None:
     running = subprocess.Popen(
         [sys.executable, "-m", "daemon", "chat", "--as", "Ada"],
         cwd=home,
@@ -109,7 +109,7 @@ def test_ctrl_c_ends_a_chat_without_a_word(home: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=_heed_ctrl_c,  # noqa: PLW1509  # no other thread runs here
+        preexec_fn=_accept_ctrl_c,  # noqa: PLW1509  # no other thread runs here
     )
     assert running.stdin is not None
     assert running.stdout is not None
@@ -124,14 +124,14 @@ def test_ctrl_c_ends_a_chat_without_a_word(home: Path) -> None:
 
 
 def read_until(terminal: int, end: bytes) -> bytes:
-    """What a terminal shows up to a mark."""
+    """The output of a terminal up to a mark."""
     shown = b""
     while end not in shown:
         shown += os.read(terminal, 4096)
     return shown
 
 
-def test_at_a_terminal_the_talk_is_not_mixed_with_the_log(home: Path) -> None:
+def test_at_a_terminal_the_chat_is_not_mixed_with_the_log(home: Path) -> None:
     ours, theirs = os.openpty()
     running = subprocess.Popen(
         [sys.executable, "-m", "daemon", "chat", "--as", "Ada"],
@@ -154,7 +154,7 @@ def test_at_a_terminal_the_talk_is_not_mixed_with_the_log(home: Path) -> None:
     assert "event=" in (home / "chat.log").read_text(encoding="utf-8")
 
 
-def test_a_reader_that_leaves_early_is_no_fault(home: Path) -> None:
+def test_a_pipe_that_closes_early_is_no_fault(home: Path) -> None:
     stock(home / "memory.db")
     reading, writing = os.pipe()
     os.close(reading)
@@ -174,19 +174,19 @@ def test_a_reader_that_leaves_early_is_no_fault(home: Path) -> None:
 
 
 def test_errors_are_two_lines_and_an_exit_code(home: Path) -> None:
-    told = soul("status", cwd=home)
-    assert (told.returncode, told.stdout) == (70, "")
-    assert len(told.stderr.splitlines()) == 2
+    result = soul("status", cwd=home)
+    assert (result.returncode, result.stdout) == (70, "")
+    assert len(result.stderr.splitlines()) == 2
 
 
 def test_debug_shows_where_it_failed(home: Path) -> None:
-    told = soul("--debug", "status", cwd=home)
-    assert told.returncode == 70
-    assert "Traceback" in told.stderr
+    result = soul("--debug", "status", cwd=home)
+    assert result.returncode == 70
+    assert "Traceback" in result.stderr
 
 
 def schema_of(path: Path) -> tuple[object, ...]:
-    """All there is to say of a file's tables."""
+    """A file's tables, indexes and pragmas."""
     with closing(sqlite3.connect(path)) as connection:
         tables = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name").fetchall()
         marks = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("user_version", "application_id")]
@@ -199,8 +199,8 @@ def test_the_example_database_is_what_the_migrations_make(home: Path) -> None:
 
 
 def test_the_example_database_is_written_anew_by_its_command(home: Path) -> None:
-    told = soul("db", "example", "example.db", cwd=home)
-    assert told.returncode == 0, told.stderr
+    result = soul("db", "example", "example.db", cwd=home)
+    assert result.returncode == 0, result.stderr
     assert schema_of(home / "example.db") == schema_of(REPOSITORY / "memory.db.example")
     with closing(sqlite3.connect(home / "example.db")) as plain:
         assert plain.execute("SELECT count(*) FROM turns").fetchone() == (0,)
@@ -209,7 +209,7 @@ def test_the_example_database_is_written_anew_by_its_command(home: Path) -> None
 
 
 @pytest.mark.parametrize("place", ["no/such/folder/x.db", "."])
-def test_an_example_that_cannot_be_written_is_told(home: Path, place: str) -> None:
-    told = soul("db", "example", place, cwd=home)
-    assert told.returncode == 70
-    assert "can't be written" in told.stderr
+def test_an_example_that_can_not_be_written_is_an_error(home: Path, place: str) -> None:
+    result = soul("db", "example", place, cwd=home)
+    assert result.returncode == 70
+    assert "can't be written" in result.stderr

@@ -1,4 +1,4 @@
-"""`soul schedule` shows, adds and cancels what the soul is to notice later, each change on record."""
+"""`soul schedule` lists, adds and cancels events; each change is in the audit log."""
 
 import json
 from pathlib import Path
@@ -17,20 +17,20 @@ def path(home: Path) -> Path:
 
 
 def add(*arguments: str) -> dict[str, object]:
-    told = call("schedule", "add", *arguments, "--json")
-    assert told.exit_code == 0, told.stderr
-    made = json.loads(told.stdout)
+    result = call("schedule", "add", *arguments, "--json")
+    assert result.exit_code == 0, result.stderr
+    made = json.loads(result.stdout)
     assert isinstance(made, dict)
     return made
 
 
-def test_something_is_added_listed_and_cancelled(path: Path) -> None:
+def test_an_event_is_added_listed_and_cancelled(path: Path) -> None:
     before = SystemClock().now_ms()
-    told = call("schedule", "add", "D1", WORDS, "--in", "2h30m", "--process", "ready", "--slot", "reminder")
+    result = call("schedule", "add", "D1", WORDS, "--in", "2h30m", "--process", "ready", "--slot", "reminder")
     name, due = one(path, "SELECT id FROM intentions"), one(path, "SELECT due_ms FROM intentions")
     assert isinstance(due, int)
     assert before <= due - 9_000_000 <= SystemClock().now_ms()
-    assert told.stdout == f"{name} is due at {moment(due)} UTC, in {CONVERSATION} for U1.\n"
+    assert result.stdout == f"{name} is due at {moment(due)} UTC, in {CONVERSATION} for U1.\n"
     listed = call("schedule", "list").stdout
     assert all(word in listed for word in (str(name), moment(due), "reminder", "ready", "U1", CONVERSATION))
     assert "anybody" not in listed
@@ -51,13 +51,13 @@ def test_json_has_its_documented_keys_and_words_only_when_asked() -> None:
     assert json.loads(call("schedule", "list", "--json", "--words").stdout) == [made]
 
 
-def test_what_comes_round_again_begins_with_its_first_slot() -> None:
+def test_a_repeated_event_begins_with_its_first_slot() -> None:
     made = add("D1", "standup", "--every", "0 9 * * 1-5")
     assert made["every"] == "0 9 * * 1-5"
     assert isinstance(made["due_ms"], int)
     assert moment(made["due_ms"]).endswith("09:00:00")
-    told = call("schedule", "add", "D1", "again", "--every", "30 9 * * *", "--in", "3 days").stdout
-    assert "and again as 30 9 * * * says" in told
+    result = call("schedule", "add", "D1", "again", "--every", "30 9 * * *", "--in", "3 days").stdout
+    assert "and then at 30 9 * * *" in result
 
 
 def test_the_next_due_is_listed_first() -> None:
@@ -68,7 +68,7 @@ def test_the_next_due_is_listed_first() -> None:
     assert len(json.loads(call("schedule", "list", "--json", "--limit", "2").stdout)) == 2
 
 
-def test_the_person_who_spoke_last_is_the_one_it_is_done_for(path: Path) -> None:
+def test_an_event_belongs_to_the_last_user_of_the_conversation(path: Path) -> None:
     with opened(path) as connection:
         connection.execute("UPDATE inbox SET author = 'U5', received_ms = ? WHERE state = 'ignored'", (NOW + 99,))
         connection.execute("UPDATE inbox SET author = 'U6', received_ms = ? WHERE state = 'withdrawn'", (NOW + 100,))
@@ -77,48 +77,48 @@ def test_the_person_who_spoke_last_is_the_one_it_is_done_for(path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--in", "soon"], "is no time: write 20m"),
         (["--at", "2020-01-01T00:00Z"], "is not in the future"),
         (["--every", "* * * * *"], "more often than every 15 minutes"),
-        ([], "say when"),
-        (["--in", "1h", "--at", "17:30"], "say when"),
-        (["--in", "1h", "--process", "dancing"], "there is no dancing; there are"),
-        (["--in", "1h", "--slot", "idle"], "the soul's own"),
+        ([], "give a time"),
+        (["--in", "1h", "--at", "17:30"], "give a time"),
+        (["--in", "1h", "--process", "dancing"], "there is no dancing; choose one of"),
+        (["--in", "1h", "--slot", "idle"], "reserved for the soul"),
     ],
 )
-def test_what_can_not_be_understood_is_a_usage_error(path: Path, arguments: list[str], told: str) -> None:
+def test_an_unreadable_time_or_name_is_a_usage_error(path: Path, arguments: list[str], message: str) -> None:
     result = call("schedule", "add", "D1", "look", *arguments)
     assert result.exit_code == 2
-    assert told in " ".join(result.stderr.split())
+    assert message in " ".join(result.stderr.split())
     assert one(path, "SELECT count(*) FROM intentions") == 0
 
 
-def test_nothing_to_be_noticed_is_a_usage_error(path: Path) -> None:
+def test_an_event_without_text_is_a_usage_error(path: Path) -> None:
     result = call("schedule", "add", "D1", " ", "--in", "1h")
     assert result.exit_code == 2
-    assert "say what is to be noticed" in result.stderr
+    assert "the event needs a text" in result.stderr
     assert one(path, "SELECT count(*) FROM intentions") == 0
 
 
-def test_what_may_not_be_is_refused_in_two_lines(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_event_is_two_lines(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOUL_SCHEDULE_MAX", "1")
     add("D1", "look", "--in", "1h")
-    told = call("schedule", "add", "D1", "look", "--in", "1h", "--slot", "more")
-    assert told.exit_code == 70
-    assert told.stderr.splitlines() == [
+    result = call("schedule", "add", "D1", "look", "--in", "1h", "--slot", "more")
+    assert result.exit_code == 70
+    assert result.stderr.splitlines() == [
         "more: 1 things are scheduled already, no more than 1 may be",
         "see `soul schedule list`",
     ]
     assert call("schedule", "add", "D9", "look", "--in", "1h").stderr.startswith("there is no conversation D9")
     with opened(path) as connection:
         connection.execute("DELETE FROM inbox")
-    told = call("schedule", "add", "D1", "look", "--in", "1h")
-    assert told.stderr.splitlines() == [f"nobody ever spoke in {CONVERSATION}", "say for whom with --on-behalf USER"]
+    result = call("schedule", "add", "D1", "look", "--in", "1h")
+    assert result.stderr.splitlines() == [f"nobody ever spoke in {CONVERSATION}", "say for whom with --on-behalf USER"]
 
 
-def test_only_what_waits_is_cancelled() -> None:
+def test_only_waiting_events_are_cancelled() -> None:
     name = str(add("D1", "look", "--in", "1h")["id"])
     call("schedule", "cancel", name)
     assert call("schedule", "cancel", name).stderr.splitlines() == [f"{name} is cancelled already", "nothing to do"]

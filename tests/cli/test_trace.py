@@ -1,4 +1,4 @@
-"""`soul trace` tells the path of states, for a conversation that is named by any part of its id that is its alone."""
+"""`soul trace` shows the path of a conversation that is named by any unique part of its id."""
 
 import json
 from pathlib import Path
@@ -31,15 +31,15 @@ def path(home: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", [CONVERSATION, "D1", "/d1/"])
-def test_the_path_is_told_step_by_step(name: str) -> None:
-    told = call("trace", name)
-    assert told.exit_code == 0
-    assert [line.split() for line in told.stdout.splitlines()] == [
+def test_the_path_is_shown_step_by_step(name: str) -> None:
+    result = call("trace", name)
+    assert result.exit_code == 0
+    assert [line.split() for line in result.stdout.splitlines()] == [
         ["WHEN", "ACT", "STATES", "BY", "REASON"],
         ["2025-06-15", "15:06:40", "enter", "engaged", "→", "greeting", "rule", "A", "stranger."],
         ["2025-06-15", "15:06:40", "move", "engaged", "→", "curious", "model", "␛[2Jasked", "why"],
     ]
-    assert THOUGHT not in told.stdout
+    assert THOUGHT not in result.stdout
 
 
 def test_json_has_its_documented_keys() -> None:
@@ -48,30 +48,28 @@ def test_json_has_its_documented_keys() -> None:
     assert all(key in call("trace", "--help").stdout for key in steps[0])
 
 
-def test_a_part_that_several_have_lists_them() -> None:
-    told = call("trace", "C_1/7.")
-    assert told.exit_code == 70
-    assert told.stderr.splitlines() == [
+def test_an_ambiguous_part_lists_the_conversations() -> None:
+    result = call("trace", "C_1/7.")
+    assert result.exit_code == 70
+    assert result.stderr.splitlines() == [
         "C_1/7. may mean several conversations: minoan/T1/C_1/7.1, minoan/T1/C_1/7.2",
         "give more of the id",
     ]
-    assert (
-        call("trace", "minoan/T1/C_1/").stdout == "minoan/T1/C_1/ has not taken a step yet.\n"
-    )  # whole, though a part too
+    assert call("trace", "minoan/T1/C_1/").stdout == "minoan/T1/C_1/ has no steps yet.\n"  # whole, though a part too
     assert call("trace", "C_1/7.2").exit_code == 0
 
 
 @pytest.mark.parametrize("name", ["C_1", "C_1/", "T1/c_1"])
-def test_a_room_without_its_threads_goes_by_its_name_alone(name: str) -> None:
-    assert call("trace", name).stdout == "minoan/T1/C_1/ has not taken a step yet.\n"
+def test_a_channel_without_its_threads_needs_only_its_name(name: str) -> None:
+    assert call("trace", name).stdout == "minoan/T1/C_1/ has no steps yet.\n"
 
 
 @pytest.mark.parametrize("name", ["D9", "D%", "D_", "\\"])
-def test_a_part_that_nobody_has_says_where_to_look(name: str) -> None:
-    told = call("trace", name)
-    assert told.exit_code == 70
-    assert told.stderr.splitlines()[0] == f"there is no conversation {name}"
-    assert "soul inbox list" in told.stderr
+def test_an_unknown_part_says_where_to_look(name: str) -> None:
+    result = call("trace", name)
+    assert result.exit_code == 70
+    assert result.stderr.splitlines()[0] == f"there is no conversation {name}"
+    assert "soul inbox list" in result.stderr
 
 
 def test_very_many_candidates_are_not_all_listed(path: Path) -> None:
@@ -82,6 +80,6 @@ def test_very_many_candidates_are_not_all_listed(path: Path) -> None:
                 " VALUES (?, 'minoan', 'T1', 'C2', ?, 'public_channel', 'channel:C2', ?)",
                 (f"minoan/T1/C2/{number}", f"{number}", NOW),
             )
-    told = call("trace", "C2").stderr.splitlines()[0]
-    assert told.endswith(", …")
-    assert told.count("minoan/T1/C2/") == 8
+    result = call("trace", "C2").stderr.splitlines()[0]
+    assert result.endswith(", …")
+    assert result.count("minoan/T1/C2/") == 8

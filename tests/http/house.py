@@ -13,12 +13,12 @@ import aiohttp
 from daemon.app.assembly import assemble, souls_of
 from daemon.app.lifecycle import Daemon
 from daemon.channels.http.channel import HttpChannel
-from daemon.channels.http.daemon_side import Backing
+from daemon.channels.http.daemon_side import DaemonSide
 from daemon.core.config import Settings
 from daemon.core.perception import ConversationKey
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import Metrics, fanout
-from daemon.memory.admin.replies import Replies
+from daemon.memory.admin.replies import StoredReplies
 from tests.journeys.clock import TurnableClock
 from tests.journeys.house import PATIENCE, Told
 from tests.journeys.model import Actor
@@ -80,8 +80,9 @@ class Inhabited:
                     llm_of=lambda _: self._model,
                 )
             )
+            replies = StoredReplies(self.built.store.database)
             self.channel.connect(
-                Backing(Replies(self.built.store.database), self._enqueue, self._unready, self._queues)
+                DaemonSide(replies.find, replies.last_name, self._enqueue, self._unready, self._queues)
             )
             service = ServiceManager()
             await self.built.live(self._stop, service, Watchdog(service, None), lambda _: self._ready.set())

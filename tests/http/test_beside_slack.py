@@ -1,4 +1,4 @@
-"""One daemon in Slack and behind an HTTP door at once: each conversation stays where it is held."""
+"""One daemon in Slack and on HTTP at once: each conversation stays in its channel."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,7 +10,7 @@ import pytest
 
 from daemon.app.assembly import assemble, souls_of
 from daemon.channels.http.channel import HttpChannel
-from daemon.channels.http.daemon_side import Backing
+from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.several import SeveralChannels
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.concurrency import alongside
@@ -18,7 +18,7 @@ from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import Metrics
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
-from daemon.memory.admin.replies import Backlog, Replies
+from daemon.memory.admin.replies import Backlog, StoredReplies
 from tests.http.house import TOKEN, Stream, bearer
 from tests.journeys.clock import TurnableClock
 from tests.journeys.house import PATIENCE, Told, said, settings_for
@@ -51,18 +51,20 @@ async def _daemon(workspace: WorkspaceServer, home: Path, model: Actor) -> Async
         built = await stack.enter_async_context(
             assemble(settings, channel, clock, told, workspace=team, souls=souls, llm_of=lambda _: model)
         )
-        errands = Backlog(built.store.database, clock, soul=settings.name, workspace=team)
+        replies = StoredReplies(built.store.database)
+        backlog = Backlog(built.store.database, clock, soul=settings.name, workspace=team)
 
         async def unready() -> tuple[str, ...]:
-            await errands.waiting()
+            await backlog.waiting()
             return () if channel.healthy() else ("not connected to Slack",)
 
         http.connect(
-            Backing(
-                replies=Replies(built.store.database),
-                enqueue=lambda conversation: errands.enqueue(conversation, SUBPROCESSES),
+            DaemonSide(
+                find_reply=replies.find,
+                last_name=replies.last_name,
+                enqueue=lambda conversation: backlog.enqueue(conversation, SUBPROCESSES),
                 unready=unready,
-                queues=errands.waiting,
+                queues=backlog.waiting,
             )
         )
         service = ServiceManager()
@@ -86,7 +88,7 @@ async def _ask(client: aiohttp.ClientSession, url: str, message: str, message_id
         return str((await Stream(response).until("done")).data["text"])
 
 
-async def test_both_are_answered_where_they_ask_and_neither_hears_of_the_other(
+async def test_both_users_are_answered_in_their_channel_and_neither_learns_of_the_other(
     workspace: WorkspaceServer, tmp_path: Path
 ) -> None:
     model = Actor()
@@ -119,7 +121,7 @@ async def test_a_reply_over_http_is_whole_and_as_the_soul_said_it(workspace: Wor
         assert await _ask(client, http.url, "tell me all", "a") == words.strip()
 
 
-async def test_the_house_behind_the_door_tells_how_it_is_and_takes_errands(
+async def test_readiness_background_jobs_and_metrics_come_from_the_running_daemon(
     workspace: WorkspaceServer, tmp_path: Path
 ) -> None:
     async with (

@@ -1,4 +1,4 @@
-"""The HTTP door as a `Channel`, alone and beside another one."""
+"""HTTP as a `Channel`, alone and beside another one."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -73,7 +73,7 @@ def _http(tmp_path: Path, **changes: object) -> HttpChannel:
 
 
 class Main:
-    """A channel that notes what it was asked."""
+    """A channel that records its calls."""
 
     name = "slack"
 
@@ -151,7 +151,7 @@ async def test_each_conversation_goes_to_its_channel(tmp_path: Path) -> None:
     assert main.asked == ["thinking", "speak", "deliver", "find", "thread_before", "admit"]
 
 
-async def test_the_main_channel_counts_for_name_and_health(tmp_path: Path) -> None:
+async def test_name_and_health_are_those_of_the_main_channel(tmp_path: Path) -> None:
     main = Main()
     channel = SeveralChannels(main, _http(tmp_path))
     assert channel.name == "slack"
@@ -166,7 +166,7 @@ async def test_a_reply_is_split_by_the_channel_of_its_conversation(tmp_path: Pat
     assert channel.split("two words", IN_SLACK) == ("two", "words")
 
 
-async def test_all_listen_and_it_is_ready_once_each_of_them_is(home: Dwelling, tmp_path: Path) -> None:
+async def test_it_is_ready_once_every_channel_is(home: Dwelling, tmp_path: Path) -> None:
     main, http, ready = Main(), _http(tmp_path, http=False), asyncio.Event()
     assert home.now.built is not None
     async with asyncio.TaskGroup() as group:
@@ -179,50 +179,50 @@ async def test_all_listen_and_it_is_ready_once_each_of_them_is(home: Dwelling, t
         listening.cancel()
 
 
-async def test_a_door_that_can_not_open_takes_the_main_channel_down_with_its_own_words(
+async def test_an_http_channel_that_can_not_listen_fails_the_main_channel_with_its_own_error(
     home: Dwelling, tmp_path: Path
 ) -> None:
     taken = int(home.now.channel.url.rpartition(":")[2])
     http = _http(tmp_path, http_port=taken)
     assert home.now.built is not None
-    http.connect(home.now.channel._services())
+    http.connect(home.now.channel._side)
     with pytest.raises(ConfigError, match="SOUL_HTTP_PORT"):
         await SeveralChannels(Main(), http).listen(home.now.built.store.inbox, asyncio.Event())
 
 
-async def test_people_are_written_to_in_the_main_channel_and_never_over_http(tmp_path: Path) -> None:
+async def test_new_conversations_start_in_the_main_channel_and_never_over_http(tmp_path: Path) -> None:
     http = _http(tmp_path)
     assert (await SeveralChannels(Main(), http).find_room("U1")).channel == "U1"
     with pytest.raises(ChannelRefused):
         await http.find_room("U1")
 
 
-async def test_nobody_is_let_in_before_the_house_stands(tmp_path: Path) -> None:
+async def test_no_user_is_admitted_before_the_channel_is_connected(tmp_path: Path) -> None:
     with pytest.raises(NotDelivered):
         await _http(tmp_path).admit(_perception())
 
 
-async def test_speech_after_its_end_is_not_heard(tmp_path: Path) -> None:
+async def test_text_after_the_end_of_a_speech_is_dropped(tmp_path: Path) -> None:
     http = _http(tmp_path)
-    with http._hub.listen(HERE, "1.0") as ear:
+    with http._live.reader(HERE, "1.0") as reader:
         speech = http.speak(_perception(), SILENT)
-        await speech.say("heard")
+        await speech.say("in time")
         await speech.show(Task("t", "Look it up", TaskState.IN_PROGRESS))
         await speech.settle()
-        await speech.say(" not heard")
+        await speech.say(" too late")
         await speech.show(Task("u", "Not shown", TaskState.ERROR))
-        heard = ear.take()
-        assert heard.text == "heard"
-        assert [task.id for task in heard.tasks] == ["t"]
+        update = reader.take()
+        assert update.text == "in time"
+        assert [task.id for task in update.tasks] == ["t"]
 
 
-async def test_a_reply_is_one_part_however_long(tmp_path: Path) -> None:
+async def test_a_long_reply_stays_one_part(tmp_path: Path) -> None:
     http = _http(tmp_path)
     assert http.split(f"  {'x' * 50_000}\n", HERE) == ("x" * 50_000,)
     assert http.split(" \n ", HERE) == ()
 
 
-async def test_a_closed_door_is_not_healthy_before_it_opens(tmp_path: Path) -> None:
+async def test_it_is_not_healthy_before_it_listens(tmp_path: Path) -> None:
     http = _http(tmp_path)
     assert not http.healthy()
     await http.close()
@@ -239,7 +239,7 @@ async def test_parts_that_another_channel_cut_are_joined_in_order(home: Dwelling
     assert (await home.answered("m")).json["parts"] == done.data["parts"]
 
 
-async def test_tasks_are_told_as_they_go_on(home: Dwelling) -> None:
+async def test_tasks_are_streamed_as_they_change(home: Dwelling) -> None:
     flow = Flow()
     home.model.flows.append(flow)
     async with home.stream("hello") as stream:
@@ -252,7 +252,7 @@ async def test_tasks_are_told_as_they_go_on(home: Dwelling) -> None:
     assert told.data == {"id": "t", "title": "Look it up", "state": "in_progress", "details": "in the docs"}
 
 
-async def test_a_reader_that_blocks_the_line_is_cut_off(home: Dwelling, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_that_does_not_read_is_disconnected(home: Dwelling, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream_module, "_SLOWEST", 0.2)
     flow = Flow()
     home.model.flows.append(flow)

@@ -1,13 +1,13 @@
-"""Talking over HTTP with a real daemon: streams, repeats, interruptions, restarts, several at once."""
+"""Chat over HTTP with a real daemon: streams, repeats, interruptions, restarts, several clients at once."""
 
 import asyncio
 
 import pytest
 
 from daemon.channels.http import chat
-from daemon.channels.http.daemon_side import Kept
 from daemon.core.errors import StoreError
 from daemon.core.perception import ConversationKey
+from daemon.core.ports import StoredReply
 from tests.http.house import Dwelling
 from tests.journeys.model import CLOSING, OPENING, Flow, tagged
 
@@ -33,14 +33,14 @@ async def test_an_answer_streams_while_it_is_made(home: Dwelling) -> None:
     assert stream.names[-1] == "done"
 
 
-async def test_private_thought_never_leaves_by_the_stream(home: Dwelling) -> None:
+async def test_private_thought_never_enters_the_stream(home: Dwelling) -> None:
     home.scripted(lambda _: tagged("In public.", monologue="SECRET"))
     async with home.stream("hello") as stream:
         await stream.until("done")
     assert "SECRET" not in str(stream.events)
 
 
-async def test_ids_are_made_up_for_who_brings_none(home: Dwelling) -> None:
+async def test_ids_are_made_up_for_a_client_that_sends_none(home: Dwelling) -> None:
     got = await home.post("/api/soul/chat", {"message": "hello"})
     assert got.status == 200
     first, *_, last = [line.removeprefix(b"data: ") for line in got.body.splitlines() if line.startswith(b"data: ")]
@@ -48,7 +48,7 @@ async def test_ids_are_made_up_for_who_brings_none(home: Dwelling) -> None:
     assert b"Echo: hello" in last
 
 
-async def test_who_disconnects_in_the_middle_loses_nothing(home: Dwelling) -> None:
+async def test_a_client_that_disconnects_in_the_middle_loses_nothing(home: Dwelling) -> None:
     flow = _flow(home)
     async with home.stream("hello") as stream:
         flow.say(OPENING, "Hello there, ")
@@ -60,7 +60,7 @@ async def test_who_disconnects_in_the_middle_loses_nothing(home: Dwelling) -> No
     assert len(home.model.prompts) == 1
 
 
-async def test_a_leaver_is_noticed_and_a_waiting_reader_gets_signs_of_life(home: Dwelling) -> None:
+async def test_a_disconnect_is_noticed_and_a_waiting_client_gets_keep_alives(home: Dwelling) -> None:
     flow = _flow(home)
     async with home.stream("hello") as stream:
         await stream.until("start")
@@ -94,7 +94,7 @@ async def test_the_same_message_gets_the_finished_answer_at_once(home: Dwelling)
     assert len(home.model.prompts) == 1
 
 
-async def test_the_same_message_gets_the_same_answer_when_its_delivery_is_long_forgotten(home: Dwelling) -> None:
+async def test_the_same_message_gets_the_same_answer_after_its_delivery_was_pruned(home: Dwelling) -> None:
     first = await home.say("hello")
     assert home.now.built is not None
     await home.now.built.store.database.write(lambda transaction: transaction.run("DELETE FROM deliveries"))
@@ -102,9 +102,7 @@ async def test_the_same_message_gets_the_same_answer_when_its_delivery_is_long_f
     assert len(home.model.prompts) == 1
 
 
-async def test_a_message_whose_moment_is_taken_by_another_is_heard_a_moment_later(
-    home: Dwelling, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_message_whose_ts_is_taken_gets_the_next_one(home: Dwelling, monkeypatch: pytest.MonkeyPatch) -> None:
     await home.say("hello", message_id="a")
     assert home.now.built is not None
     taken = await home.now.built.store.database.read(lambda reading: reading.one("SELECT ts FROM inbox"))
@@ -114,7 +112,7 @@ async def test_a_message_whose_moment_is_taken_by_another_is_heard_a_moment_late
     assert (await home.say("goodbye", message_id="b")).data["text"] == "Echo: goodbye"
 
 
-async def test_a_message_that_finds_no_moment_at_all_is_to_be_sent_again(
+async def test_a_message_for_which_no_ts_is_free_is_refused_and_may_be_sent_again(
     home: Dwelling, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await home.say("hello", message_id="a")
@@ -126,7 +124,7 @@ async def test_a_message_that_finds_no_moment_at_all_is_to_be_sent_again(
     assert (got.status, got.code) == (503, "busy")
 
 
-async def test_there_is_an_end_to_how_many_read_at_once(home: Dwelling, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_number_of_streams_is_capped(home: Dwelling, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat, "_MOST_STREAMS", 1)
     flow = _flow(home)
     async with home.stream("hello"):
@@ -135,30 +133,30 @@ async def test_there_is_an_end_to_how_many_read_at_once(home: Dwelling, monkeypa
         flow.end(OPENING, "Hello.", CLOSING)
 
 
-async def test_a_soul_that_says_nothing_ends_the_stream_with_that(home: Dwelling) -> None:
+async def test_a_soul_that_does_not_reply_ends_the_stream_with_an_error(home: Dwelling) -> None:
     assert home.now.built is not None
     flow = _flow(home)
     async with home.stream("hello") as stream:
         await flow.asked.wait()
         ended = "UPDATE inbox SET state = 'answered', answered_by = NULL"
         await home.now.built.store.database.write(lambda transaction: transaction.run(ended))
-        home.now.channel._hub.end(ConversationKey("minoan", "T1", "http", "s"))
+        home.now.channel._live.end(ConversationKey("minoan", "T1", "http", "s"))
         error = await stream.until("error")
     flow.end(OPENING, "Too late.", CLOSING)
-    assert "nothing" in error.data["message"]
+    assert "chose not to reply" in error.data["message"]
 
 
-async def test_a_store_that_falls_silent_does_not_end_the_stream(home: Dwelling) -> None:
-    replies, told = home.now.channel._services().replies, home.told
-    find = replies.find
+async def test_a_failing_store_does_not_end_the_stream(home: Dwelling) -> None:
+    side, told = home.now.channel._side, home.told
+    find = side.find_reply
     broken = True
 
-    async def failing(conversation: ConversationKey, message_id: str) -> Kept | None:
+    async def failing(conversation: ConversationKey, message_id: str) -> StoredReply | None:
         if broken and told.named("inbox.accepted"):
             raise StoreError("the disk sleeps")
         return await find(conversation, message_id)
 
-    replies.find = failing  # type: ignore[method-assign]  # a disk that comes back
+    side.find_reply = failing  # a disk that fails for a while
     async with home.stream("hello") as stream:
         await told.until("store.failed")
         await told.until("outbox.sent")
@@ -166,7 +164,7 @@ async def test_a_store_that_falls_silent_does_not_end_the_stream(home: Dwelling)
         assert (await home.turning(stream.until("done"))).data["text"] == "Echo: hello"
 
 
-async def test_the_same_message_id_with_other_words_is_a_conflict(home: Dwelling) -> None:
+async def test_the_same_message_id_with_another_text_is_a_conflict(home: Dwelling) -> None:
     await home.say("hello")
     got = await home.post("/api/soul/chat", {"message": "goodbye", "session": "s", "message_id": "m"})
     assert (got.status, got.code) == (409, "other_words")
@@ -177,13 +175,13 @@ async def test_the_same_message_id_elsewhere_is_another_message(home: Dwelling) 
     assert (await home.say("goodbye", "two")).data["text"] == "Echo: goodbye"
 
 
-async def test_many_who_send_one_message_at_once_get_one_answer(home: Dwelling) -> None:
+async def test_many_clients_that_send_one_message_at_once_get_one_answer(home: Dwelling) -> None:
     said = await asyncio.gather(*(home.say("hello") for _ in range(20)))
     assert {one.data["text"] for one in said} == {"Echo: hello"}
     assert len(home.model.prompts) == 1
 
 
-async def test_two_sessions_at_once_hear_only_their_own(home: Dwelling) -> None:
+async def test_two_sessions_at_once_get_only_their_own_replies(home: Dwelling) -> None:
     home.model.voices = {"from ada": (ada := Flow()), "from ben": (ben := Flow())}
     async with home.stream("from ada", "ada") as one, home.stream("from ben", "ben") as two:
         ada.say(OPENING, "For Ada alone. ")
@@ -217,7 +215,7 @@ async def test_a_conversation_goes_on_over_messages(home: Dwelling) -> None:
     assert "my name is Ada" in str(home.model.prompts[-1])
 
 
-async def test_the_name_given_is_what_the_soul_calls_them_from_then_on(home: Dwelling) -> None:
+async def test_the_soul_uses_the_name_that_the_client_gave_last(home: Dwelling) -> None:
     await home.say("hello", message_id="a", name="Ada Lovelace")
     assert "Ada Lovelace" in str(home.model.prompts[-1])
     await home.say("again", message_id="b")
@@ -245,7 +243,7 @@ async def test_a_message_cut_off_by_the_end_is_answered_by_the_next_daemon(home:
     assert (await home.answered("m")).json["text"] == "Echo: hello"
 
 
-async def test_answers_under_way_are_told_to_their_end_when_the_daemon_is_asked_to_stop(home: Dwelling) -> None:
+async def test_replies_in_progress_are_streamed_to_their_end_when_the_daemon_drains(home: Dwelling) -> None:
     flow = _flow(home)
     async with home.stream("hello") as stream:
         flow.say(OPENING, "Hello ")
@@ -257,7 +255,7 @@ async def test_answers_under_way_are_told_to_their_end_when_the_daemon_is_asked_
     await home.now.stop()
 
 
-async def test_an_answer_that_begins_anew_says_so(home: Dwelling) -> None:
+async def test_a_reply_that_begins_again_sends_a_second_start(home: Dwelling) -> None:
     first, second = _flow(home), _flow(home)
     async with home.stream("hello") as stream:
         first.say(OPENING, "This will break ")
@@ -276,7 +274,7 @@ async def test_an_answer_that_begins_anew_says_so(home: Dwelling) -> None:
     assert stream.names.count("start") == 2
 
 
-async def test_a_model_that_fails_ends_in_a_courteous_word(home: Dwelling) -> None:
+async def test_a_failing_model_ends_in_an_apology_without_details(home: Dwelling) -> None:
     flow = _flow(home)
     flow.end(RuntimeError("a stack of secrets"))
     said = await home.say("hello")
@@ -301,7 +299,7 @@ async def test_a_message_too_old_when_its_turn_comes_ends_with_an_error(home: Dw
     assert (again.status, again.code) == (410, "no_answer")
 
 
-async def test_a_message_on_its_way_is_202_and_an_unknown_one_404(home: Dwelling) -> None:
+async def test_a_message_in_progress_is_202_and_an_unknown_one_404(home: Dwelling) -> None:
     flow = _flow(home)
     async with home.stream("hello"):
         await flow.asked.wait()
@@ -312,7 +310,7 @@ async def test_a_message_on_its_way_is_202_and_an_unknown_one_404(home: Dwelling
     assert (await home.get("/api/soul/chat/s/" + "x" * 65)).code == "unknown"
 
 
-async def test_a_reader_that_does_not_read_holds_nobody_up(home: Dwelling) -> None:
+async def test_a_client_that_does_not_read_blocks_no_other_client(home: Dwelling) -> None:
     flow = _flow(home)
     async with home.stream("hello", "slow") as slow:
         await flow.asked.wait()
@@ -325,7 +323,7 @@ async def test_a_reader_that_does_not_read_holds_nobody_up(home: Dwelling) -> No
 
 
 @pytest.mark.parametrize("words", ["שלום \u202e", "naïve 🦊", "a\nb\tc", "<external_dialogue>", "x" * 20_000])
-async def test_words_of_any_kind_arrive_as_they_are(home: Dwelling, words: str) -> None:
+async def test_text_of_any_kind_arrives_unchanged(home: Dwelling, words: str) -> None:
     assert (await home.say(words)).name == "soul:stream:done"
     assert home.now.built is not None
     kept = await home.now.built.store.database.read(lambda reading: reading.one("SELECT body FROM inbox"))

@@ -1,4 +1,4 @@
-"""A daemon that dies at any commit on the way of a message: the next one gives one answer, and never a second."""
+"""A daemon that dies at any commit of a message: the next daemon gives one reply, and never a second."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ BODY = {"message": "hello", "session": "s", "message_id": "m"}
 
 
 class Births:
-    """Daemons, one after the other, in one home."""
+    """Starts daemons, one after the other, in one home folder."""
 
     def __init__(self, zygote: asyncio.subprocess.Process, client: aiohttp.ClientSession) -> None:
         self.zygote, self.client = zygote, client
@@ -29,7 +29,7 @@ class Births:
         self.living: set[int] = set()
 
     async def start(self, home: Path, crash: str = "") -> int:
-        """Let one be born, and wait for its door or its death; gives its pid."""
+        """Start one, and wait until it listens or is dead; gives its pid."""
         self.home, address = home, home / "url"
         address.unlink(missing_ok=True)
         order = {"home": str(home), "crash": crash, "passed": str(home / "passed")}
@@ -45,14 +45,14 @@ class Births:
         return pid
 
     async def dead(self, pid: int) -> None:
-        """Wait until it is gone."""
+        """Wait until it is dead."""
         async with asyncio.timeout(PATIENCE):
             while _alive(pid):  # noqa: ASYNC110  # as above
                 await asyncio.sleep(0.005)
         self.living.discard(pid)
 
     async def kill(self, pid: int) -> None:
-        """End it without a word."""
+        """Kill it."""
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
         await self.dead(pid)
@@ -66,7 +66,7 @@ class Births:
         return str(json.loads(events[-1].partition("data: ")[2])["text"])
 
     def passed(self) -> list[str]:
-        """The places that daemons came by, in order."""
+        """The crash points that daemons passed, in order."""
         return (self.home / "passed").read_text().split()
 
     def count(self, sql: str) -> int:
@@ -118,12 +118,12 @@ async def test_death_at_any_commit_loses_nothing_and_doubles_nothing(births: Bir
         doomed = await births.start(home, place)
         with suppress(aiohttp.ClientError, AssertionError):
             assert await births.say() == "Echo: hello"
-        await births.dead(doomed)  # it did come by there
+        await births.dead(doomed)  # it did reach that point
         await births.kill(await _answered_again(births, home, place))
 
 
 async def _places(births: Births, home: Path) -> list[str]:
-    """Where a daemon comes by between hearing a message and having answered it."""
+    """The crash points that a daemon passes between a message and its delivered reply."""
     pid = await births.start(_new(home))
     before = births.passed()
     assert await births.say() == "Echo: hello"

@@ -1,4 +1,4 @@
-"""Counting what happens, whatever the fields hold and however many names there are."""
+"""Metrics count events, hold no private text, and stay bounded."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +18,7 @@ CALL = {
 }
 
 
-def _told(metrics: Metrics) -> str:
+def _text(metrics: Metrics) -> str:
     return metrics.expose({}).decode()
 
 
@@ -26,36 +26,36 @@ def test_a_model_call_is_counted_with_its_tokens_cost_and_duration() -> None:
     metrics = Metrics()
     metrics("step.completed", **CALL)
     metrics("step.completed", **(CALL | {"cost_usd": None}))
-    told = _told(metrics)
+    text = _text(metrics)
     labels = 'model="scripted/test",role="persona",step="respond"'
-    assert f'soul_model_calls_total{{model="scripted/test",outcome="ok",{labels.split(",", 1)[1]}}} 2.0' in told
-    assert 'soul_model_tokens_total{kind="in",' in told
-    assert f"soul_model_cost_usd_total{{{labels}}} 0.25" in told
-    assert f"soul_model_latency_seconds_sum{{{labels}}} 3.0" in told
-    assert 'soul_events_total{event="step.completed"} 2.0' in told
+    assert f'soul_model_calls_total{{model="scripted/test",outcome="ok",{labels.split(",", 1)[1]}}} 2.0' in text
+    assert 'soul_model_tokens_total{kind="in",' in text
+    assert f"soul_model_cost_usd_total{{{labels}}} 0.25" in text
+    assert f"soul_model_latency_seconds_sum{{{labels}}} 3.0" in text
+    assert 'soul_events_total{event="step.completed"} 2.0' in text
 
 
-def test_words_of_prompts_and_people_are_not_counted() -> None:
+def test_prompts_and_replies_are_not_in_the_metrics() -> None:
     metrics = Metrics()
     metrics("step.completed", **CALL, prompt="SECRET", response="SECRET", trace="SECRET")
-    assert "SECRET" not in _told(metrics)
+    assert "SECRET" not in _text(metrics)
 
 
-def test_names_made_from_data_do_not_eat_the_memory() -> None:
+def test_names_made_from_data_stay_bounded() -> None:
     metrics = Metrics()
     for number in range(2000):
         metrics(f"event.{number}")
         metrics.requested(f"/{number}", "GET", 200)
-    told = _told(metrics)
-    assert told.count("soul_events_total{") + told.count("soul_http_requests_total{") <= 502
-    assert 'event="other"' in told
-    assert 'route="other"' in told
+    text = _text(metrics)
+    assert text.count("soul_events_total{") + text.count("soul_http_requests_total{") <= 502
+    assert 'event="other"' in text
+    assert 'route="other"' in text
 
 
 def test_two_registries_do_not_know_each_other() -> None:
     one, other = Metrics(), Metrics()
     one("cycle.committed")
-    assert "cycle.committed" not in _told(other)
+    assert "cycle.committed" not in _text(other)
 
 
 @given(
@@ -67,20 +67,20 @@ def test_two_registries_do_not_know_each_other() -> None:
 def test_counting_never_raises(fields: dict[str, object]) -> None:
     metrics = Metrics()
     metrics("step.completed", **fields)
-    assert "soul_events_total" in _told(metrics)
+    assert "soul_events_total" in _text(metrics)
 
 
 class Unspeakable:
-    """Something that can't even be named."""
+    """A value without a text form."""
 
     def __str__(self) -> str:
         raise RuntimeError("no")
 
 
-def test_a_field_that_can_not_be_read_is_told_as_lost() -> None:
+def test_a_field_that_can_not_be_read_is_counted_as_lost() -> None:
     metrics = Metrics()
     metrics("step.completed", step=Unspeakable())
-    assert 'event="metrics.lost"} 1.0' in _told(metrics)
+    assert 'event="metrics.lost"} 1.0' in _text(metrics)
 
 
 def test_every_sink_gets_every_event_in_order() -> None:

@@ -1,4 +1,4 @@
-"""What memory.db tells of messages by their senders' ids, and the errands that programs may ask for."""
+"""Replies found by the message ids of the sending programs, and background jobs queued by programs."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from daemon.core.clock import SystemClock
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
 from daemon.core.ports import NewMessage
-from daemon.memory.admin.replies import Backlog, Replies
+from daemon.memory.admin.replies import Backlog, StoredReplies
 from daemon.memory.database import Database, open_database
 from tests.store.parts import SOUL, TEAM, Hands, effect
 
@@ -48,31 +48,31 @@ def _said(message_id: str, ts: str = "100.000001", name: str = "", where: Conver
     )
 
 
-async def test_a_message_is_found_by_its_id_in_its_conversation_alone(database: Database, hands: Hands) -> None:
+async def test_a_message_is_found_by_its_id_only_in_its_conversation(database: Database, hands: Hands) -> None:
     elsewhere = replace(HERE, thread="elsewhere")
     await hands.inbox.accept(_said("m"))
     await hands.inbox.accept(_said("mm", "100.000002"))
     await hands.inbox.accept(_said("m", "100.000003", where=elsewhere))
-    replies = Replies(database)
+    replies = StoredReplies(database)
     found = await replies.find(HERE, "m")
     assert found is not None
-    assert (found.ts, found.said, found.state, found.settled, found.parts) == ("100.000001", "hi", "new", False, ())
+    assert (found.ts, found.message, found.state, found.settled, found.parts) == ("100.000001", "hi", "new", False, ())
     assert await replies.find(HERE, "other") is None
     there = await replies.find(elsewhere, "m")
     assert there is not None
     assert there.ts == "100.000003"
 
 
-async def test_an_answer_counts_from_its_commit_on_with_all_its_parts(database: Database, hands: Hands) -> None:
+async def test_a_reply_counts_from_its_commit_on_with_all_its_parts(database: Database, hands: Hands) -> None:
     await hands.inbox.accept(_said("m"))
     await hands.answer("first", "second", "third")
-    found = await Replies(database).find(HERE, "m")
+    found = await StoredReplies(database).find(HERE, "m")
     assert found is not None
     assert (found.settled, found.state, found.parts) == (True, "answered", ("first", "second", "third"))
 
 
-async def test_answers_to_later_messages_are_not_mixed_up(database: Database, hands: Hands) -> None:
-    replies = Replies(database)
+async def test_replies_to_several_messages_are_not_mixed_up(database: Database, hands: Hands) -> None:
+    replies = StoredReplies(database)
     for number in range(12):
         await hands.inbox.accept(_said(f"m{number}", f"100.0000{number:02d}"))
         delivery = await hands.answer(f"answer {number}")
@@ -83,8 +83,8 @@ async def test_answers_to_later_messages_are_not_mixed_up(database: Database, ha
         assert found.parts == (f"answer {number}",)
 
 
-async def test_a_name_is_that_of_the_message_or_the_last_one_given(database: Database, hands: Hands) -> None:
-    replies = Replies(database)
+async def test_the_last_name_is_that_of_the_newest_turn(database: Database, hands: Hands) -> None:
+    replies = StoredReplies(database)
     await hands.inbox.accept(_said("m", name="Ada"))
     claim = await hands.claim()
     assert claim.messages[0].perception.name == "Ada"
@@ -93,22 +93,22 @@ async def test_a_name_is_that_of_the_message_or_the_last_one_given(database: Dat
     assert await replies.last_name(HERE) == "Ben", "the name of the newest turn"
 
 
-async def test_errands_are_queued_once_and_counted(database: Database, hands: Hands) -> None:
-    errands = Backlog(database, SystemClock(), soul=SOUL, workspace=TEAM)
+async def test_jobs_are_queued_once_and_counted(database: Database, hands: Hands) -> None:
+    backlog = Backlog(database, SystemClock(), soul=SOUL, workspace=TEAM)
     kinds = ("models_the_visitor", "keeps_its_own_state")
-    assert await errands.enqueue(HERE, kinds) is None
+    assert await backlog.enqueue(HERE, kinds) is None
     await hands.inbox.accept(_said("m"))
-    assert await errands.waiting() == {"inbox": 1, "outbox": 0, "jobs": 0}
+    assert await backlog.waiting() == {"inbox": 1, "outbox": 0, "jobs": 0}
     await hands.answer("hello")
-    assert await errands.enqueue(HERE, kinds) == kinds
-    assert await errands.enqueue(HERE, kinds) == kinds
-    assert await errands.waiting() == {"inbox": 0, "outbox": 1, "jobs": 2}
+    assert await backlog.enqueue(HERE, kinds) == kinds
+    assert await backlog.enqueue(HERE, kinds) == kinds
+    assert await backlog.waiting() == {"inbox": 0, "outbox": 1, "jobs": 2}
     job = await hands.jobs.claim_next()
     assert job is not None
     assert (job.kind, job.turn) == ("models_the_visitor", 1)
 
 
-async def test_errands_of_one_soul_are_not_counted_for_another(database: Database, hands: Hands) -> None:
+async def test_jobs_of_one_soul_are_not_counted_for_another(database: Database, hands: Hands) -> None:
     await hands.inbox.accept(_said("m"))
     others = Backlog(database, SystemClock(), soul="minoan", workspace=TEAM)
     assert await others.waiting() == {"inbox": 0, "outbox": 0, "jobs": 0}

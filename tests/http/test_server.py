@@ -1,4 +1,4 @@
-"""The door itself: who may pass, what every fault looks like, what it tells of the house, and its description."""
+"""The HTTP server: access, errors in one form, the endpoints, and the description."""
 
 import asyncio
 import gzip
@@ -10,12 +10,10 @@ from pathlib import Path
 import pytest
 
 import daemon
-from daemon.channels.http import endpoints as desk
-from daemon.channels.http import request_body as reading
-from daemon.channels.http import server as door
+from daemon.channels.http import endpoints, request_body, server
+from daemon.channels.http.auth import TOKEN_FILE, bearer_token
 from daemon.channels.http.openapi import description
-from daemon.channels.http.routes import ROUTES, Operation
-from daemon.channels.http.token import FILE, bearer_token
+from daemon.channels.http.routes import ROUTES
 from daemon.core.errors import ConfigError
 from tests.http.house import Dwelling, bearer, settings_for
 from tests.journeys.house import Told
@@ -24,8 +22,8 @@ FREE = [route.path for route in ROUTES if route.free]
 GUARDED = [(route.method, re.sub(r"\{\w+\}", "x", route.path)) for route in ROUTES if not route.free]
 
 
-def _kept(home: Path) -> Path:
-    return home / FILE
+def _token_file(home: Path) -> Path:
+    return home / TOKEN_FILE
 
 
 def _files(home: Path) -> list[str]:
@@ -48,17 +46,17 @@ async def test_nothing_private_without_the_token(
 
 
 @pytest.mark.parametrize("path", FREE)
-async def test_what_tells_of_nobody_needs_no_token(home: Dwelling, path: str) -> None:
+async def test_health_and_the_description_need_no_token(home: Dwelling, path: str) -> None:
     assert (await home.ask("GET", path)).status == 200
 
 
-def test_a_token_is_made_once_and_kept_for_its_owner_alone(tmp_path: Path) -> None:
+def test_a_token_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:
     settings, told = settings_for(tmp_path / "new", http_token=None), Told()
     token = bearer_token(settings, told)
     assert bearer_token(settings, told) == token
     assert len(token) >= 40
-    assert _kept(settings.home).stat().st_mode & 0o777 == 0o600
-    assert _files(settings.home) == [FILE]
+    assert _token_file(settings.home).stat().st_mode & 0o777 == 0o600
+    assert _files(settings.home) == [TOKEN_FILE]
     assert not told.events
 
 
@@ -66,40 +64,40 @@ async def test_two_starts_at_once_agree_on_the_token(tmp_path: Path) -> None:
     settings = settings_for(tmp_path, http_token=None)
     tokens = await asyncio.gather(*(asyncio.to_thread(bearer_token, settings, Told()) for _ in range(16)))
     assert len(set(tokens)) == 1
-    assert _files(tmp_path) == [FILE]
+    assert _files(tmp_path) == [TOKEN_FILE]
 
 
-def test_a_token_that_others_could_read_is_closed_to_them_and_told(tmp_path: Path) -> None:
+def test_a_token_that_others_could_read_is_made_private_and_logged(tmp_path: Path) -> None:
     settings, told = settings_for(tmp_path, http_token=None), Told()
     token = bearer_token(settings, told)
-    _kept(tmp_path).chmod(0o644)
+    _token_file(tmp_path).chmod(0o644)
     assert bearer_token(settings, told) == token
-    assert _kept(tmp_path).stat().st_mode & 0o777 == 0o600
+    assert _token_file(tmp_path).stat().st_mode & 0o777 == 0o600
     assert token not in str(told.named("http.secrecy_lost")[0])
 
 
 @pytest.mark.parametrize("kept", [b"", b"short\n", b"two words that are long", b"\xff" * 40])
-def test_a_torn_token_file_is_a_fault_that_says_what_to_do(tmp_path: Path, kept: bytes) -> None:
-    _kept(tmp_path).write_bytes(kept)
-    _kept(tmp_path).chmod(0o600)
+def test_a_torn_token_file_is_an_error_with_a_hint(tmp_path: Path, kept: bytes) -> None:
+    _token_file(tmp_path).write_bytes(kept)
+    _token_file(tmp_path).chmod(0o600)
     with pytest.raises(ConfigError, match="delete it"):
         bearer_token(settings_for(tmp_path, http_token=None), Told())
 
 
-def test_a_home_that_takes_no_file_is_a_fault_that_says_what_to_do(tmp_path: Path) -> None:
+def test_an_unwritable_home_is_an_error_with_a_hint(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match="SOUL_HTTP_TOKEN"):
         bearer_token(settings_for(tmp_path / "file" / "home", http_token=None), Told())
 
 
-async def test_the_token_in_the_file_opens_the_door(empty: Dwelling) -> None:
+async def test_the_token_in_the_file_gives_access(empty: Dwelling) -> None:
     await empty.start(http_token=None)
-    token = _kept(empty.home).read_text().strip()
+    token = _token_file(empty.home).read_text().strip()
     assert (await empty.ask("GET", "/metrics", headers=bearer(token))).status == 200
     assert token not in str(empty.told.events)
 
 
-# -- strangers --------------------------------------------------------------------------------------------------------
+# -- access ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8766", "127.0.0.1.evil.example", "", "[", "a b"])
@@ -109,7 +107,7 @@ async def test_a_foreign_host_name_is_refused(home: Dwelling, host: str) -> None
 
 
 @pytest.mark.parametrize("host", ["localhost:1", "127.0.0.1", "[::1]:8766", "LOCALHOST"])
-async def test_names_of_this_machine_are_welcome(home: Dwelling, host: str) -> None:
+async def test_names_of_this_machine_are_accepted(home: Dwelling, host: str) -> None:
     assert (await home.ask("GET", "/healthz", headers={"Host": host})).status == 200
 
 
@@ -128,7 +126,7 @@ async def test_web_pages_are_refused_even_with_the_token(home: Dwelling, headers
     assert not [name for name in got.headers if name.startswith("Access-Control")]
 
 
-# -- faults -----------------------------------------------------------------------------------------------------------
+# -- errors -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -154,7 +152,7 @@ async def test_web_pages_are_refused_even_with_the_token(home: Dwelling, headers
         (b"{}", {"Content-Encoding": "gzip"}, 415, "not_json"),
     ],
 )
-async def test_a_body_that_is_not_as_told_is_refused_in_words(
+async def test_an_invalid_body_is_refused_with_a_code(
     home: Dwelling, body: bytes, headers: dict[str, str], status: int, code: str
 ) -> None:
     given = bearer() | {"Content-Type": "application/json"} | headers
@@ -162,8 +160,8 @@ async def test_a_body_that_is_not_as_told_is_refused_in_words(
     assert (got.status, got.code) == (status, code)
 
 
-async def test_a_body_that_does_not_arrive_is_not_waited_for(home: Dwelling, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "_SLOWEST", 0.05)
+async def test_a_body_that_does_not_arrive_in_time_is_408(home: Dwelling, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_body, "_SLOWEST", 0.05)
     reader, writer = await asyncio.open_connection("127.0.0.1", int(home.now.channel.url.rpartition(":")[2]))
     head = f"POST /api/soul/chat HTTP/1.1\r\nHost: localhost\r\nAuthorization: {bearer()['Authorization']}\r\n"
     writer.write(f"{head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{".encode())
@@ -188,7 +186,7 @@ async def test_an_invalid_field_is_named_and_its_value_is_not(home: Dwelling) ->
         ("POST", "/healthz", 405, "wrong_method"),
     ],
 )
-async def test_what_is_not_there_is_told_as_json(
+async def test_unknown_addresses_and_methods_get_json_errors(
     home: Dwelling, method: str, path: str, status: int, code: str
 ) -> None:
     got = await home.ask(method, path, headers=bearer())
@@ -196,7 +194,7 @@ async def test_what_is_not_there_is_told_as_json(
     assert ("Allow" in got.headers) == (status == 405)
 
 
-async def test_no_answer_says_what_runs_here_or_may_be_kept(home: Dwelling) -> None:
+async def test_no_response_names_the_software_or_may_be_cached(home: Dwelling) -> None:
     for path in ("/healthz", "/nowhere", "/metrics"):
         got = await home.ask("GET", path)
         assert "Server" not in got.headers
@@ -208,7 +206,9 @@ async def test_no_answer_says_what_runs_here_or_may_be_kept(home: Dwelling) -> N
     "sent",
     [b"\x16\x03\x01 hello\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET /healthz HTTP/1.1\r\nHost: x\r\nA: \x00\r\n\r\n"],
 )
-async def test_what_is_no_http_is_answered_in_the_same_form_and_without_a_name(home: Dwelling, sent: bytes) -> None:
+async def test_unreadable_http_gets_an_error_of_the_same_form_without_a_server_name(
+    home: Dwelling, sent: bytes
+) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", int(home.now.channel.url.rpartition(":")[2]))
     writer.write(sent)
     async with asyncio.timeout(10):
@@ -222,49 +222,51 @@ async def test_what_is_no_http_is_answered_in_the_same_form_and_without_a_name(h
     await writer.wait_closed()
 
 
-async def test_what_breaks_outside_every_handler_is_told_in_the_same_form(
+async def test_a_crash_outside_every_handler_is_an_error_of_the_same_form(
     home: Dwelling, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("a secret")
 
-    monkeypatch.setattr(home.now.channel._door, "_metrics", type("Broken", (), {"requested": broken})())
+    monkeypatch.setattr(home.now.channel._server, "_metrics", type("Broken", (), {"requested": broken})())
     got = await home.ask("GET", "/healthz")
     assert (got.status, got.code) == (500, "crashed")
     assert "secret" not in got.body.decode()
 
 
-async def test_a_compressed_body_is_not_even_unpacked(home: Dwelling) -> None:
+async def test_a_compressed_body_is_never_unpacked(home: Dwelling) -> None:
     bomb = gzip.compress(b" " * 50_000_000)
     headers = bearer() | {"Content-Type": "application/json", "Content-Encoding": "gzip"}
     got = await home.ask("POST", "/api/soul/chat", data=bomb, headers=headers)
     assert (got.status, got.code) == (415, "not_json")
 
 
-async def test_a_door_that_others_can_reach_is_told_as_a_warning(
+async def test_an_address_that_other_machines_reach_is_logged_as_a_warning(
     empty: Dwelling, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(door, "is_loopback", lambda _: False)  # tests listen on loopback alone
+    monkeypatch.setattr(server, "is_loopback", lambda _: False)  # tests listen on loopback alone
     await empty.start()
     assert empty.told.named("http.opened")[0]["url"] == empty.now.channel.url
 
 
-async def test_after_the_last_order_new_questions_are_sent_away(home: Dwelling) -> None:
+async def test_after_stop_listening_new_requests_are_refused(home: Dwelling) -> None:
     assert (await home.get("/api/soul/personality")).status == 200  # keeps its connection
-    assert home.now.channel._door is not None
-    home.now.channel._door.stop_listening()
+    assert home.now.channel._server is not None
+    home.now.channel._server.stop_listening()
     got = await home.get("/api/soul/personality")
     assert (got.status, got.code) == (503, "stopping")
 
 
-async def test_readiness_does_not_wait_for_a_memory_that_hangs(home: Dwelling, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk, "_READY_WITHIN", 0.05)
+async def test_readiness_does_not_wait_for_a_database_that_hangs(
+    home: Dwelling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endpoints, "_READY_WITHIN", 0.05)
     home.now.ails = ("hangs",)
     got = await home.ask("GET", "/readyz")
-    assert (got.status, got.json["error"]["message"]) == (503, "the memory does not answer")
+    assert (got.status, got.json["error"]["message"]) == (503, "the database does not answer")
 
 
-async def test_when_memory_fails_the_client_hears_nothing_of_its_inside(home: Dwelling) -> None:
+async def test_a_failing_store_is_503_without_internal_details(home: Dwelling) -> None:
     assert home.now.built is not None
     await home.now.built.store.database.stop()
     got = await home.post("/api/soul/chat", {"message": "hello"})
@@ -272,7 +274,7 @@ async def test_when_memory_fails_the_client_hears_nothing_of_its_inside(home: Dw
     assert "memory.db" not in got.body.decode()
 
 
-async def test_what_breaks_inside_is_told_in_the_log_alone(home: Dwelling) -> None:
+async def test_a_crash_is_described_only_in_the_log(home: Dwelling) -> None:
     home.now.queued = None  # type: ignore[assignment]  # breaks the handler
     got = await home.post("/api/soul/subprocess", {"session": "s"})
     assert (got.status, got.code) == (500, "crashed")
@@ -280,7 +282,7 @@ async def test_what_breaks_inside_is_told_in_the_log_alone(home: Dwelling) -> No
     assert isinstance(home.told.named("http.crashed")[0]["error"], AttributeError)
 
 
-async def test_a_taken_port_is_a_fault_that_says_what_to_set(empty: Dwelling) -> None:
+async def test_a_taken_port_is_an_error_that_names_the_setting(empty: Dwelling) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -288,24 +290,24 @@ async def test_a_taken_port_is_a_fault_that_says_what_to_set(empty: Dwelling) ->
             await empty.start(http_port=other.getsockname()[1])
 
 
-async def test_an_address_of_another_machine_is_a_fault_that_says_what_to_set(empty: Dwelling) -> None:
+async def test_an_address_of_another_machine_is_an_error_that_names_the_setting(empty: Dwelling) -> None:
     with pytest.raises(ConfigError, match="SOUL_HTTP_HOST"):
         await empty.start(http_host="192.0.2.1")
 
 
-async def test_a_shut_door_lets_the_daemon_live(empty: Dwelling) -> None:
+async def test_without_the_http_api_the_daemon_runs(empty: Dwelling) -> None:
     await empty.start(http=False)
     assert empty.now.channel.healthy()
     assert not empty.now.channel.url
     await empty.now.stop()
 
 
-async def test_listening_on_loopback_is_no_cause_for_a_warning(home: Dwelling) -> None:
+async def test_listening_on_loopback_logs_no_warning(home: Dwelling) -> None:
     assert home.told.named("http.listening")
     assert not home.told.named("http.opened")
 
 
-# -- the house --------------------------------------------------------------------------------------------------------
+# -- endpoints --------------------------------------------------------------------------------------------------------
 
 
 async def test_the_personality_is_read_by_mode(home: Dwelling) -> None:
@@ -316,7 +318,7 @@ async def test_the_personality_is_read_by_mode(home: Dwelling) -> None:
 
 
 @pytest.mark.parametrize("query", ["mode=", "mode=a%2Fb", "mode=a&mode=b", "mode=a%0A"])
-async def test_what_is_no_name_of_a_mode_is_refused(home: Dwelling, query: str) -> None:
+async def test_an_invalid_mode_name_is_refused(home: Dwelling, query: str) -> None:
     got = await home.get(f"/api/soul/personality?{query}")
     assert (got.status, got.code) == (422, "invalid")
 
@@ -328,11 +330,11 @@ async def test_background_work_is_queued_for_a_conversation_that_exists(home: Dw
     assert (await home.post("/api/soul/subprocess", {"session": "other"})).code == "unknown_session"
 
 
-async def test_readiness_says_what_ails_and_health_does_not_care(home: Dwelling) -> None:
+async def test_readiness_gives_the_reasons_and_health_ignores_them(home: Dwelling) -> None:
     assert (await home.ask("GET", "/readyz")).json == {"status": "ready"}
-    home.now.ails = ("not connected to Slack", "the memory does not answer")
+    home.now.ails = ("not connected to Slack", "the database does not answer")
     got = await home.ask("GET", "/readyz")
-    assert (got.status, got.json["error"]["message"]) == (503, "not connected to Slack; the memory does not answer")
+    assert (got.status, got.json["error"]["message"]) == (503, "not connected to Slack; the database does not answer")
     assert (await home.ask("GET", "/healthz")).json == {"status": "alive"}
 
 
@@ -353,14 +355,14 @@ async def test_metrics_count_requests_model_calls_and_queues(home: Dwelling) -> 
 async def test_the_description_and_the_server_agree_both_ways(home: Dwelling) -> None:
     described = (await home.ask("GET", "/openapi.json")).json
     paths = {(method.upper(), path) for path, methods in described["paths"].items() for method in methods}
-    assert home.now.channel._door is not None
-    app = home.now.channel._door._runner.app
+    assert home.now.channel._server is not None
+    app = home.now.channel._server._runner.app
     served = {(route.method, route.resource.canonical) for route in app.router.routes() if route.resource}
     assert paths == served
-    assert {route.operation for route in ROUTES} == set(Operation)
+    assert len({route.operation for route in ROUTES}) == len(ROUTES), "every operation has a name of its own"
 
 
-def test_every_reference_of_the_description_leads_somewhere() -> None:
+def test_every_reference_of_the_description_resolves() -> None:
     told = description(daemon.__version__)
     names = set(re.findall(r"#/components/schemas/(\w+)", str(told)))
     assert names

@@ -1,4 +1,4 @@
-"""Words read aloud: by a real endpoint on loopback, by a program, or not at all, and then in words that help."""
+"""Text read aloud: by an endpoint on loopback, by a program, or not at all, with a hint that helps."""
 
 import asyncio
 import sys
@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from daemon.channels.http import tts as voice
+from daemon.channels.http import tts
 from tests.http.house import Dwelling, bearer
 
 SPEAKER = """#!{python}
@@ -29,7 +29,7 @@ if mood != "silence":
 
 @pytest.fixture
 async def spoken(empty: Dwelling, tmp_path: Path) -> Dwelling:
-    """A dwelling with a program in the place of espeak-ng that tells how it was called."""
+    """A daemon whose espeak-ng is a program that reports how it was called."""
     program = tmp_path / "espeak"
     program.write_text(SPEAKER.format(python=sys.executable))
     program.chmod(0o755)
@@ -74,7 +74,7 @@ class Endpoint:
 
 @pytest.fixture
 async def endpoint() -> AsyncIterator[Endpoint]:
-    """A running one."""
+    """A running speech endpoint."""
     made = Endpoint()
     app = web.Application()
     app.router.add_post("/v1/audio/speech", made.speech)
@@ -88,7 +88,7 @@ async def endpoint() -> AsyncIterator[Endpoint]:
 
 @pytest.fixture
 async def relayed(empty: Dwelling, endpoint: Endpoint) -> Dwelling:
-    """A dwelling that speaks through the endpoint."""
+    """A daemon that speaks through the endpoint."""
     await empty.start(tts_url=endpoint.url, tts_api_key="the-speech-key")
     return empty
 
@@ -104,14 +104,14 @@ async def test_the_endpoints_audio_comes_as_it_is_made(relayed: Dwelling, endpoi
     assert endpoint.keys == ["Bearer the-speech-key"]
 
 
-async def test_a_voice_of_ones_own_is_passed_on(relayed: Dwelling, endpoint: Endpoint) -> None:
+async def test_the_requested_voice_is_passed_on(relayed: Dwelling, endpoint: Endpoint) -> None:
     endpoint.more.set()
     assert (await relayed.post("/api/soul/tts", {"text": "hello", "voice": "echo"})).status == 200
     assert endpoint.heard[0]["voice"] == "echo"
 
 
 @pytest.mark.parametrize("mood", ["refuses", "says html", "is empty", "redirects"])
-async def test_an_endpoint_that_fails_is_a_502_without_its_words(
+async def test_an_endpoint_that_fails_is_a_502_without_its_text(
     relayed: Dwelling, endpoint: Endpoint, mood: str
 ) -> None:
     endpoint.mood = mood
@@ -136,10 +136,8 @@ async def test_a_recording_that_breaks_off_does_not_pass_as_whole(relayed: Dwell
             await response.read()
 
 
-async def test_more_audio_than_anybody_needs_is_cut(
-    relayed: Dwelling, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(voice, "_MOST_BYTES", 3)
+async def test_endless_audio_is_cut(relayed: Dwelling, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tts, "_MOST_BYTES", 3)
     endpoint.more.set()
     url = relayed.url("/api/soul/tts")
     with pytest.raises((aiohttp.ClientError, ConnectionError)):
@@ -147,7 +145,7 @@ async def test_more_audio_than_anybody_needs_is_cut(
             await response.read()
 
 
-async def test_words_reach_the_program_by_stdin_alone_and_no_key_does(spoken: Dwelling) -> None:
+async def test_the_program_gets_the_text_by_stdin_and_no_keys(spoken: Dwelling) -> None:
     got = await spoken.post("/api/soul/tts", {"text": "-f /etc/passwd naïve", "voice": "en+f3"})
     assert (got.status, got.headers["Content-Type"]) == (200, "audio/wav")
     said = got.body.decode().removeprefix("RIFF")
@@ -164,13 +162,13 @@ async def test_a_program_that_fails_is_a_502(spoken: Dwelling, mood: str) -> Non
 
 
 async def test_a_program_that_hangs_is_ended(spoken: Dwelling, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(voice, "_ESPEAK_SECONDS", 0.3)
+    monkeypatch.setattr(tts, "_ESPEAK_SECONDS", 0.3)
     got = await spoken.post("/api/soul/tts", {"text": "hang"})
     assert (got.status, got.code) == (502, "speech_failed")
     assert "too long" in str(spoken.told.named("http.speech_failed")[0]["reason"])
 
 
-async def test_without_any_voice_it_says_what_to_set_or_install(home: Dwelling) -> None:
+async def test_without_any_speech_the_hint_says_what_to_set_or_install(home: Dwelling) -> None:
     got = await home.post("/api/soul/tts", {"text": "hello"})
     assert (got.status, got.code) == (501, "no_voice")
     assert "SOUL_TTS_URL" in got.json["error"]["hint"]
@@ -178,5 +176,5 @@ async def test_without_any_voice_it_says_what_to_set_or_install(home: Dwelling) 
 
 
 @pytest.mark.parametrize("body", [{"text": ""}, {"text": "x" * 4001}, {"text": "x", "voice": "-f"}, {"voice": "en"}])
-async def test_what_can_not_be_read_aloud_is_refused(home: Dwelling, body: dict[str, str]) -> None:
+async def test_an_invalid_text_or_voice_is_refused(home: Dwelling, body: dict[str, str]) -> None:
     assert (await home.post("/api/soul/tts", body)).code == "invalid"

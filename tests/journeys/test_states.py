@@ -134,7 +134,7 @@ async def test_a_plain_wish_for_a_person_is_met_with_the_contacts_without_a_ques
     assert "- Ben: grants access to the vault" in house.last_prompt()
     assert asked(house, "mental_query") == []
     assert (await path(house))[-2:] == ["move: engaged → ready, rule", "move: ready → engaged, rule"]
-    assert "they asked for somebody in so many words" in await house.command("trace", "D0ADA")
+    assert "they asked for a contact in so many words" in await house.command("trace", "D0ADA")
     await house.answered("Ada", "dm", "thanks")
     assert "grants access" not in house.last_prompt()
 

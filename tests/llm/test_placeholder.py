@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from daemon.core.errors import ModelRefused
 from daemon.core.ports import ModelRole, Prompt, SystemPart
 from daemon.llm.placeholder import newest_messages, placeholder_answer
-from daemon.mind.steps.choose_actions import Choice, Use, choose_actions
+from daemon.mind.steps.choose_actions import Choice, ChosenAction, choose_actions
 from daemon.mind.steps.feel import Feeling
-from daemon.mind.steps.intend import Wish
+from daemon.mind.steps.intend import ReminderRequest
 from daemon.mind.steps.respond import Response
 from daemon.mind.steps.visitor_notes import NotesChange
 from daemon.mind.tagged_output import TaggedOutput
@@ -119,7 +119,7 @@ def test_the_placeholder_of_a_prompt_is_the_answer() -> None:
     ("name", "value"),
     [
         ("mental_query", False),
-        ("intend", Wish()),
+        ("intend", ReminderRequest()),
         ("visitor_notes", NotesChange()),
         ("use_tool", None),
         ("feel", Feeling("wry", "", "")),
@@ -130,12 +130,14 @@ def test_it_claims_nothing_and_does_nothing(name: str, value: object) -> None:
     assert made.outcome(placeholder_answer(made.prompt()))[0] == value
 
 
-@pytest.mark.parametrize(("names", "uses"), [(["Think", "Respond"], (Use("Respond"),)), (["Think", "Ask"], ())])
-def test_its_choice_of_actions_is_to_answer_or_else_to_end(names: list[str], uses: tuple[Use, ...]) -> None:
+@pytest.mark.parametrize(
+    ("names", "uses"), [(["Think", "Respond"], (ChosenAction("Respond"),)), (["Think", "Ask"], ())]
+)
+def test_its_choice_of_actions_is_to_answer_or_else_to_end(names: list[str], uses: tuple[ChosenAction, ...]) -> None:
     step = choose_actions(names)
     choice = step.read(step.placeholder)
     assert isinstance(choice, Choice)
-    assert (choice.uses, choice.done) == (uses, not uses)
+    assert (choice.actions, choice.done) == (uses, not uses)
 
 
 @pytest.mark.parametrize("name", ["respond", "external_dialog", "poetic_composition"])

@@ -1,11 +1,11 @@
-"""What the original Open Souls does, row by row: each is shown by the test of its name, or told as a difference."""
+"""The behaviours of the original Open Souls: each has a test of its name here, or stands in the differences."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One behaviour of the original: `name` is that of its test here, `upstream` tells it in a sentence."""
+    """One behaviour of the original: `name` is the name of its test here, `upstream` describes it in a sentence."""
 
     name: str
     upstream: str
@@ -36,7 +36,8 @@ WORKING_MEMORY = (
     Row("the_regional_order_stays_with_every_clone", "The stored order goes over to every clone."),
     Row("default_names_the_memories_without_a_region", "In an order, `default` names the memories without a region."),
     Row("unlisted_regions_end_up_last_in_their_own_order", "Regions not in the order go last, as they stood."),
-    Row("without_regions_drops_and_only_regions_keeps", "`withoutRegions` drops, `withOnlyRegions` keeps."),
+    Row("without_regions_drops_regions", "`withoutRegions` drops regions."),
+    Row("only_regions_keeps_regions", "`withOnlyRegions` keeps regions and drops all else."),
     Row("every_operation_gives_a_new_instance", "Everything is immutable; each call returns a new instance."),
     Row("a_snapshot_can_be_read_back", "A working memory can be written as a snapshot and read back."),
     Row("usage_and_processor_belong_to_a_working_memory", "A working memory has `usage` and a `processor`."),
@@ -146,9 +147,9 @@ DEFECTS = (
     Row("the_table_of_entries_is_enforced", "The table of transitions is checked in development alone."),
     Row("the_path_names_the_process", "The log of a commit names a method instead of the process."),
     Row("the_personality_stands_in_memory_once", "The personality is added again with each turn."),
-    Row("every_prefix_of_a_model_is_routed", "The prefix `qwen/` is told of and not known."),
+    Row("every_prefix_of_a_model_is_routed", "The prefix `qwen/` is documented and not known."),
 )
-"""Faults of the original that must not be found here: each `upstream` is what goes wrong there."""
+"""Faults of the original that must not occur here: each `upstream` is the fault."""
 
 CANON = {
     "Working memory": WORKING_MEMORY,

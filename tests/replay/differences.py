@@ -1,4 +1,4 @@
-"""Where we differ from Open Souls on purpose, and why; run it to print the section of ARCHITECTURE.md."""
+"""Deliberate differences from Open Souls and their reasons; run it to print the table of docs/OPEN_SOULS.md."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -7,103 +7,114 @@ from tests.replay.canon import CANON
 
 DIFFERENCES: Mapping[str, str] = MappingProxyType(
     {
+        "find_gives_the_first_that_fits_and_some_a_truth": (
+            "A working memory is iterable: Python's `next()` and `any()` do both."
+        ),
+        "splice_takes_out_and_puts_in": "`replace` takes any list, so that Python's own slices do it.",
+        "async_map_waits_for_each_and_keeps_the_order": "No change to a memory waits for anything; `map` is enough.",
+        "prepend_puts_a_list_in_front": "The regional order decides what stands in front.",
+        "only_regions_keeps_regions": "`region` gives the memories of one region, `filter` any selection.",
+        "chained_steps_wait_for_the_memory_to_be_finished": (
+            "A thought gives its memory only through `finished()`: no step can begin on an unfinished one."
+        ),
+        "adding_to_an_unfinished_memory_leaves_it_unfinished": (
+            "There is no unfinished memory: `finished()` gives it when the answer has been read."
+        ),
         "usage_and_processor_belong_to_a_working_memory": (
-            "A working memory is what is in mind and nothing else. What a call used is a row of `llm_calls`; which "
-            "model answers is a matter of the step's role."
+            "A working memory holds memories only. Token counts are rows of `llm_calls`; the step's role selects "
+            "the model."
         ),
         "a_memory_has_an_id_a_time_parts_and_four_roles": (
-            "A memory is a value: equal ones are equal. Ids and times belong to the turns in `memory.db`; content is "
-            "text; no step calls functions, so there is no fourth role."
+            "A memory is a value: equal ones are equal. Ids and times belong to the turns in `memory.db`; content "
+            "is text; steps call no functions, so there is no fourth role."
         ),
         "transform_runs_a_step": (
             "`Mind.run(memory, step)` and `Mind.stream(memory, step)`: a step is a value, and one place calls models."
         ),
-        "clone_can_be_extended": "Working memory is a closed value without subclasses; functions stand beside it.",
-        "finished_resolves_even_after_an_error": (
-            "`finished()` raises, and so does every step chained on it: nobody goes on with half a thought."
-        ),
+        "clone_can_be_extended": "Working memory has no subclasses; functions such as `with_mode` extend it.",
+        "finished_resolves_even_after_an_error": "`finished()` raises: no process goes on with half a thought.",
         "the_schema_is_written_into_the_command": (
-            "The schema goes through the provider's own door for structured output; the command shows the form once."
+            "The schema uses the provider's structured output; the command shows the form once."
         ),
         "a_call_may_choose_its_model": (
-            "A step names a role, persona or thinking; souls and settings name the models, so that cost is decided in "
-            "one place."
+            "A step names a role, persona or thinking; souls and settings name the models, so that cost is "
+            "decided in one place."
         ),
         "notes_are_rewritten_as_one_text": (
             "`visitor_notes` answers with changes only, and a change that would lose too many lines is refused."
         ),
         "a_long_conversation_keeps_its_first_and_last_four": (
-            "Turns are never dropped. What no longer fits a budget of tokens is folded into a summary; the rest is "
-            "shown word for word."
+            "Turns are never dropped. Those beyond the token budget are folded into a summary; the rest is shown "
+            "word for word."
         ),
         "found_answers_are_put_into_memory_at_index_one": (
-            "What is looked up stands in a region of its own, as data with its source, for the one who asked for it."
+            "Search results stand in a region of their own, as data with their source."
         ),
         "what_a_process_returns_is_checked_when_it_runs": (
             "`Stay` and `Transition` are types, checked before anything runs. An unknown or forbidden process is "
-            "refused, and the refusal recorded."
+            "refused, and the refusal is recorded."
         ),
         "a_subprocess_may_hand_over_to_another_process": (
-            "Subprocesses learn and never steer: where a conversation goes is decided in the cycle, with a reason that "
-            "can be traced."
+            "Subprocesses learn and never transition: the cycle decides the state, with a reason that can be traced."
         ),
         "perceptions_are_taken_one_by_one": (
-            "All that waits in a conversation is answered by one reply, so that a burst of messages isn't answered "
-            "five times."
+            "One reply answers all pending messages of a conversation, so that a burst of five does not get five "
+            "replies."
         ),
         "words_are_integrated_as_name_action_content": (
-            "Words are fenced as data with a code that nobody can have known; a name in a sentence could be forged."
+            "A message is fenced as data with a random code; a name in a sentence could be forged."
         ),
         "an_integrator_that_returns_nothing_drops_the_perception": (
-            "Integration is one pure function. Who may be heard is for the gate, and what it turned away is recorded."
+            "Integration is one pure function. The gate decides which messages are admitted and records those it "
+            "rejects."
         ),
         "subprocesses_run_in_the_order_of_their_files": "They run one by one in the order that `soul.toml` gives.",
         "a_subprocess_returns_the_next_working_memory": (
             "It writes to the store first; the next turn recalls from there. A crash in between loses nothing."
         ),
         "an_interrupted_subprocess_fails_at_its_next_side_effect": (
-            "It is cut short at once, even inside a model call, and done later: it is a durable job."
+            "It is cancelled at once, even inside a model call, and runs later: it is a durable job."
         ),
         "cancelling_an_unknown_event_is_an_error": (
-            "To cancel what is not there changes nothing: after a crash a cycle is done again, cancelling and all."
+            "Cancelling an unknown slot changes nothing, since a cycle may run twice after a crash."
         ),
         "hooks_are_called_by_position": (
-            "There are no hooks: a process is given a context, and what it keeps has names."
+            "There are no hooks: a process receives a context, and its process memory has named keys."
         ),
         "dispatch_emit_ephemeral_expire_and_log": (
-            "What people see is speech and task cards; everything else is a named event in the log."
+            "Users see speech and task cards; everything else is a named event in the log."
         ),
         "wait_sleeps_inside_a_process": (
-            "A process that waits would hold its conversation; it schedules a perception instead, which outlives a "
+            "A waiting process would block its conversation; it schedules a perception instead, which outlives a "
             "restart."
         ),
         "soul_memory_is_any_named_value": (
-            "What lasts has a kind, a version and an audience, so that nothing learned in private is known elsewhere."
+            "Stored knowledge has a kind, a version and an audience, so that nothing private is disclosed to others."
         ),
         "the_soul_store_is_open_to_every_process": (
             "Processes search by `recollect` and the library, within the audience; only the commit writes."
         ),
         "tools_are_called_on_the_client": (
-            "Tools are those of MCP servers that the admin named, and what writes needs a person's click; speech is "
-            "an endpoint of the HTTP door."
+            "Tools are those of MCP servers that the admin configured, and one that writes needs a click; speech "
+            "is an endpoint of the HTTP API."
         ),
         "a_shared_context_is_a_live_document": (
-            "A process thinks on a value that doesn't change under it; what others changed is recalled next time."
+            "A process works on a value that does not change meanwhile; others' changes are recalled next time."
         ),
         "a_stale_stream_stops_silently": (
-            "A draft whose answer is thrown away is found again and replaced by the new answer: no half sentence stays."
+            "A draft whose answer is discarded is found and replaced by the new answer: no half sentence remains."
         ),
     }
 )
 
 
 def section() -> str:
-    """The table of ARCHITECTURE.md, in markdown."""
-    lines = ["| Open Souls | here |", "|---|---|"]
+    """The table of docs/OPEN_SOULS.md, in markdown."""
+    lines = ["| Open Souls | Soul Daemon |", "|---|---|"]
     for rows in CANON.values():
         lines += [f"| {row.upstream} | {DIFFERENCES[row.name]} |" for row in rows if row.name in DIFFERENCES]
     return "\n".join(lines)
 
 
 if __name__ == "__main__":
-    print(f"## Deliberate differences from Open Souls\n\n{section()}")
+    print(f"## Deliberate differences\n\n{section()}")

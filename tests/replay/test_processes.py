@@ -10,7 +10,7 @@ from daemon.core.errors import ProcessFailed
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
 from daemon.core.ports import Task
 from daemon.core.timetable import when
-from daemon.core.working_memory import WorkingMemory
+from daemon.core.working_memory import WorkingMemory, thought
 from daemon.llm.model_id import Vendor, parse_model_id
 from daemon.memory.queues.intentions import NewIntention
 from daemon.memory.records import ProcessState
@@ -23,6 +23,7 @@ from daemon.mind.steps.external_dialog import external_dialog
 from daemon.soul import Mode
 from daemon.soul_engine import integrate
 from tests.unit.every_step import soul
+from tests.unit.solving_parts import capabilities, current_cycle
 from tests.unit.thinking import END, head
 
 SOUL = soul().model_copy(
@@ -62,6 +63,8 @@ class Play:
             soul=SOUL,
             interrupt=Interrupt(),
             visit=Visit(exchanges=1, met=True),
+            capabilities=capabilities(),
+            cycle=current_cycle(),
         )
         course = await run_processes(context, self.state, {name: self._process(act) for name, act in self.acts.items()})
         self.state = course.state
@@ -138,7 +141,7 @@ async def test_the_memory_goes_over_to_the_next_process() -> None:
     play = Play(
         {
             "engaged": lambda context: Transition(
-                context.memory.with_monologue("hm"), "academic", "because", execute_now=True
+                context.memory.with_memory(thought("hm")), "academic", "because", execute_now=True
             ),
             "academic": stay,
         }

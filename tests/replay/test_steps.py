@@ -1,4 +1,4 @@
-"""Open Souls' cognitive steps, row by row, with the faults of their streams that must not be found here."""
+"""Open Souls' cognitive steps, row by row, with the faults of their streams that must not occur here."""
 
 import asyncio
 from dataclasses import replace
@@ -7,18 +7,18 @@ import pytest
 
 from daemon.core.errors import MalformedReply
 from daemon.core.ports import ModelRole
-from daemon.core.working_memory import Memory, Pending, Role, WorkingMemory
-from daemon.mind.cognition import Step
+from daemon.core.step import Step
+from daemon.core.working_memory import Memory, Role, WorkingMemory, thought
 from daemon.mind.steps.brainstorm import brainstorm
 from daemon.mind.steps.decision import decision
 from daemon.mind.steps.external_dialog import external_dialog
 from daemon.mind.steps.instruction import instruction
 from daemon.mind.steps.internal_monologue import internal_monologue
 from daemon.mind.steps.mental_query import mental_query
-from daemon.mind.steps.summarize import material, summarize
+from daemon.mind.steps.summarize import summarize, turns_to_summarize
 from daemon.soul_engine import PERSONALITY, begin, build_prompt
 from tests.unit.every_step import soul
-from tests.unit.thinking import END, MEMORY, head, listen, turns
+from tests.unit.thinking import END, MEMORY, head, listen
 
 SAY = external_dialog(soul(), "Greet.")
 PREFIXED = 'Kothar said: "Hello, Ada."'
@@ -57,21 +57,9 @@ async def test_a_stream_processor_decides_what_comes_out() -> None:
     assert await listen(silent) == []
 
 
-async def test_chained_steps_wait_for_the_memory_to_be_finished() -> None:
-    gate = asyncio.Event()
-    h = head(["Hel", gate, "lo.", END], ["Fine.", END])
-    first = h.mind.stream(MEMORY, SAY)
-    second = asyncio.ensure_future(h.mind.run(first, SAY))
-    await turns(8)
-    assert len(h.llm.prompts) == 1
-    gate.set()
-    memory, _ = await second
-    assert contents(memory) == ["hello", "Hello.", "Fine."]
-
-
 async def test_the_command_is_not_kept() -> None:
     memory, _ = await head(["Hello.", END]).mind.run(MEMORY, SAY)
-    assert not memory.some(lambda one: "Greet." in one.content)
+    assert not any("Greet." in one.content for one in memory)
 
 
 async def test_only_what_the_step_remembers_is_appended() -> None:
@@ -146,7 +134,9 @@ async def test_instruction_keeps_its_result() -> None:
 
 async def test_summarize_gives_a_summary() -> None:
     h = head(["They met.", END])
-    _, summary = await h.mind.run(material("Kothar", "", [Memory(Role.USER, "hi", name="Ada")]), summarize("Kothar"))
+    _, summary = await h.mind.run(
+        turns_to_summarize("Kothar", "", [Memory(Role.USER, "hi", name="Ada")]), summarize("Kothar")
+    )
     assert summary == "They met."
     assert "Ada: hi" in h.llm.prompts[0].messages[0].text
 
@@ -155,29 +145,17 @@ async def test_summarize_gives_a_summary() -> None:
 
 
 async def test_a_memory_derived_from_a_streaming_thought_keeps_its_text() -> None:
-    thought = head(["Hel", "lo.", END]).mind.stream(MEMORY, SAY)
-    assert await anext(thought) == "Hel"
-    derived = await thought.then(lambda memory: memory.with_monologue("hm"))
-    assert contents(derived) == ["hello", "Hello.", "hm"]
-
-
-async def test_adding_to_an_unfinished_memory_leaves_it_unfinished() -> None:
-    gate = asyncio.Event()
-    thought = head(["Hel", gate, "lo.", END]).mind.stream(MEMORY, SAY)
-    derived = asyncio.ensure_future(_come(thought.then(lambda memory: memory.with_memory(Memory(Role.USER, "more")))))
-    await turns(8)
-    assert not derived.done()
-    gate.set()
-    assert contents(await derived) == ["hello", "Hello.", "more"]
-
-
-async def _come(pending: Pending) -> WorkingMemory:
-    return await pending
+    greeting = head(["Hel", "lo.", END]).mind.stream(MEMORY, SAY)
+    assert await anext(greeting) == "Hel"
+    memory, _ = await greeting.finished()
+    assert contents(memory.with_memory(thought("hm"))) == ["hello", "Hello.", "hm"]
 
 
 async def test_a_streamed_reply_is_remembered_whole() -> None:
-    thought = head([*"Hello, Ada.", END]).mind.stream(MEMORY, SAY)
-    assert "".join(await listen(thought)) == (await thought).at(-1).content == "Hello, Ada."
+    greeting = head([*"Hello, Ada.", END]).mind.stream(MEMORY, SAY)
+    shown = "".join(await listen(greeting))
+    memory, _ = await greeting.finished()
+    assert shown == memory.at(-1).content == "Hello, Ada."
 
 
 async def test_a_souls_name_is_no_pattern() -> None:

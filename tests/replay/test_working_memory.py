@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.core.working_memory import Memory, Role, WorkingMemory, thought
 from tests.unit.operations import OPERATIONS
 
 
@@ -31,12 +31,6 @@ def test_slice_follows_lists() -> None:
         assert list(LIST.slice(*bounds)) == [A, B, C][slice(*bounds)]
 
 
-def test_splice_takes_out_and_puts_in() -> None:
-    assert shown(LIST.splice(1, 1, said("x"), said("y"))) == "a x y c"
-    assert shown(LIST.splice(-1, 1)) == "a b"
-    assert shown(LIST) == "a b c"
-
-
 def test_filter_keeps_what_fits() -> None:
     assert shown(LIST.filter(lambda one: one.content != "b")) == "a c"
 
@@ -45,35 +39,13 @@ def test_map_changes_each() -> None:
     assert shown(LIST.map(lambda one: replace(one, content=one.content * 2))) == "aa bb cc"
 
 
-async def test_async_map_waits_for_each_and_keeps_the_order() -> None:
-    seen: list[str] = []
-
-    async def change(memory: Memory) -> Memory:
-        seen.append(memory.content)
-        return replace(memory, content=memory.content.upper())
-
-    assert shown(await LIST.amap(change)) == "A B C"
-    assert seen == ["a", "b", "c"]
-
-
 def test_concat_takes_a_memory_or_a_list() -> None:
     assert shown(LIST.concat([said("d")])) == "a b c d"
     assert shown(LIST.concat(LIST)) == "a b c a b c"
 
 
-def test_prepend_puts_a_list_in_front() -> None:
-    assert shown(LIST.prepend([said("x"), said("y")])) == "x y a b c"
-
-
 def test_replace_swaps_the_whole_list() -> None:
     assert shown(LIST.replace([said("x")])) == "x"
-
-
-def test_find_gives_the_first_that_fits_and_some_a_truth() -> None:
-    assert LIST.find(lambda one: one.content in "bc") is B
-    assert LIST.find(lambda one: one.content == "z") is None
-    assert LIST.some(lambda one: one.content == "b") is True
-    assert LIST.some(lambda one: one.content == "z") is False
 
 
 def test_with_memory_appends() -> None:
@@ -85,7 +57,7 @@ def test_with_memory_appends_into_its_region() -> None:
 
 
 def test_with_monologue_appends_a_thought_of_the_assistant() -> None:
-    last = LIST.with_monologue("hm").at(-1)
+    last = LIST.with_memory(thought("hm")).at(-1)
     assert (last.role, last.content, last.region) == (Role.ASSISTANT, "hm", None)
 
 
@@ -110,7 +82,7 @@ def test_with_regional_order_only_stores_the_order() -> None:
 
 
 def test_the_regional_order_takes_names_one_by_one() -> None:
-    for operation in ("with_regional_order", "order_regions", "without_regions", "only_regions"):
+    for operation in ("with_regional_order", "order_regions", "without_regions"):
         parameters = inspect.signature(getattr(WorkingMemory, operation)).parameters
         assert [one.kind for one in parameters.values()][1:] == [inspect.Parameter.VAR_POSITIONAL]
 
@@ -131,9 +103,8 @@ def test_unlisted_regions_end_up_last_in_their_own_order() -> None:
     assert shown(memory.order_regions("z")) == "d a b c"
 
 
-def test_without_regions_drops_and_only_regions_keeps() -> None:
+def test_without_regions_drops_regions() -> None:
     assert shown(REGIONS.without_regions("persona", "default")) == "s"
-    assert shown(REGIONS.only_regions("persona", "default")) == "p hello"
 
 
 @pytest.mark.parametrize("name", sorted(OPERATIONS))
@@ -144,5 +115,5 @@ def test_every_operation_gives_a_new_instance(name: str) -> None:
 
 
 def test_a_snapshot_can_be_read_back() -> None:
-    ordered = REGIONS.with_regional_order("summary").with_monologue("hm")
+    ordered = REGIONS.with_regional_order("summary").with_memory(thought("hm"))
     assert WorkingMemory.from_json(ordered.to_json()) == ordered

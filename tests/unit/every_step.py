@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import daemon.mind.steps
 from daemon.core.errors import MalformedReply
 from daemon.core.ports import Prompt, Tool
+from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory
-from daemon.mind.cognition import Step
 from daemon.mind.steps.brainstorm import brainstorm
 from daemon.mind.steps.choose_actions import choose_actions
 from daemon.mind.steps.decision import decision
@@ -26,7 +26,7 @@ from daemon.mind.steps.use_tool import use_tool
 from daemon.mind.steps.visitor_notes import visitor_notes
 from daemon.mind.steps.visitor_whispers import visitor_whispers
 from daemon.soul import Budgets, Soul, Verbs
-from daemon.soul_engine import Instructions, build_prompt
+from daemon.soul_engine import build_prompt
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ def soul(name: str = "Kothar") -> Soul:
 class Made:
     """A step without its type: what the model is told, and what becomes of an answer."""
 
-    step: Instructions
+    step: Step[Any]  # of any value
     outcome: Callable[[str], tuple[object, tuple[Memory, ...]]]
     refuses: Callable[[str], bool]
     seen: Callable[[list[str]], str]

@@ -1,20 +1,22 @@
-"""Parts for trying actions out one by one: a context with a scripted model, a library, a toolbox and a real store."""
+"""Parts for testing actions one by one: a context with a scripted model, a library, a toolbox and a real store."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from daemon.core.errors import ToolFailed
+from daemon.core.errors import ChannelRefused, ToolFailed
 from daemon.core.limits import Limits
-from daemon.core.perception import Audience, AudienceKind, Modality, Perception, Place
-from daemon.core.ports import Passage, Speech, Task, Tool
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
+from daemon.core.ports import Passage, Room, Speech, Task, Tool
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.memory.database import Database
 from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, store_approvals
+from daemon.memory.queues.intentions import Intention
 from daemon.memory.records import ProcessState
 from daemon.mind.interrupts import Interrupt
-from daemon.mind.mental_process import Capabilities, ProcessContext, Stay, Transition
+from daemon.mind.mental_process import Capabilities, CurrentCycle, ProcessContext, Stay, Transition
 from daemon.mind.motor import Motor
+from daemon.mind.recall.visit import Visit
 from daemon.soul import Soul
 from tests.fakes import FakeClock, ScriptedLLM
 from tests.store.parts import DM
@@ -28,18 +30,18 @@ WORDS = Perception("p1", DM, Modality.WORDS, "why?", "UADA", Audience(AudienceKi
 
 @dataclass
 class Shelf:
-    """A toolbox that counts; `failing` is what every use ends in."""
+    """A toolbox that counts its uses; each raises `failing`, if given."""
 
     offered: tuple[Tool, ...] = (READER, WRITER)
     failing: ToolFailed | None = None
     used: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
 
     async def tools(self) -> tuple[Tool, ...]:
-        """What it offers."""
+        """The offered tools."""
         return self.offered
 
     async def use(self, name: str, arguments: Mapping[str, object]) -> Passage:
-        """Count a use. Raises what it was told to."""
+        """Count a use. Raises `failing`."""
         self.used.append((name, arguments))
         if self.failing is not None:
             raise self.failing
@@ -48,53 +50,113 @@ class Shelf:
 
 @dataclass
 class Books:
-    """A library that has the same passages for every query, or only for one that holds `under`."""
+    """A library that finds the same passages for every query, or only for those that contain `under`."""
 
     passages: tuple[Passage, ...] = ()
     under: str = ""
 
     async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
-        """The first of them."""
+        """The first passages."""
         return self.passages[:limit] if self.under in query else ()
 
 
 class Shown(Speech):
-    """A speech that keeps the tasks it is shown."""
+    """A speech that records the tasks it shows."""
 
     def __init__(self) -> None:
         self.tasks: list[Task] = []
 
     async def say(self, text: str) -> None:
-        """Nobody listens."""
+        """Ignore the text."""
 
     async def show(self, task: Task) -> None:
-        """Keep it."""
+        """Record the task."""
         self.tasks.append(task)
 
     async def settle(self) -> None:
-        """Nothing is under way."""
+        """Nothing to settle."""
+
+
+class NoApprovals(Approvals):
+    """A store without any approval."""
+
+    def __init__(self) -> None:
+        """Without a database."""
+
+    async def status(self, approval: str) -> Approval | None:
+        """Unknown."""
+        return None
+
+
+async def _none_intended(conversation: ConversationKey) -> tuple[Intention, ...]:
+    return ()
+
+
+async def _has_room(planned: int) -> bool:
+    return True
+
+
+async def _unreachable(contact: str) -> Room:
+    raise ChannelRefused(f"{contact} can't be written to from here", code="unreachable")
+
+
+async def _unchanged(memory: WorkingMemory) -> WorkingMemory:
+    return memory
+
+
+async def _find_nothing(query: str, limit: int) -> tuple[Passage, ...]:
+    return ()
+
+
+def _ignore(event: str, /, **fields: object) -> None:
+    """Log nothing."""
+
+
+def capabilities() -> Capabilities:
+    """No library, no tools, no approvals; room for every intention, no contact within reach."""
+    return Capabilities(
+        library=None,
+        toolbox=None,
+        approvals=NoApprovals(),
+        may_intend=_has_room,
+        intended=_none_intended,
+        find_room=_unreachable,
+        approvers=(),
+        approval_seconds=900.0,
+    )
+
+
+def current_cycle(limits: Limits | None = None) -> CurrentCycle:
+    """A cycle that has spent nothing, remembers nothing and receives no further message."""
+    return CurrentCycle(
+        limits=limits, usage=lambda: (0, 0.0), absorb_new_messages=_unchanged, recollect=_find_nothing, emit=_ignore
+    )
 
 
 @dataclass
 class Scene:
-    """One action's surroundings: `llm` answers what it is told to, `context` is what the action works with."""
+    """The surroundings of one action: `llm` gives the scripted answers, `context` is the action's context."""
 
     llm: ScriptedLLM
     context: ProcessContext
 
-    def with_means(self, **capabilities: object) -> "Scene":
-        """The same with other means."""
-        changed = replace(self.context.capabilities, **capabilities)  # type: ignore[arg-type]  # fields of Means, by name
-        return Scene(self.llm, replace(self.context, capabilities=changed))
+    def having(self, **changed: object) -> "Scene":
+        """The same scene with other fields of Capabilities or CurrentCycle."""
+        context = self.context
+        for name, value in changed.items():
+            part = "cycle" if hasattr(context.cycle, name) else "capabilities"
+            inner = replace(getattr(context, part), **{name: value})
+            context = replace(context, **{part: inner})
+        return Scene(self.llm, context)
 
     async def act(self, action: Action, words: str = "") -> Recurse | Stay | Transition:
-        """Carry an action out."""
+        """Carry out an action."""
         memory = self.context.memory
         return await action.handler(ActionUse(memory, WorkingMemory("Tess"), words, 1))
 
 
 def scene(*answers: str, perception: Perception = WORDS, clock: FakeClock | None = None, **soul: object) -> Scene:
-    """A scene with a soul called Tess, of these further fields, and a model that gives these answers."""
+    """A scene with a soul called Tess, with these further fields, and a model that gives these answers."""
     llm = ScriptedLLM(*answers)
     bench = Bench(llm, clock=clock or FakeClock(auto=True))
     made = Soul(name="tess", display_name="Tess", personality="You are Tess.", **soul)  # type: ignore[arg-type]  # fields of Soul
@@ -105,8 +167,10 @@ def scene(*answers: str, perception: Perception = WORDS, clock: FakeClock | None
         motor=Motor(Shown()),
         soul=made,
         interrupt=Interrupt(),
+        visit=Visit(),
+        capabilities=capabilities(),
+        cycle=current_cycle(LIMITS),
         state=ProcessState("problem_solving"),
-        capabilities=Capabilities(limits=LIMITS),
     )
     return Scene(llm, context)
 
@@ -114,7 +178,7 @@ def scene(*answers: str, perception: Perception = WORDS, clock: FakeClock | None
 async def allowed(
     database: Database, approvals: Approvals, clock: FakeClock, new: NewApproval, state: str = "approved"
 ) -> Approval:
-    """A question that has come to a state, in memory.db."""
+    """A question for permission in this state, in memory.db."""
     audience = Audience(AudienceKind.DM, "D1")
     await database.write(
         lambda it: store_approvals(it, conversation=DM, turn=1, audience=audience, approvals=(new,), now=clock.now_ms())
@@ -133,13 +197,13 @@ async def allowed(
 
 
 def observation(result: Recurse | Stay | Transition) -> str:
-    """What the next choice is told."""
+    """The observation that the next choice reads."""
     assert isinstance(result, Recurse)
     return result.observation
 
 
 def tasks(one: Scene) -> Sequence[Task]:
-    """What people were shown."""
+    """The tasks that users see."""
     speech = one.context.motor._speech
     assert isinstance(speech, Shown)
     return speech.tasks

@@ -104,9 +104,7 @@ async def _recollected(query: str, limit: int) -> tuple[Passage, ...]:
 
 async def test_everything_at_hand_is_looked_through_and_numbered() -> None:
     shelf = Shelf(offered=(READER,))
-    one = scene(LOOK_UP).with_means(
-        recollect=_recollected, library=Books((Passage("a.md:1", "clay"),) * 9), toolbox=shelf
-    )
+    one = scene(LOOK_UP).having(recollect=_recollected, library=Books((Passage("a.md:1", "clay"),) * 9), toolbox=shelf)
     found = problem()
     assert observation(await one.act(research(one.context, found), "kilns")) == (
         "[1] this conversation\nkilns 4\n\n"
@@ -118,21 +116,21 @@ async def test_everything_at_hand_is_looked_through_and_numbered() -> None:
 
 
 async def test_without_words_the_tools_are_still_told_what_is_wanted() -> None:
-    one = scene('{"tool": "none"}').with_means(toolbox=Shelf())
+    one = scene('{"tool": "none"}').having(toolbox=Shelf())
     assert observation(await one.act(research(one.context, problem()))) == "Nothing was found."
     assert "what the person needs" in asked(one)
 
 
 @pytest.mark.parametrize("toolbox", [None, Shelf(offered=())])
 async def test_without_tools_no_model_is_asked(toolbox: Shelf | None) -> None:
-    one = scene().with_means(toolbox=toolbox)
+    one = scene().having(toolbox=toolbox)
     assert observation(await one.act(research(one.context, problem()), "kilns")) == "Nothing was found."
     assert one.llm.prompts == []
 
 
 async def test_what_is_not_found_is_looked_for_under_other_words() -> None:
     books = Books((Passage("a.md:1", "the oven"),), under="oven")
-    one = scene('{"ideas": ["oven", "old oven"]}').with_means(library=books)
+    one = scene('{"ideas": ["oven", "old oven"]}').having(library=books)
     assert observation(await one.act(research(one.context, problem()), "kiln")) == "[1] a.md:1\nthe oven"
     assert [prompt.step for prompt in one.llm.prompts] == ["brainstorm"]
     assert "kiln" not in one.llm.prompts[0].messages[-1].text.splitlines()[-1]
@@ -140,13 +138,13 @@ async def test_what_is_not_found_is_looked_for_under_other_words() -> None:
 
 @pytest.mark.parametrize(("words", "answers"), [("kiln", ("no JSON", "none again")), ("", ())])
 async def test_without_other_words_nothing_is_found(words: str, answers: tuple[str, ...]) -> None:
-    one = scene(*answers).with_means(library=Books())
+    one = scene(*answers).having(library=Books())
     assert observation(await one.act(research(one.context, problem()), words)) == "Nothing was found."
 
 
 async def test_a_tool_that_fails_is_told_beside_what_was_found() -> None:
     shelf = Shelf(failing=ToolFailed("it fell"))
-    one = scene(LOOK_UP).with_means(toolbox=shelf, library=Books((Passage("a.md:1", "clay"),)))
+    one = scene(LOOK_UP).having(toolbox=shelf, library=Books((Passage("a.md:1", "clay"),)))
     told = observation(await one.act(research(one.context, problem()), "kilns"))
     assert told == "[1] a.md:1\nclay\n\nshelf/look_up failed: it fell"
 
@@ -156,7 +154,7 @@ async def test_a_store_that_fails_is_not_hidden() -> None:
         async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
             raise StoreBusy("memory.db is locked")
 
-    one = scene().with_means(library=Burnt())
+    one = scene().having(library=Burnt())
     with pytest.raises(StoreBusy):
         await one.act(research(one.context, problem()), "kilns")
 
@@ -169,7 +167,7 @@ async def test_a_writing_tool_is_not_used_but_asked_for(
     approvers: tuple[str, ...], asker: str, may: tuple[str, ...]
 ) -> None:
     shelf = Shelf(offered=(READER, WRITER))
-    one = scene(WRITE).with_means(toolbox=shelf, approvers=approvers)
+    one = scene(WRITE).having(toolbox=shelf, approvers=approvers)
     parked = problem(asker)
     assert isinstance(await one.act(research(one.context, parked), "write it down"), Stay)
     new = one.context.motor.approval
@@ -217,7 +215,7 @@ async def test_where_there_is_no_room_for_more_that_is_told() -> None:
     async def full(_: int) -> bool:
         return False
 
-    one = scene().with_means(may_intend=full)
+    one = scene().having(may_intend=full)
     assert "no room" in observation(await one.act(remind(one.context), "in 2h: the glaze"))
     assert one.context.motor.intentions == ()
 
@@ -296,7 +294,7 @@ async def test_somebody_who_can_act_is_known_by_their_whole_name(words: str, to:
 
 
 async def test_only_whose_problem_it_is_may_let_their_words_go() -> None:
-    one = scene("Mend it.", contacts=(BEN,)).with_means(approvers=("UCHLOE",))
+    one = scene("Mend it.", contacts=(BEN,)).having(approvers=("UCHLOE",))
     await one.act(escalate(one.context, problem()), "Ben")
     assert one.context.motor.approval is not None
     assert one.context.motor.approval.asked == ("UADA",)

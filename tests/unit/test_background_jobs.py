@@ -21,7 +21,6 @@ from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.jobs import TRIES, Job
 from daemon.memory.records import Worker
 from daemon.mind.interrupts import Interrupts
-from daemon.mind.mental_process import Capabilities
 from daemon.mind.mental_subprocess import Subprocess, SubprocessContext
 from daemon.mind.steps.instruction import instruction
 from daemon.runtime.background_jobs import JobRunner
@@ -30,6 +29,7 @@ from daemon.runtime.triage import Triage
 from tests.fakes import FakeClock, ScriptedLLM
 from tests.store.parts import DM, SOUL, TEAM, Events, Hands, look, said
 from tests.unit.every_step import soul
+from tests.unit.solving_parts import capabilities
 
 KIND = "counts_the_looms"
 
@@ -109,7 +109,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             soul_states=SoulStates(database, clock),
             triage=Triage(channel, clock, events, stale_after=60),
             timing=Timing(1, 1, 1),
-            capabilities=Capabilities(),
+            capabilities=capabilities(),
             limits=lambda _: None,
             recollect=_nothing,
         )

@@ -11,7 +11,16 @@ from daemon.core.errors import MalformedReply
 from daemon.core.ports import ModelRole
 from daemon.core.working_memory import Role
 from daemon.llm.strict_schema import can_be_strict, strict
-from daemon.mind.steps.choose_actions import DONE, INPUT_CAP, MOST, NAME_CAP, REASONING_CAP, Choice, Use, choose_actions
+from daemon.mind.steps.choose_actions import (
+    DONE,
+    INPUT_CAP,
+    MOST,
+    NAME_CAP,
+    REASONING_CAP,
+    Choice,
+    ChosenAction,
+    choose_actions,
+)
 
 STEP = choose_actions(["Think", "Research"])
 
@@ -54,7 +63,7 @@ def test_the_schema_is_strict_and_names_every_action() -> None:
     ],
 )
 def test_one_choice_is_understood_in_many_forms(reply: str) -> None:
-    assert STEP.read(reply) == Choice((Use("Think"),), reasoning="so")
+    assert STEP.read(reply) == Choice((ChosenAction("Think"),), reasoning="so")
 
 
 @pytest.mark.parametrize(
@@ -63,7 +72,7 @@ def test_one_choice_is_understood_in_many_forms(reply: str) -> None:
 )
 def test_input_that_is_no_text_is_taken_as_its_json(given: object, read: str) -> None:
     reply = json.dumps({"actions": [{"name": "Research", "input": given}], "reasoning": ""})
-    assert STEP.read(reply).uses == (Use("Research", read),)
+    assert STEP.read(reply).actions == (ChosenAction("Research", read),)
 
 
 @pytest.mark.parametrize("reasoning", [None, 3, ["a"], {"b": 1}])
@@ -73,12 +82,12 @@ def test_reasoning_in_another_form_is_none(reasoning: object) -> None:
 
 def test_an_exact_name_and_one_in_other_case_are_the_same_action_and_an_unknown_one_is_kept() -> None:
     read = STEP.read('{"actions": ["research", "Fly"]}')
-    assert read.uses == (Use("Research"), Use("Fly"))
+    assert read.actions == (ChosenAction("Research"), ChosenAction("Fly"))
 
 
 @pytest.mark.parametrize("done", ["DONE", "done", " Done "])
 def test_done_beside_actions_leaves_the_actions(done: str) -> None:
-    assert STEP.read(json.dumps({"actions": [done, "Think"]})) == Choice((Use("Think"),), done=True)
+    assert STEP.read(json.dumps({"actions": [done, "Think"]})) == Choice((ChosenAction("Think"),), done=True)
 
 
 def test_an_empty_choice_is_a_choice() -> None:
@@ -88,8 +97,8 @@ def test_an_empty_choice_is_a_choice() -> None:
 def test_what_a_model_writes_is_cut_to_its_caps() -> None:
     many = [{"name": "x" * 500, "input": "y" * 9_000}] * 9
     read = STEP.read(json.dumps({"actions": many, "reasoning": "z " * 5_000}))
-    assert (len(read.uses), read.left_out) == (MOST, 9 - MOST)
-    assert {(len(use.name), len(use.input)) for use in read.uses} == {(NAME_CAP, INPUT_CAP)}
+    assert (len(read.actions), read.left_out) == (MOST, 9 - MOST)
+    assert {(len(use.name), len(use.input)) for use in read.actions} == {(NAME_CAP, INPUT_CAP)}
     assert len(read.reasoning) <= REASONING_CAP
 
 
@@ -125,12 +134,14 @@ def test_whatever_json_comes_is_a_choice_within_the_caps_or_malformed(junk: obje
         choice = STEP.read(json.dumps(junk))
     except MalformedReply:
         return
-    assert len(choice.uses) <= MOST
-    assert all(len(use.name) <= NAME_CAP and len(use.input) <= INPUT_CAP for use in choice.uses)
+    assert len(choice.actions) <= MOST
+    assert all(len(use.name) <= NAME_CAP and len(use.input) <= INPUT_CAP for use in choice.actions)
 
 
 def test_a_choice_is_remembered_as_a_private_thought() -> None:
-    (kept,) = STEP.remember(Choice((Use("Think"), Use("Research", "limits")), done=True, reasoning="both help"))
+    (kept,) = STEP.remember(
+        Choice((ChosenAction("Think"), ChosenAction("Research", "limits")), done=True, reasoning="both help")
+    )
     assert kept.content == "Think, Research (limits), DONE: both help"
     assert (kept.role, dict(kept.metadata)) == (Role.ASSISTANT, {"kind": "thought", "verb": "chose"})
     (nothing,) = STEP.remember(Choice(()))

@@ -7,8 +7,9 @@ import pytest
 
 from daemon.core.errors import MalformedReply, ModelRefused, ModelUnavailable
 from daemon.core.ports import Completion, LLMCall, ModelRole, Prompt
-from daemon.core.working_memory import Memory, Pending, Role, WorkingMemory
-from daemon.mind.cognition import FAULTY_CAP, READ_CAP, Mind, Step
+from daemon.core.step import Step
+from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.mind.cognition import FAULTY_CAP, READ_CAP, Mind
 from daemon.soul import Budgets
 from daemon.soul_engine import FAULTY_REPLY, build_prompt
 from tests.fakes import FakeClock
@@ -307,108 +308,40 @@ async def test_a_model_that_never_began_is_not_asked_again_here() -> None:
     assert len(h.calls) == 1
 
 
-# -- chaining ---------------------------------------------------------------------------------------------------------
+# -- one step after another -------------------------------------------------------------------------------------------
 
 
 def texts(memory: WorkingMemory) -> list[str]:
     return [one.content for one in memory.region("default")]
 
 
-def with_note(memory: WorkingMemory) -> WorkingMemory:
-    return memory.with_memory(Memory(Role.SYSTEM, "note"))
-
-
-async def test_steps_chain_on_a_thought_that_has_not_begun() -> None:
+async def test_a_step_runs_on_the_memory_that_the_step_before_gave() -> None:
     h = head(["one", END], ["two", END], ["three", END])
-    first = h.mind.stream(MEMORY, ECHO)
-    second = h.mind.stream(first, ECHO)
-    memory, value = await h.mind.run(second, ECHO)
+    memory = MEMORY
+    for _ in range(3):
+        memory, value = await h.mind.run(memory, ECHO)
     assert value == "THREE"
     assert texts(memory) == ["hello", "ONE", "TWO", "THREE"]
-    assert texts(await first) == ["hello", "ONE"]
     assert [prompt.messages[1].text for prompt in h.llm.prompts[1:]] == ["ONE", "ONE\n\nTWO"]
     assert len(h.calls) == 3
 
 
-async def test_two_steps_chained_on_one_streaming_thought_both_hold_its_text_once() -> None:
-    gate = asyncio.Event()
-    h = head(["o", gate, "ne", END], ["two", END], ["three", END])
-    first = h.mind.stream(MEMORY, ECHO)
-    waiting = asyncio.ensure_future(anext(first))
-    async with asyncio.TaskGroup() as group:
-        second = group.create_task(h.mind.run(first, ECHO))
-        third = group.create_task(h.mind.run(first, ECHO))
-        await turns(5)
-        assert len(h.llm.prompts) == 1, "nothing is thought on half a thought"
-        gate.set()
-    for task, value in ((second, second.result()[1]), (third, third.result()[1])):
-        assert texts(task.result()[0]) == ["hello", "ONE", value]
-    assert {second.result()[1], third.result()[1]} == {"TWO", "THREE"}
-    assert await waiting + "".join(await listen(first)) == "ONE"
+async def test_a_repaired_thought_is_remembered_by_its_value_and_not_by_what_was_shown() -> None:
+    thought = head(["so bad", END], ["fine", END]).mind.stream(MEMORY, ECHO)
+    memory, _ = await thought.finished()
+    assert texts(memory) == ["hello", "FINE"]
+    assert thought.void
 
 
-async def test_a_memory_derived_from_an_unfinished_thought_holds_its_text_once_however_often_it_is_awaited() -> None:
-    h = head(["one", END], ["two", END])
-    first = h.mind.stream(MEMORY, ECHO)
-    noted = first.then(with_note)
-    twice = noted.then(with_note)
-    assert isinstance(twice, Pending)
-    assert h.llm.prompts == []
-    assert texts(await twice) == ["hello", "ONE", "note", "note"]
-    assert texts(await noted) == texts(await noted) == ["hello", "ONE", "note"]
-    memory, _ = await h.mind.run(noted, ECHO)
-    assert texts(memory) == ["hello", "ONE", "note", "TWO"]
-    assert len(h.calls) == 2
-
-
-async def test_a_repaired_thought_is_chained_with_its_value_and_not_with_what_was_shown() -> None:
-    h = head(["so bad", END], ["fine", END], ["two", END])
-    first = h.mind.stream(MEMORY, ECHO)
-    memory, _ = await h.mind.run(first.then(with_note), ECHO)
-    assert texts(memory) == ["hello", "FINE", "note", "TWO"]
-    assert first.void
-
-
-async def test_the_failure_of_a_thought_comes_out_of_all_that_hangs_on_it_and_asks_nothing_more() -> None:
-    h = head(["he", ModelRefused("no")], ["never", END])
-    first = h.mind.stream(MEMORY, ECHO)
-    second = h.mind.stream(first, ECHO)
-    for _ in range(2):
-        with pytest.raises(ModelRefused):
-            await second.finished()
-    with pytest.raises(ModelRefused):
-        await listen(second)
-    with pytest.raises(ModelRefused):
-        await first.then(with_note)
-    assert len(h.calls) == len(h.llm.prompts) == h.llm.closed == 1
-
-
-async def test_cancelling_a_chained_step_closes_the_stream_it_waits_for() -> None:
-    h = head(["he", asyncio.Event()], ["never", END])
-    first = h.mind.stream(MEMORY, ECHO)
-    chained = asyncio.ensure_future(h.mind.run(first, ECHO))
+async def test_a_thought_whose_reader_was_cancelled_never_finishes() -> None:
+    h = head(["he", asyncio.Event()])
+    thought = h.mind.stream(MEMORY, ECHO)
+    reading = asyncio.ensure_future(thought.finished())
     await turns(8)
-    assert len(h.llm.prompts) == 1
-    chained.cancel()
+    reading.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await chained
+        await reading
     assert [call.outcome for call in h.calls] == ["cancelled"]
     assert h.llm.closed == 1
     with pytest.raises(ModelUnavailable, match="cut off"):
-        await first
-
-
-async def test_closing_a_chained_thought_leaves_the_one_before_it_whole() -> None:
-    h = head(["one", END])
-    first = h.mind.stream(MEMORY, ECHO)
-    second = h.mind.stream(first, ECHO)
-    await second.aclose()
-    assert texts(await first) == ["hello", "ONE"]
-
-
-async def test_any_memory_to_come_can_be_thought_on() -> None:
-    async def recalled() -> WorkingMemory:
-        return MEMORY
-
-    memory, _ = await head(["one", END]).mind.run(recalled(), ECHO)
-    assert texts(memory) == ["hello", "ONE"]
+        await thought.finished()

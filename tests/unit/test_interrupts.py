@@ -89,11 +89,11 @@ def test_the_switchboard_rings_through_to_all_who_listen_there_and_to_nobody_els
         board.call("a")
         assert [one.pending, two.pending] == [True, False], "who has left is not called any more"
     board.call("a")
-    assert not board._listening, "nothing is kept of those who left"
+    assert not board._interrupts, "nothing is kept of those who left"
 
 
 def test_who_leaves_by_an_error_has_left() -> None:
     board = Interrupts()
     with pytest.raises(LookupError), board.attend("a"):
         raise LookupError
-    assert not board._listening
+    assert not board._interrupts

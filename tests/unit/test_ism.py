@@ -8,7 +8,7 @@ import pytest
 
 from daemon.core.errors import LostLease, ModelUnavailable, ToolFailed
 from daemon.core.limits import Limits, Spent
-from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
+from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens, thought
 from daemon.ism import CIRCLES, LOST, REACHED, run_ism
 from daemon.ism.machine import Action, ActionUse, End, Machine, Progress, Recurse
 from daemon.ism.regions import ACTIONS, GOAL, LOG, LOG_TOKENS, OBSERVATION_CAP, PLAYBOOK, REGIONS, RESULTS
@@ -98,7 +98,7 @@ async def test_a_conclusion_that_fails_is_told_to_the_caller() -> None:
     one, _ = bench(ModelUnavailable("no answer"))
     machine = Machine("g", "p", actions(), PLENTY, conclude)
     with pytest.raises(ModelUnavailable, match="at all"):
-        await run_ism(machine, MEMORY, mind=one.mind, interrupt=one.interrupt, usage=one.usage)
+        await run_ism(machine, MEMORY, mind=one.mind, interrupt=one.interrupt, usage=one.usage, note=one.note)
 
 
 # -- limits ------------------------------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ async def test_all_results_of_a_choice_feed_the_next_one_as_data() -> None:
 async def test_memory_and_internal_memory_go_from_action_to_action() -> None:
     async def learn(use: ActionUse) -> Recurse:
         memory = use.memory.with_memory(Memory(Role.ASSISTANT, "I looked it up."))
-        return use.recurse(memory, use.internal.with_monologue("They seem to be in a hurry."))
+        return use.recurse(memory, use.internal.with_memory(thought("They seem to be in a hurry.")))
 
     one, llm = bench(chosen("Learn"), chosen("Respond"))
     result = await one.run(actions(Learn=learn))
@@ -354,7 +354,7 @@ async def test_the_choosing_step_can_be_tempered() -> None:
     machine = Machine(
         "g", "p", actions(), PLENTY, one.conclude, lambda names: replace(choose_actions(names), creativity=0.1)
     )
-    await run_ism(machine, MEMORY, mind=one.mind, interrupt=one.interrupt, usage=one.usage)
+    await run_ism(machine, MEMORY, mind=one.mind, interrupt=one.interrupt, usage=one.usage, note=one.note)
     assert llm.prompts[0].creativity == 0.1
 
 
@@ -468,11 +468,3 @@ async def test_a_perception_comes_before_the_conclusion() -> None:
     one, _ = bench(chosen("Ring", "DONE"))
     result = await one.run(actions(Ring=ring))
     assert (result.end, result.why, one.concluded) == (End.INTERRUPTED, "", [])
-
-
-async def test_nobody_has_to_watch() -> None:
-    one, _ = bench(chosen("Think"), chosen("DONE"))
-    machine = Machine("g", "p", actions(), PLENTY, one.conclude)
-    result = await run_ism(machine, MEMORY, mind=one.mind, interrupt=one.interrupt, usage=one.usage)
-    assert result.end is End.DONE
-    assert not one.events

@@ -18,12 +18,11 @@ from daemon.soul import (
     Mode,
     Mood,
     Notes,
+    ReloadingSoul,
     Soul,
-    SoulKeeper,
     Souls,
     SpeakingFirst,
     Verbs,
-    check_names,
     find_souls_directory,
     load_soul,
     load_souls,
@@ -240,17 +239,6 @@ def test_an_unknown_name_is_told_with_its_line_and_what_was_meant(tmp_path: Path
     assert "soul.toml:6 ism.expert: there is no process 'academia'; did you mean 'academic'?" in message
 
 
-def test_names_can_be_checked_on_a_soul_at_hand(tmp_path: Path) -> None:
-    soul = load_soul(write(tmp_path, 'processes = ["gretting"]\nsubprocesses = ["models_the_visitor"]\n'), "ea")
-    with pytest.raises(SoulError, match=r"ea/soul\.toml processes: there is no process 'gretting'") as caught:
-        check_names(soul, EVERYTHING.processes, EVERYTHING.subprocesses)
-    assert "did you mean 'greeting'?" in caught.value.message
-    assert caught.value.hint
-    check_names(soul, ("gretting",), ("models_the_visitor",))
-    with pytest.raises(SoulError, match="there are none"):
-        check_names(soul, (), ("models_the_visitor",))
-
-
 # -- modes -------------------------------------------------------------------------------------------------------------
 
 
@@ -422,7 +410,7 @@ def touch(root: Path, moment: int) -> None:
 def test_edits_of_modes_are_followed_live(tmp_path: Path) -> None:
     events = Events()
     write(tmp_path)
-    keeper = SoulKeeper(tmp_path, "ea", events)
+    keeper = ReloadingSoul(tmp_path, "ea", events)
     assert keeper.current().modes == ()
     folder = add_mode(tmp_path)
     assert [mode.personality for mode in keeper.current().modes] == ["You sing."]
@@ -443,7 +431,7 @@ def test_edits_of_modes_are_followed_live(tmp_path: Path) -> None:
 def test_a_broken_edit_of_a_mode_keeps_the_last_good_soul(tmp_path: Path) -> None:
     events = Events()
     folder = add_mode(write(tmp_path), manifest=MODE)
-    keeper = SoulKeeper(tmp_path, "ea", events)
+    keeper = ReloadingSoul(tmp_path, "ea", events)
     before = keeper.current()
     (folder / "mode.toml").write_text("registers = 3\n")
     touch(tmp_path, 1)
@@ -455,7 +443,7 @@ def test_a_broken_edit_of_a_mode_keeps_the_last_good_soul(tmp_path: Path) -> Non
 def test_an_edit_that_names_what_does_not_exist_is_not_taken_over(tmp_path: Path) -> None:
     events = Events()
     known = KnownNames(EVERYTHING.processes, (*EVERYTHING.subprocesses, "summarizes_the_conversation"))
-    keeper = SoulKeeper(write(tmp_path), "ea", events, known)
+    keeper = ReloadingSoul(write(tmp_path), "ea", events, known)
     touch(write(tmp_path, 'processes = ["engage"]\n'), 1)
     assert keeper.current().processes == ()
     assert "did you mean 'engaged'?" in str(events.told[0][1]["reason"])
@@ -463,7 +451,7 @@ def test_an_edit_that_names_what_does_not_exist_is_not_taken_over(tmp_path: Path
 
 def test_a_folder_that_vanishes_leaves_the_last_good_soul(tmp_path: Path) -> None:
     events = Events()
-    keeper = SoulKeeper(write(tmp_path), "ea", events)
+    keeper = ReloadingSoul(write(tmp_path), "ea", events)
     (tmp_path / "ea").rename(tmp_path / "gone")
     assert keeper.current().personality == "You are Ea."
     assert events.names == ["soul.broken"]

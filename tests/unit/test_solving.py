@@ -17,7 +17,7 @@ from daemon.core.ports import Passage, Room
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism.permission import (
     POST_ELSEWHERE,
-    Asked,
+    PermissionRequest,
     ask_permission,
     carry_out,
     plain_sight,
@@ -25,20 +25,20 @@ from daemon.ism.permission import (
     still_open,
 )
 from daemon.ism.problem import KEPT_BYTES, MOST_FOUND, Problem
-from daemon.ism.regions import OBSERVATION_CAP, observed
+from daemon.ism.regions import OBSERVATION_CAP, with_observation
 from daemon.memory.database import Database, open_database
 from daemon.memory.queues.approvals import Approvals, NewApproval
 from daemon.memory.queues.internal_events import store_occurrence
 from daemon.mind.mental_process import Stay
-from daemon.mind.steps.choose_actions import Use
+from daemon.mind.steps.choose_actions import ChosenAction
 from tests.fakes import FakeClock
 from tests.store.parts import DM, Hands, said
 from tests.store.test_approvals import WORKER
 from tests.store.test_intentions import room
-from tests.unit.solving_parts import Scene, Shelf, allowed, scene
+from tests.unit.solving_parts import NoApprovals, Scene, Shelf, allowed, scene
 
 DUE = 60_000
-ACT = Asked("shelf/write_down", {"text": "a"}, ("UADA",), "I would do this. May I?", '{"text": "a"}')
+ACT = PermissionRequest("shelf/write_down", {"text": "a"}, ("UADA",), "I would do this. May I?", '{"text": "a"}')
 
 
 def problem(*found: Passage) -> Problem:
@@ -112,7 +112,7 @@ def test_thousands_of_ticks_are_read_in_no_time() -> None:
 
 
 def test_a_problem_is_kept_whole_and_read_back() -> None:
-    internal = observed(WorkingMemory("Tess"), Use("Research", "kilns"), "clay")
+    internal = with_observation(WorkingMemory("Tess"), ChosenAction("Research", "kilns"), "clay")
     one = Problem(internal, list(FOUND), Spent(2, 300, 0.25, 1.5), "UADA", asks=True, approval="a1")
     kept = json.loads(json.dumps(one.to_json()))
     assert Problem.resumed(kept, "Tess") == one
@@ -144,7 +144,7 @@ def test_what_is_kept_is_bounded_whatever_was_said(character: str, other: str) -
     one = problem()
     for number in range(120):
         text = f"{number}" + character * 20_000
-        one.internal = observed(one.internal, Use("Research", other * 2_000), text)
+        one.internal = with_observation(one.internal, ChosenAction("Research", other * 2_000), text)
         one.internal = one.internal.with_memory(Memory(Role.ASSISTANT, other * 9_000, name="é".ljust(80)))
         one.add([Passage(f"{number}{other * 300}", text)])
     written = json.dumps(one.to_json(), ensure_ascii=False).encode("utf-8", "replace")
@@ -158,7 +158,7 @@ def test_what_is_kept_is_bounded_whatever_was_said(character: str, other: str) -
 def test_the_newest_is_kept() -> None:
     one = problem()
     for number in range(60):
-        one.internal = observed(one.internal, Use("Research", f"{number}"), "x" * OBSERVATION_CAP)
+        one.internal = with_observation(one.internal, ChosenAction("Research", f"{number}"), "x" * OBSERVATION_CAP)
     back = Problem.resumed(one.to_json(), "Tess").internal
     assert back.at(-1).name == "Research: 59"
     assert 6 < len(back) < 60
@@ -189,12 +189,12 @@ def permission(tool: str = "shelf/write_down", clock: FakeClock | None = None, *
     return NewApproval("a1", tool, arguments or {"text": "a"}, ("UADA",), now + DUE)
 
 
-def stage(approvals: Approvals | None, clock: FakeClock, **capabilities: object) -> Scene:
-    return scene(clock=clock).with_means(approvals=approvals, **capabilities)
+def stage(approvals: Approvals, clock: FakeClock, **capabilities: object) -> Scene:
+    return scene(clock=clock).having(approvals=approvals, **capabilities)
 
 
 async def test_a_question_shows_exactly_what_will_be_done_and_parks_the_problem(clock: FakeClock) -> None:
-    one, parked = stage(None, clock, approval_seconds=90.0), problem()
+    one, parked = stage(NoApprovals(), clock, approval_seconds=90.0), problem()
     assert isinstance(await ask_permission(one.context, parked, one.context.memory, ACT), Stay)
     motor = one.context.motor
     assert motor.reply == 'I would do this. May I?\n\n```\n{"text": "a"}\n```'
@@ -206,20 +206,20 @@ async def test_a_question_shows_exactly_what_will_be_done_and_parks_the_problem(
 
 @pytest.mark.parametrize(("shown", "fence"), [("a ``` b", "````"), ("a ````` b", "``````"), ("`a` b", "```")])
 async def test_nothing_shown_ends_its_block(clock: FakeClock, shown: str, fence: str) -> None:
-    one = stage(None, clock)
+    one = stage(NoApprovals(), clock)
     await ask_permission(one.context, problem(), one.context.memory, replace(ACT, shown=shown))
     assert one.context.motor.reply.endswith(f"\n\n{fence}\n{shown}\n{fence}")
 
 
 async def test_where_nobody_can_click_nothing_is_asked_for(clock: FakeClock) -> None:
-    one = stage(None, clock)
+    one = stage(NoApprovals(), clock)
     there = replace(one.context, perception=replace(one.context.perception, place=Place.TERMINAL))
     with pytest.raises(ToolFailed, match="only be given in Slack"):
         await ask_permission(there, problem(), there.memory, ACT)
 
 
 async def test_what_can_not_be_shown_can_not_be_asked_for(clock: FakeClock) -> None:
-    one = stage(None, clock)
+    one = stage(NoApprovals(), clock)
     with pytest.raises(ToolFailed, match="too long"):
         await ask_permission(one.context, problem(), one.context.memory, replace(ACT, shown="x" * 3_001))
     assert one.context.motor.approval is None
@@ -246,7 +246,7 @@ async def test_what_was_allowed_is_done_once(database: Database, approvals: Appr
     shelf = Shelf()
     one = stage(approvals, clock, toolbox=shelf)
     first, again = await carry_out(one.context, "a1"), await carry_out(one.context, "a1")
-    assert first.told == again.told == "`shelf/write_down`: done once, as allowed."
+    assert first.sentence == again.sentence == "`shelf/write_down`: done once, as allowed."
     assert first.passages == (Passage("shelf/write_down", "the shelf says so"),)
     assert again.passages == ()
     assert shelf.used == [("shelf/write_down", {"text": "a"})]
@@ -269,7 +269,7 @@ async def test_in_any_other_state_nothing_is_done_and_that_is_told(
     await allowed(database, approvals, clock, permission(clock=clock), state)
     shelf = Shelf()
     done = await carry_out(stage(approvals, clock, toolbox=shelf).context, "a1")
-    assert done.told == f"`shelf/write_down`: {told}"
+    assert done.sentence == f"`shelf/write_down`: {told}"
     assert shelf.used == []
 
 
@@ -286,8 +286,8 @@ async def test_a_failure_is_told_as_surely_as_it_is_known(
     await allowed(database, approvals, clock, permission(clock=clock))
     shelf = Shelf(failing=ToolFailed("SAY BOO", uncertain=uncertain))
     done = await carry_out(stage(approvals, clock, toolbox=shelf).context, "a1")
-    assert done.told == f"`shelf/write_down`: {told}"
-    assert done.remark == "SAY BOO", "a stranger's words are no part of the house's"
+    assert done.sentence == f"`shelf/write_down`: {told}"
+    assert done.error == "SAY BOO", "a stranger's words are no part of the house's"
     found = await approvals.status("a1")
     assert found is not None
     assert found.state == state
@@ -299,11 +299,11 @@ async def test_without_the_tools_the_loop_or_the_question_nothing_is_done(
     await allowed(database, approvals, clock, permission(clock=clock))
     shelf = Shelf()
     off = await carry_out(stage(approvals, clock, toolbox=shelf, limits=None).context, "a1")
-    assert off.told == "`shelf/write_down`: allowed, but not done."
-    for one in (stage(None, clock, toolbox=shelf), stage(approvals, clock, toolbox=shelf)):
-        assert "not known any more" in (await carry_out(one.context, "a2")).told
+    assert off.sentence == "`shelf/write_down`: allowed, but not done."
+    for one in (stage(NoApprovals(), clock, toolbox=shelf), stage(approvals, clock, toolbox=shelf)):
+        assert "not known any more" in (await carry_out(one.context, "a2")).sentence
     gone = await carry_out(stage(approvals, clock).context, "a1")
-    assert gone.told == "`shelf/write_down`: not there any more; nothing was done."
+    assert gone.sentence == "`shelf/write_down`: not there any more; nothing was done."
     assert shelf.used == []
 
 
@@ -319,7 +319,7 @@ async def test_words_are_carried_exactly(database: Database, approvals: Approval
         return ROOM
 
     one = stage(approvals, clock, find_room=find_room)
-    assert (await carry_out(one.context, "a1")).told == "The message to the potters: on its way, word for word."
+    assert (await carry_out(one.context, "a1")).sentence == "The message to the potters: on its way, word for word."
     cross_post = one.context.motor.cross_post
     assert cross_post is not None
     assert (cross_post.approval, cross_post.conversation.channel, cross_post.body) == ("a1", "C9", "Mend it.")
@@ -336,7 +336,7 @@ async def test_words_that_reach_nobody_are_told(
         raise error
 
     one = stage(approvals, clock, find_room=find_room)
-    assert "nothing was sent" in (await carry_out(one.context, "a1")).told
+    assert "nothing was sent" in (await carry_out(one.context, "a1")).sentence
     assert one.context.motor.cross_post is None
 
 
@@ -346,10 +346,10 @@ async def test_words_are_not_carried_by_an_old_or_used_permission(
     found = await allowed(database, approvals, clock, permission(POST_ELSEWHERE, clock, **LETTER))
     await clock.advance(DUE / 1000 + 1)
     one = stage(approvals, clock)
-    assert "grown old" in (await carry_out(one.context, "a1")).told
+    assert "grown old" in (await carry_out(one.context, "a1")).sentence
     assert one.context.motor.cross_post is None
     await database.write(lambda it: it.run("UPDATE approvals SET state = 'used'"))
-    assert (await carry_out(one.context, "a1")).told == "The message to the potters: done once, as allowed."
+    assert (await carry_out(one.context, "a1")).sentence == "The message to the potters: done once, as allowed."
     assert one.context.motor.cross_post is None
     assert status_sentence(replace(found, arguments={})).startswith("The message to somebody else: ")
 

@@ -7,7 +7,7 @@ import pytest
 
 from daemon.core.errors import SoulError
 from daemon.core.working_memory import estimate_tokens
-from daemon.soul import SIZE_CAP, Budgets, Soul, SoulKeeper, find_souls_directory, load_soul
+from daemon.soul import SIZE_CAP, Budgets, ReloadingSoul, Soul, find_souls_directory, load_soul
 
 MANIFEST = 'name = "ea"\ndisplay_name = "Ea"\n'
 
@@ -165,7 +165,7 @@ def touch(root: Path, moment: int) -> None:
 
 def test_an_edit_is_taken_over_once(tmp_path: Path) -> None:
     events = Events()
-    keeper = SoulKeeper(write(tmp_path), "ea", events)
+    keeper = ReloadingSoul(write(tmp_path), "ea", events)
     first = keeper.current()
     assert keeper.current() is first
     touch(write(tmp_path, personality="You are Ea, older."), 10**18)
@@ -176,7 +176,7 @@ def test_an_edit_is_taken_over_once(tmp_path: Path) -> None:
 
 def test_a_broken_edit_keeps_the_last_good_soul_and_is_told_once(tmp_path: Path) -> None:
     events = Events()
-    keeper = SoulKeeper(write(tmp_path), "ea", events)
+    keeper = ReloadingSoul(write(tmp_path), "ea", events)
     touch(write(tmp_path, MANIFEST + "pipeline = 3\n"), 10**18)
     assert keeper.current().personality == "You are Ea."
     touch(tmp_path, 2 * 10**18)
@@ -192,7 +192,7 @@ def test_a_broken_edit_keeps_the_last_good_soul_and_is_told_once(tmp_path: Path)
 
 def test_a_keeper_needs_a_good_soul_to_begin_with(tmp_path: Path) -> None:
     with pytest.raises(SoulError):
-        SoulKeeper(tmp_path, "ea", Events())
+        ReloadingSoul(tmp_path, "ea", Events())
 
 
 def test_souls_are_looked_for_where_told_then_beside_the_data_then_as_shipped(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from daemon.core.fencing import NAME_CAP, clean_name, cut, defang, fence, fresh_nonce
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
 from daemon.core.ports import Prompt, Speaker, ThreadMessage
-from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
+from daemon.core.step import Step
+from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens, thought
 from daemon.mind.steps.mental_query import mental_query
 from daemon.mind.steps.respond import respond
 from daemon.soul import Budgets, Soul, find_souls_directory, load_soul
@@ -167,7 +169,7 @@ def test_no_two_nonces_are_alike() -> None:
     st.booleans(),
 )
 def test_the_chat_alternates_and_begins_and_ends_with_the_user(turns: list[Memory], standing: bool) -> None:
-    step = respond(SOUL) if standing else replace(mental_query("x"), command="")
+    step: Step[Any] = respond(SOUL) if standing else replace(mental_query("x"), command="")
     prompt = build_prompt(begin(SOUL).concat(turns), step, budgets=Budgets(), nonce=NONCE)
     speakers = [message.speaker for message in prompt.messages]
     assert speakers[0] is speakers[-1] is Speaker.USER
@@ -177,7 +179,11 @@ def test_the_chat_alternates_and_begins_and_ends_with_the_user(turns: list[Memor
 
 def test_the_souls_words_stand_as_its_own_and_its_thoughts_are_marked() -> None:
     memory = integrate(begin(SOUL), perceive("hi")).with_memory(Memory(Role.ASSISTANT, "Hello.", name="Ea"))
-    memory = integrate(memory, perceive("help")).with_monologue("Tired.").with_memory(Memory(Role.SYSTEM, "Note well."))
+    memory = (
+        integrate(memory, perceive("help"))
+        .with_memory(thought("Tired."))
+        .with_memory(Memory(Role.SYSTEM, "Note well."))
+    )
     texts = [message.text for message in rendered(memory).messages]
     assert texts[1] == "Hello."
     assert texts[3] == "Ea thought: Tired."

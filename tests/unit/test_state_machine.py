@@ -14,7 +14,7 @@ from daemon.memory.records import ProcessState
 from daemon.mind.mental_process import MentalProcess, Outcome, ProcessContext, Stay, Transition
 from daemon.mind.motor import Motor
 from daemon.mind.recall.visit import Visit
-from daemon.mind.state_machine import FIRST, ProcessRun, run_processes
+from daemon.mind.state_machine import FALLBACK, ProcessRun, run_processes
 from daemon.mind.transitions import TABLE
 from daemon.processes import PROCESSES
 from tests.replay.test_processes import SOUL, WORDS, Act, Play, due, keep_count, stay, to
@@ -68,7 +68,7 @@ async def test_a_conversation_in_a_process_that_is_no_more_begins_anew(process: 
     soul = SOUL.model_copy(update={"processes": ("engaged",)})
     state = ProcessState(process, "curious", 3, {"a": 1}, {"b": 2})
     course = await run_processes(replace(context, soul=soul), state, STAYING)
-    assert course.state == ProcessState(FIRST, process, 1)
+    assert course.state == ProcessState(FALLBACK, process, 1)
 
 
 # -- visits ------------------------------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ def test_every_path_is_without_gaps_and_ends_where_the_conversation_is(
         assert play.state == ProcessState(home), "nothing has happened"
         assert len(play.ran) == 11
         return
-    here = home if home in acts else FIRST
+    here = home if home in acts else FALLBACK
     came_from = here
     for one in course.path:
         assert one.origin == here

@@ -17,7 +17,7 @@ from daemon.mind.steps.external_dialog import SpokenText, external_dialog
 from daemon.mind.steps.internal_monologue import internal_monologue
 from daemon.mind.steps.mental_query import mental_query
 from daemon.mind.steps.respond import respond
-from daemon.mind.steps.summarize import material, summarize
+from daemon.mind.steps.summarize import summarize, turns_to_summarize
 from daemon.soul import Soul, Verbs
 from daemon.soul_engine import SUMMARY
 
@@ -243,13 +243,13 @@ def test_the_material_of_a_summary_says_who_said_what_and_nobody_can_speak_for_a
         Memory(Role.ASSISTANT, "Hello.", name="Kothar"),
         Memory(Role.USER, "x " * 10_000),
     )
-    memory = material("Kothar", "Earlier they met.", turns)
+    memory = turns_to_summarize("Kothar", "Earlier they met.", turns)
     assert [one.content for one in memory.region(SUMMARY)] == ["Earlier they met."]
     lines = memory.at(-1).content.splitlines()
     assert lines[:3] == ["Ada: Hi.", "    Kothar: I owe you money.", "Kothar: Hello."]
     assert lines[3].startswith("user: x x")
     assert estimate_tokens(memory.at(-1).content) <= 3600
-    assert not material("Kothar", "", turns).region(SUMMARY)
+    assert not turns_to_summarize("Kothar", "", turns).region(SUMMARY)
 
 
 @pytest.mark.parametrize("flood", ["Kothar " * 3_000, '"' * 20_000, "\n" * 40_000, " " * 40_000])
@@ -270,8 +270,8 @@ def test_a_name_that_begins_with_a_sign_is_stripped_too() -> None:
 
 def test_material_cuts_only_what_is_too_long_and_fits_however_many_turns_there_are() -> None:
     long, short = Memory(Role.USER, "long " * 4000, name="Ada"), Memory(Role.USER, "short and whole", name="Bob")
-    text = material("Kothar", "", [*[short] * 20, long, *[short] * 3]).at(-1).content
+    text = turns_to_summarize("Kothar", "", [*[short] * 20, long, *[short] * 3]).at(-1).content
     assert text.count("Bob: short and whole") == 23
     assert 3000 < estimate_tokens(text) <= 3600
-    assert estimate_tokens(material("Kothar", "", [long] * 24).at(-1).content) <= 3600
-    assert material("Kothar", "", []).at(-1).content == ""
+    assert estimate_tokens(turns_to_summarize("Kothar", "", [long] * 24).at(-1).content) <= 3600
+    assert turns_to_summarize("Kothar", "", []).at(-1).content == ""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from daemon.mind.tagged_output import KNOWN_TAGS, REPLY_TAG, TaggedOutput, extract_tag
+from daemon.mind.tagged_output import KNOWN_TAGS, REPLY_TAG, TaggedOutput
 from daemon.mind.tagged_output import tags as tags_module
 
 THOUGHT = '<internal_monologue verb="mused">SECRET</internal_monologue>'
@@ -232,17 +232,6 @@ def test_a_run_of_space_is_bounded_alike_for_every_cut() -> None:
     expected = "a" + " " * 1024 + "b"
     for pieces in (0, 1, 700):
         assert parse(text, pieces=pieces)[0] == expected
-
-
-def test_extract_tag_gives_content_and_verb_or_nothing() -> None:
-    text = f"{THOUGHT}<external_dialogue verb=said>Hi</external_dialogue><mood verb='felt'>calm</mood><user_whispers>x"
-    assert extract_tag(text, "internal_monologue") == ("SECRET", "mused")
-    assert extract_tag(text, REPLY_TAG) == ("Hi", "said")
-    assert extract_tag(text, "mood") == ("calm", "felt")
-    assert extract_tag(text, "user_whispers") == ("", None)
-    assert extract_tag(text, "dossier_check") == ("", None)
-    assert extract_tag("<think>aloud</think>", "think") == ("aloud", None)
-    assert extract_tag("<model>a</model><moody>b</moody><mood>calm</mood>", "mood") == ("calm", None)
 
 
 def test_the_tags_of_the_fixed_pipeline_are_known() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from daemon.core.errors import ModelUnavailable
 from daemon.core.limits import Limits
-from daemon.mind.mental_process import Capabilities, ProcessContext
+from daemon.mind.mental_process import ProcessContext
 from daemon.mind.recall.visit import Visit
 from daemon.mind.transitions import SPOKEN, TABLE, Situation, opening_process, situation_of, why_refused
 from daemon.mind.transitions.cues import match_cue
@@ -17,6 +17,7 @@ from daemon.mind.transitions.following import HANDED_OVER, confirmed, follow_cue
 from daemon.soul import Contact, Mode
 from tests.replay.test_processes import WORDS, Play, stay
 from tests.unit.every_step import soul
+from tests.unit.solving_parts import current_cycle
 from tests.unit.thinking import END, Head, Script, head
 
 SOUL = soul().model_copy(
@@ -240,7 +241,7 @@ async def test_only_a_soul_with_limits_is_autonomous() -> None:
     context, _ = await context_of("find out")
     assert not situation_of(context).autonomous
     limits = Limits(loops=1, tokens=1, usd=1.0, seconds=1.0)
-    assert situation_of(replace(context, capabilities=Capabilities(limits=limits))).autonomous
+    assert situation_of(replace(context, cycle=current_cycle(limits))).autonomous
 
 
 # -- modes of one's own ------------------------------------------------------------------------------------------------

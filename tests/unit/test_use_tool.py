@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from daemon.core.errors import MalformedReply
 from daemon.core.ports import Tool
 from daemon.core.working_memory import WorkingMemory
-from daemon.mind.steps.use_tool import MOST, TOOLS, tools_material, use_tool
+from daemon.mind.steps.use_tool import MOST, TOOLS, use_tool, with_tools
 from daemon.soul import Budgets
 from daemon.soul_engine import build_prompt
 from tests.unit.ism_parts import shown
@@ -73,7 +73,7 @@ def test_a_choice_leaves_only_the_name_in_mind() -> None:
 
 
 def prompt_of(want: str, tools: tuple[Tool, ...]) -> str:
-    memory = tools_material(WorkingMemory("Tess"), want, tools)
+    memory = with_tools(WorkingMemory("Tess"), want, tools)
     return shown(build_prompt(memory, use_tool(want, tools), budgets=Budgets(), nonce="n0nce"))
 
 
@@ -96,6 +96,6 @@ def test_of_too_many_tools_those_that_fit_the_words_are_shown_and_can_be_chosen(
     step = use_tool("how hot the KILN is", tools)
     assert step.read('{"tool": "kiln/temperature"}') is not None
     assert "kiln/temperature" in prompt_of("how hot the kiln is", tools)
-    assert len(tools_material(WorkingMemory("Tess"), "kiln", tools)) == MOST + 1 == len(TOOLS) + 1
+    assert len(with_tools(WorkingMemory("Tess"), "kiln", tools)) == MOST + 1 == len(TOOLS) + 1
     with pytest.raises(MalformedReply):
         step.read('{"tool": "s/tool59"}')

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daemon.core.working_memory import Memory, Pending, Role, WorkingMemory, estimate_tokens
+from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from tests.unit.operations import OPERATIONS, memories, working_memories
 
 
@@ -71,22 +71,7 @@ def test_list_operations_follow_lists() -> None:
         memory.at(3)
     assert shown(memory.slice(1)) == "b c"
     assert shown(memory.slice(-2, -1)) == "b"
-    assert shown(memory.splice(1, 1, said("x"), said("y"))) == "a x y c"
-    assert shown(memory.splice(-1, 5)) == "a b"
-    assert shown(memory.splice(9, -1, said("z"))) == "a b c z"
     assert shown(memory.concat(mind(said("d")))) == "a b c d"
-    assert shown(memory.prepend([said("d")])) == "d a b c"
-    assert memory.find(lambda one: one.content > "a") is b
-    assert memory.find(lambda one: one.content > "c") is None
-    assert memory.some(lambda one: one.content == "c")
-    assert not memory.some(lambda one: one.content == "d")
-
-
-async def test_an_async_map_keeps_the_order() -> None:
-    async def louder(memory: Memory) -> Memory:
-        return replace(memory, content=memory.content.upper())
-
-    assert shown(await mind(said("a"), said("b")).amap(louder)) == "A B"
 
 
 def test_a_new_region_goes_behind_regions_and_before_memories_without_one() -> None:
@@ -121,7 +106,6 @@ def test_a_regional_order_moves_nothing_until_a_region_is_written_and_then_stays
 def test_default_names_the_memories_without_a_region() -> None:
     memory = mind(said("a", "r"), said("b"))
     assert memory.region("default") == (said("b"),)
-    assert shown(memory.only_regions("default")) == "b"
     assert shown(memory.without_regions("default")) == "a"
     for name in ("default", ""):
         with pytest.raises(ValueError, match="region"):
@@ -163,35 +147,6 @@ def test_whoever_made_a_working_memory_of_lists_cannot_change_it_through_them() 
     order.clear()
     assert shown(memory) == "a"
     assert memory.regional_order == ("r",)
-
-
-async def test_a_memory_to_come_is_made_anew_and_equal_each_time_it_is_awaited() -> None:
-    asked = 0
-
-    async def come() -> WorkingMemory:
-        nonlocal asked
-        asked += 1
-        return mind(said("a"))
-
-    pending = Pending(come)
-    derived = pending.then(lambda memory: memory.with_memory(said("b"))).then(lambda memory: memory.slice(-1))
-    assert asked == 0
-    assert shown(await derived) == shown(await derived) == "b"
-    assert shown(await pending.then(lambda memory: memory.with_memory(said("b")))) == "a b"
-    assert shown(await pending) == "a"
-
-
-async def test_a_memory_that_never_comes_raises_through_all_that_was_derived_from_it() -> None:
-    async def fail() -> WorkingMemory:
-        raise ValueError("no memory")
-
-    with pytest.raises(ValueError, match="no memory"):
-        await Pending(fail).then(lambda memory: memory)
-
-
-def test_a_monologue_is_a_thought_of_the_souls_own() -> None:
-    thought = mind().with_monologue("hm").at(-1)
-    assert (thought.role, thought.name, thought.metadata["kind"]) == (Role.ASSISTANT, "Kothar", "thought")
 
 
 def test_tokens_are_estimated_upwards_for_scripts_that_need_more() -> None:

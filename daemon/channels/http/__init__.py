@@ -1,1 +1,1 @@
-"""The HTTP door: programs talk with the soul, watch its health and read its personality."""
+"""The HTTP API: programs talk with the soul, watch the daemon's health and read the soul's personality."""

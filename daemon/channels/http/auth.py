@@ -1,5 +1,12 @@
-"""Who may pass the HTTP door at all: the right Host, no web page, and the bearer token where it is asked for."""
+"""Access to the HTTP API: the right Host, no web pages, and the bearer token where a route asks for it.
 
+The token comes from the settings; without one there, the first start makes it and keeps it in the home folder.
+"""
+
+import hmac
+import os
+import secrets
+from pathlib import Path
 from typing import Final
 
 from aiohttp import web
@@ -7,14 +14,18 @@ from aiohttp.typedefs import Handler
 from yarl import URL
 
 from daemon.channels.http.errors import Refusal
-from daemon.channels.http.token import same
+from daemon.core.config import Settings
+from daemon.core.errors import ConfigError
+from daemon.core.ports import Emit
 
+TOKEN_FILE: Final = "http.token"  # noqa: S105  # a file's name
+_SHORTEST: Final = 16  # characters; a shorter token is a torn file or a guess
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
-_FROM_HERE: Final = frozenset({"", "none", "same-origin"})
+_NO_PAGE: Final = frozenset({"", "none", "same-origin"})
 
 
-class Guard:
-    """Middleware that refuses strangers. `free` are the paths, as the route table writes them, that need no token."""
+class Auth:
+    """Middleware that checks every request. `free` are the paths, as the route table writes them, without a token."""
 
     def __init__(self, token: str, host: str, free: frozenset[str]) -> None:
         self._token = token
@@ -22,8 +33,8 @@ class Guard:
         self._free = free
 
     @web.middleware
-    async def watch(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """The middleware. Raises Refusal."""
+    async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Pass the request on. Raises Refusal."""
         self._require_host(request)
         _require_no_page(request)
         resource = request.match_info.route.resource
@@ -32,28 +43,75 @@ class Guard:
         return await handler(request)
 
     def _require_host(self, request: web.Request) -> None:
-        """A name that somebody else's DNS made to point here is not ours (DNS rebinding).
+        """Refuse a foreign host name, which a hostile DNS server may point at this machine (DNS rebinding).
 
-        The bare address that a request came to always is: no page of a stranger's can be served from there.
+        The bare address that the request came to is always right: no foreign web page can be served from it.
         """
         try:
             name = URL(f"http://{request.host}").host or ""
         except ValueError:
             name = ""
-        came_to = request.transport.get_extra_info("sockname") if request.transport else None
-        if name not in self._hosts and name != (came_to or ("",))[0]:
+        address = request.transport.get_extra_info("sockname") if request.transport else None
+        if name not in self._hosts and name != (address or ("",))[0]:
             raise Refusal(
-                421, "wrong_host", "This is not the host that was asked for.", "set SOUL_HTTP_HOST to its name"
+                421, "wrong_host", "The request names another host.", "set SOUL_HTTP_HOST to the name that clients use"
             )
 
     def _require_token(self, request: web.Request) -> None:
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not same(self._token, given.strip()):
-            hint = "send Authorization: Bearer with SOUL_HTTP_TOKEN, or with what the file http.token holds"
+        # Compared in constant time, so that timing gives nothing of the token away.
+        same = hmac.compare_digest(self._token.encode(), given.strip().encode("utf-8", "surrogateescape"))
+        if scheme.lower() != "bearer" or not same:
+            hint = "send Authorization: Bearer with SOUL_HTTP_TOKEN, or with the content of the file http.token"
             raise Refusal(401, "unauthorized", "The token is missing or wrong.", hint, {"WWW-Authenticate": "Bearer"})
 
 
 def _require_no_page(request: web.Request) -> None:
-    """Programs send no Origin; a web page that wants to speak for whoever looks at it does."""
-    if "Origin" in request.headers or request.headers.get("Sec-Fetch-Site", "") not in _FROM_HERE:
-        raise Refusal(403, "web_page", "Web pages may not speak here.", "call it from a program")
+    """Programs send no Origin; web pages do, and they would act for the user who has them open."""
+    if "Origin" in request.headers or request.headers.get("Sec-Fetch-Site", "") not in _NO_PAGE:
+        raise Refusal(403, "web_page", "Web pages have no access.", "call the API from a program")
+
+
+def bearer_token(settings: Settings, emit: Emit) -> str:
+    """The token in force. Blocks on a small file; two daemons that start at once agree. Raises ConfigError."""
+    if settings.http_token is not None:
+        return settings.http_token.get_secret_value()
+    path = settings.home / TOKEN_FILE
+    try:
+        if not path.exists():
+            _make_token(path)
+        return _read_token(path, emit)
+    except OSError as error:
+        hint = "set SOUL_HTTP_TOKEN, or make the home folder writable for the daemon"
+        raise ConfigError(f"{path} can't be read or made: {error.strerror}", hint=hint) from error
+
+
+def _make_token(path: Path) -> None:
+    """Put a complete new token in place, unless another daemon was faster."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{TOKEN_FILE}-{secrets.token_hex(8)}")
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(f"{secrets.token_urlsafe(32)}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(draft, path)  # unlike a rename it never replaces a token that another daemon has given out
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _read_token(path: Path, emit: Emit) -> str:
+    if path.stat().st_mode & 0o077:
+        path.chmod(0o600)
+        note = "other users could read the token; delete the file to get a new one"
+        emit("http.secrecy_lost", file=TOKEN_FILE, note=note)
+    try:
+        token = path.read_text(encoding="ascii").strip()
+    except UnicodeDecodeError:
+        token = ""
+    if len(token) < _SHORTEST or not token.isprintable() or " " in token:
+        raise ConfigError(f"{path} holds no valid token", hint="delete it; the next start makes a new one")
+    return token

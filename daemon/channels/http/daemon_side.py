@@ -1,56 +1,24 @@
-"""What the HTTP door needs of the house behind it; the composition root hands it over once memory.db is open."""
+"""What the HTTP API needs of the rest of the daemon, handed over once memory.db is open."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from daemon.core.perception import ConversationKey
+from daemon.core.ports import StoredReply
 
 
-class Kept(Protocol):
-    """A message that came through the door and what it came to, as memory.db has it."""
+@dataclass(slots=True)
+class DaemonSide:
+    """Calls into the daemon, each of which may raise StoreError.
 
-    @property
-    def ts(self) -> str:
-        """The ts it was stored under."""
-
-    @property
-    def said(self) -> str:
-        """Its words."""
-
-    @property
-    def state(self) -> str:
-        """The state of its inbox row."""
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The answer in order; empty while there is none, or when it ended without words."""
-
-    @property
-    def settled(self) -> bool:
-        """Whether nothing more will come of it."""
-
-
-class Replies(Protocol):
-    """Look-ups in memory.db; both raise StoreError."""
-
-    async def find(self, conversation: ConversationKey, message_id: str) -> Kept | None:
-        """The message that its sender gave this id; None: no such message came."""
-
-    async def last_name(self, conversation: ConversationKey) -> str:
-        """The name that the user of a conversation last gave, empty when they never gave one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Backing:
-    """The house behind the door.
-
-    `enqueue` has the background work done for a conversation and names the jobs, or gives None where the conversation
-    is unknown. `unready` gives the reasons why the daemon can't work just now, in words that identify nobody; none
-    when it can. `queues` counts the rows that wait, by the queue's name. All may raise StoreError.
+    `find_reply` takes a conversation and the message id that the program gave. `last_name` is the name the user of a
+    conversation gave last, or ''. `enqueue` queues the background jobs of a conversation and gives their names, or None
+    for an unknown conversation. `unready` gives the reasons why the daemon can't work now, without names of users.
+    `queues` counts waiting rows by queue.
     """
 
-    replies: Replies
+    find_reply: Callable[[ConversationKey, str], Awaitable[StoredReply | None]]
+    last_name: Callable[[ConversationKey], Awaitable[str]]
     enqueue: Callable[[ConversationKey], Awaitable[tuple[str, ...] | None]]
     unready: Callable[[], Awaitable[tuple[str, ...]]]
     queues: Callable[[], Awaitable[Mapping[str, int]]]

@@ -1,75 +1,100 @@
-"""The endpoints that are answered at once: personality, background work, health, metrics and the description."""
+"""One handler for every route: chat, background jobs, personality, speech, health, metrics and the description."""
 
 import asyncio
 import re
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from aiohttp import web
 
-import daemon
 from daemon.channels.http.chat import Chat
-from daemon.channels.http.daemon_side import Backing
+from daemon.channels.http.daemon_side import DaemonSide
 from daemon.channels.http.errors import Refusal
-from daemon.channels.http.openapi import description
 from daemon.channels.http.request_body import read_body
 from daemon.channels.http.schemas import ID, Alive, Queued, SubprocessRequest
+from daemon.channels.http.tts import Tts
 from daemon.core.errors import StoreError
 from daemon.core.telemetry.metrics import CONTENT_TYPE, Metrics
 
-_READY_WITHIN: Final = 2.0  # seconds; who asks whether we can work should not have to wait for it
+_READY_WITHIN: Final = 2.0  # seconds; a readiness probe must not hang
 
 Personality = Callable[[str], str | None]
-"""The soul's markdown: of a mode, or of the soul itself for the empty name; None where there is no such mode."""
+"""The soul's markdown by mode, '' for the soul itself; None for a mode that it does not have."""
 
 
-class Desk:
-    """Handlers on the house behind the door. Each may raise Refusal or a DaemonError."""
+class Endpoints:
+    """The handlers, named by the route table; a name is an operation id. All may raise Refusal and StoreError.
 
-    def __init__(self, backing: Backing, chat: Chat, personality: Personality, metrics: Metrics) -> None:
-        self._backing = backing
+    `description` is the OpenAPI document.
+    """
+
+    def __init__(
+        self,
+        side: DaemonSide,
+        chat: Chat,
+        tts: Tts,
+        *,
+        personality: Personality,
+        metrics: Metrics,
+        description: Mapping[str, Any],
+    ) -> None:
+        self._side = side
         self._chat = chat
+        self._tts = tts
         self._personality = personality
         self._metrics = metrics
+        self._description = description
 
-    async def subprocess(self, request: web.Request) -> web.Response:
-        """POST /api/soul/subprocess."""
+    async def chat(self, request: web.Request) -> web.StreamResponse:
+        """Take a message and stream its reply."""
+        return await self._chat.post(request)
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        """Fetch the stored reply to a message."""
+        return await self._chat.fetch(request)
+
+    async def subprocess(self, request: web.Request) -> web.StreamResponse:
+        """Queue the background jobs of a conversation."""
         asked = await read_body(request, SubprocessRequest)
-        queued = await self._backing.enqueue(self._chat.conversation(asked.session))
+        queued = await self._side.enqueue(self._chat.conversation(asked.session))
         if queued is None:
             raise Refusal(404, "unknown_session", "No such conversation.", "POST a message to /api/soul/chat first")
         return web.json_response(body=Queued(queued=queued).model_dump_json().encode(), status=202)
 
-    async def personality(self, request: web.Request) -> web.Response:
-        """GET /api/soul/personality."""
+    async def personality(self, request: web.Request) -> web.StreamResponse:
+        """Give the markdown of the soul or of one of its modes."""
         modes = request.query.getall("mode", [])
         if any(not re.fullmatch(ID, mode) for mode in modes) or len(modes) > 1:
-            raise Refusal(422, "invalid", "That is no name of a mode.", "one name of letters, digits, - and _")
+            raise Refusal(422, "invalid", "That can't be the name of a mode.", "one name of letters, digits, - and _")
         text = self._personality(modes[0] if modes else "")
         if text is None:
             raise Refusal(404, "unknown_mode", "The soul has no such mode.", "leave mode out for the soul itself")
         return web.Response(text=text, content_type="text/markdown", charset="utf-8")
 
-    async def health(self, _request: web.Request) -> web.Response:
-        """GET /healthz: that it is answered says it all."""
+    async def tts(self, request: web.Request) -> web.StreamResponse:
+        """Read a text aloud."""
+        return await self._tts.speak(request)
+
+    async def health(self, _request: web.Request) -> web.StreamResponse:
+        """Answer at all: the event loop runs."""
         return web.json_response(body=Alive(status="alive").model_dump_json().encode())
 
-    async def readiness(self, _request: web.Request) -> web.Response:
-        """GET /readyz."""
+    async def readiness(self, _request: web.Request) -> web.StreamResponse:
+        """Say whether the daemon can work now."""
         try:
             async with asyncio.timeout(_READY_WITHIN):
-                reasons = await self._backing.unready()
+                reasons = await self._side.unready()
         except (StoreError, TimeoutError):
-            reasons = ("the memory does not answer",)
+            reasons = ("the database does not answer",)
         if reasons:
             raise Refusal(503, "not_ready", "; ".join(reasons), "", {"Retry-After": "5"})
         return web.json_response(body=Alive(status="ready").model_dump_json().encode())
 
-    async def metrics(self, _request: web.Request) -> web.Response:
-        """GET /metrics."""
-        body = self._metrics.expose(await self._backing.queues())
+    async def metrics(self, _request: web.Request) -> web.StreamResponse:
+        """Give the metrics in Prometheus' text format."""
+        body = self._metrics.expose(await self._side.queues())
         return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE})
 
-    async def describe(self, _request: web.Request) -> web.Response:
-        """GET /openapi.json."""
-        return web.json_response(description(daemon.__version__))
+    async def description(self, _request: web.Request) -> web.StreamResponse:
+        """Give the OpenAPI document."""
+        return web.json_response(self._description)

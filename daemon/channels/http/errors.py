@@ -1,4 +1,4 @@
-"""Every fault of the HTTP door in one form: a status, and `{"error": {"code", "message", "hint"}}` as JSON."""
+"""Every error of the HTTP API in one form: a status, and `{"error": {"code", "message", "hint"}}` as JSON."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -8,17 +8,17 @@ from aiohttp import web
 from daemon.channels.http.schemas import ErrorAnswer, ErrorDetail
 from daemon.core.errors import DaemonError, StoreError
 
-_PLAIN: Final = {
+_BY_STATUS: Final = {
     400: ("malformed", "The request can't be read.", ""),
-    404: ("unknown", "There is nothing here.", "GET /openapi.json tells what there is"),
+    404: ("unknown", "There is nothing at this address.", "GET /openapi.json lists all addresses"),
     405: ("wrong_method", "This address takes another method.", "see the header Allow"),
     413: ("too_large", "The body is too large.", "a body holds at most 256 KiB"),
-    417: ("unexpected", "That expectation can't be met.", "leave the header Expect out"),
+    417: ("unexpected", "The expectation in the header Expect can't be met.", "leave the header Expect out"),
 }
 
 
 class Refusal(Exception):
-    """A request that is not granted; becomes the answer."""
+    """A request that gets an error response."""
 
     def __init__(
         self, status: int, code: str, message: str, hint: str = "", headers: Mapping[str, str] | None = None
@@ -28,30 +28,30 @@ class Refusal(Exception):
         self.headers = dict(headers or {})
 
 
-def as_answer(fault: Refusal) -> web.Response:
-    """A refusal as the response that tells it."""
-    told = ErrorAnswer(error=ErrorDetail(code=fault.code, message=fault.message, hint=fault.hint))
+def as_response(refusal: Refusal) -> web.Response:
+    """The refusal as a JSON response."""
+    error = ErrorAnswer(error=ErrorDetail(code=refusal.code, message=refusal.message, hint=refusal.hint))
     return web.Response(
-        status=fault.status,
-        body=told.model_dump_json().encode(),
+        status=refusal.status,
+        body=error.model_dump_json().encode(),
         content_type="application/json",
-        headers=fault.headers,
+        headers=refusal.headers,
     )
 
 
-def of_http(fault: web.HTTPException) -> Refusal:
-    """What aiohttp found wrong with a request, in our form."""
-    code, message, hint = _PLAIN.get(fault.status, _PLAIN[400])
-    headers = {"Allow": fault.headers["Allow"]} if "Allow" in fault.headers else {}
-    return Refusal(fault.status, code, message, hint, headers)
+def of_http(error: web.HTTPException) -> Refusal:
+    """An error that aiohttp raised, in our form."""
+    code, message, hint = _BY_STATUS.get(error.status, _BY_STATUS[400])
+    headers = {"Allow": error.headers["Allow"]} if "Allow" in error.headers else {}
+    return Refusal(error.status, code, message, hint, headers)
 
 
 def of_daemon(error: DaemonError) -> Refusal:
-    """What the house could not do just now. Its own words stay in the log: they may name files."""
-    where = "memory" if isinstance(error, StoreError) else "soul"
-    return Refusal(503, "unavailable", f"The {where} can't be reached just now.", "try again", {"Retry-After": "2"})
+    """A failure inside the daemon. The error's own text stays in the log, since it may name files."""
+    what = "database" if isinstance(error, StoreError) else "soul"
+    return Refusal(503, "unavailable", f"The {what} can't be reached now.", "try again", {"Retry-After": "2"})
 
 
 def crashed() -> Refusal:
-    """Something broke that we did not expect."""
-    return Refusal(500, "crashed", "Something broke inside.", "the log tells what; try again")
+    """An unexpected failure."""
+    return Refusal(500, "crashed", "Something unexpected failed in the daemon.", "the log says what; try again")

@@ -1,4 +1,4 @@
-"""Replies while they are made, handed to whoever waits for them; nobody who listens slowly makes the speaker wait."""
+"""Fans a reply in progress out to its readers; a slow reader never blocks the producer."""
 
 import asyncio
 from collections.abc import Iterator
@@ -9,70 +9,73 @@ from typing import Final
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Task
 
-_MOST_UNHEARD: Final = 65_536  # characters kept for a slow reader; what comes after them stands in the final words
+_MOST_UNREAD: Final = 65_536  # characters kept for a slow reader; the stored reply has the rest
 _MOST_TASKS: Final = 64
 
 
 @dataclass(slots=True)
 class ReplyUpdate:
-    """What an ear took in since it was last asked: `anew` says that everything before it is void."""
+    """What is new for a reader; `restarted` says that everything before it is void."""
 
-    anew: bool = False
+    restarted: bool = False
     text: str = ""
     tasks: tuple[Task, ...] = ()
 
 
-class Ear:
-    """One reader's place at a reply. `ts` is that of the message whose answer it waits for, in seconds."""
+class ReplyReader:
+    """One client waiting for the reply to one message, whose `ts` is in seconds.
+
+    `changed` is set when there is something to take or to look up; `look_up` says that memory.db may have the reply.
+    """
 
     def __init__(self, ts: float) -> None:
         self.ts = ts
-        self.news = asyncio.Event()
-        self.look = True  # whether memory.db may have the answer by now
-        self._anew = False
+        self.changed = asyncio.Event()
+        self.look_up = True
+        self._restarted = False
         self._pieces: list[str] = []
         self._size = 0
         self._tasks: dict[str, Task] = {}
 
-    def begin(self) -> None:
-        """The reply begins, perhaps once more."""
-        self._anew, self._size = True, 0
+    def restart(self) -> None:
+        """A reply begins; drop what an earlier attempt said."""
+        self._restarted, self._size = True, 0
         self._pieces.clear()
         self._tasks.clear()
-        self.news.set()
+        self.changed.set()
 
-    def hear(self, text: str) -> None:
-        """More of the reply. Once too much is unheard, the rest of it is left out: the final words have it."""
-        if self._size < _MOST_UNHEARD:
+    def add_text(self, text: str) -> None:
+        """Take more of the reply; beyond the cap on unread text it is dropped, since the stored reply has it."""
+        if self._size < _MOST_UNREAD:
             self._pieces.append(text)
         self._size += len(text)
-        self.news.set()
+        self.changed.set()
 
-    def see(self, task: Task) -> None:
-        """A task as it stands now; only its latest state is kept."""
+    def add_task(self, task: Task) -> None:
+        """Take a task; only its newest state is kept."""
         if task.id in self._tasks or len(self._tasks) < _MOST_TASKS:
             self._tasks[task.id] = task
-            self.news.set()
+            self.changed.set()
 
-    def nudge(self) -> None:
-        """The answer may be in memory.db by now."""
-        self.look = True
-        self.news.set()
+    def wake(self) -> None:
+        """memory.db may have the reply by now."""
+        self.look_up = True
+        self.changed.set()
 
     def take(self) -> ReplyUpdate:
-        """Everything since the last call."""
-        taken = ReplyUpdate(self._anew, "".join(self._pieces), tuple(self._tasks.values()))
-        if self._size < _MOST_UNHEARD:  # else a hole follows, and what came after it would read as if it belonged there
+        """Everything new since the last call."""
+        update = ReplyUpdate(self._restarted, "".join(self._pieces), tuple(self._tasks.values()))
+        if self._size < _MOST_UNREAD:  # after a gap no more text may follow: it would read as if nothing were missing
             self._size = 0
-        self._anew = False
+        self._restarted = False
         self._pieces.clear()
         self._tasks.clear()
-        return taken
+        return update
 
 
 @dataclass(slots=True)
 class _Draft:
-    """A reply in the making: to the messages up to `ts`."""
+    """A reply in progress to the messages up to `ts`."""
 
     ts: float
     text: list[str] = field(default_factory=list)
@@ -80,75 +83,75 @@ class _Draft:
     tasks: dict[str, Task] = field(default_factory=dict)
 
 
-class Hub:
-    """Joins those who speak with those who listen, by conversation."""
+class LiveReplies:
+    """All replies in progress and their readers, by conversation."""
 
     def __init__(self) -> None:
         self.closing = False
-        self._ears: dict[ConversationKey, list[Ear]] = {}
+        self._readers: dict[ConversationKey, list[ReplyReader]] = {}
         self._drafts: dict[ConversationKey, _Draft] = {}
 
     @property
-    def listening(self) -> int:
-        """How many ears there are."""
-        return sum(map(len, self._ears.values()))
+    def reader_count(self) -> int:
+        """How many clients wait."""
+        return sum(map(len, self._readers.values()))
 
     @contextmanager
-    def listen(self, conversation: ConversationKey, ts: str) -> Iterator[Ear]:
-        """An ear for the answer to the message with this ts; it hears at once what was said of it before."""
-        ear = Ear(float(ts))
+    def reader(self, conversation: ConversationKey, ts: str) -> Iterator[ReplyReader]:
+        """A reader for the reply to the message with this ts; it starts with what the draft holds already."""
+        reader = ReplyReader(float(ts))
         draft = self._drafts.get(conversation)
-        if draft is not None and ear.ts <= draft.ts:
-            ear.begin()
+        if draft is not None and reader.ts <= draft.ts:
+            reader.restart()
             for text in draft.text:
-                ear.hear(text)
+                reader.add_text(text)
             for task in draft.tasks.values():
-                ear.see(task)
-        self._ears.setdefault(conversation, []).append(ear)
+                reader.add_task(task)
+        self._readers.setdefault(conversation, []).append(reader)
         try:
-            yield ear
+            yield reader
         finally:
-            self._ears[conversation].remove(ear)
-            if not self._ears[conversation]:
-                del self._ears[conversation]
+            self._readers[conversation].remove(reader)
+            if not self._readers[conversation]:
+                del self._readers[conversation]
 
     def begin(self, conversation: ConversationKey, ts: str) -> None:
-        """A reply to the messages up to `ts` begins."""
+        """Begin a reply to the messages up to `ts`."""
         self._drafts[conversation] = draft = _Draft(float(ts))
-        for ear in self._those_waiting(conversation, draft):
-            ear.begin()
+        for reader in self._readers_of(conversation, draft):
+            reader.restart()
 
     def say(self, conversation: ConversationKey, text: str) -> None:
-        """More of the reply that was begun there."""
+        """Add to the reply in progress; ignored where there is none."""
         if (draft := self._drafts.get(conversation)) is None:
             return
-        if draft.size < _MOST_UNHEARD:
+        if draft.size < _MOST_UNREAD:
             draft.text.append(text)
         draft.size += len(text)
-        for ear in self._those_waiting(conversation, draft):
-            ear.hear(text)
+        for reader in self._readers_of(conversation, draft):
+            reader.add_text(text)
 
     def show(self, conversation: ConversationKey, task: Task) -> None:
-        """How far a task is that belongs to the reply begun there."""
+        """Show a task's state beside the reply in progress; ignored where there is none."""
         if (draft := self._drafts.get(conversation)) is None:
             return
         if task.id in draft.tasks or len(draft.tasks) < _MOST_TASKS:
             draft.tasks[task.id] = task
-        for ear in self._those_waiting(conversation, draft):
-            ear.see(task)
+        for reader in self._readers_of(conversation, draft):
+            reader.add_task(task)
 
     def end(self, conversation: ConversationKey) -> None:
-        """Nothing more is said just now; memory.db has what came of it."""
+        """The draft is over; the readers look the result up in memory.db."""
         self._drafts.pop(conversation, None)
-        for ear in self._ears.get(conversation, ()):
-            ear.nudge()
+        for reader in self._readers.get(conversation, ()):
+            reader.wake()
 
     def close(self) -> None:
-        """Have everybody told that the house closes."""
+        """Wake every reader for the last time: the daemon stops."""
         self.closing = True
-        for ears in self._ears.values():
-            for ear in ears:
-                ear.nudge()
+        for readers in self._readers.values():
+            for reader in readers:
+                reader.wake()
 
-    def _those_waiting(self, conversation: ConversationKey, draft: _Draft) -> list[Ear]:
-        return [ear for ear in self._ears.get(conversation, ()) if ear.ts <= draft.ts]
+    def _readers_of(self, conversation: ConversationKey, draft: _Draft) -> list[ReplyReader]:
+        return [reader for reader in self._readers.get(conversation, ()) if reader.ts <= draft.ts]

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 description of the HTTP door, made from the route table and the models."""
+"""The OpenAPI 3.1 description of the HTTP API, made from the route table and the models."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from daemon.channels.http.routes import FAULT, JSON, ROUTES, Answer, Parameter, Route
-from daemon.channels.http.schemas import EVENTS, ID
+from daemon.channels.http.routes import JSON, ROUTES, Answer, Parameter, Route
+from daemon.channels.http.schemas import EVENTS, ID, ErrorAnswer
 
 _REFERENCE = "#/components/schemas/{model}"
 _NO_TOKEN: dict[str, list[str]] = {}
@@ -15,7 +15,7 @@ _NO_TOKEN: dict[str, list[str]] = {}
 
 def description(version: str) -> dict[str, Any]:  # a JSON document
     """The whole description as JSON values; `version` is the program's."""
-    _, schemas = models_json_schema(list(_shapes()), ref_template=_REFERENCE)
+    _, schemas = models_json_schema(list(_models()), ref_template=_REFERENCE)
     paths: dict[str, dict[str, Any]] = {}
     for route in ROUTES:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
@@ -31,47 +31,47 @@ def description(version: str) -> dict[str, Any]:  # a JSON document
     }
 
 
-def _shapes() -> Iterator[tuple[type[BaseModel], JsonSchemaMode]]:
-    asked = {route.body for route in ROUTES if route.body is not None}
-    told: set[type[BaseModel]] = {FAULT, *EVENTS.values()}
-    told |= {answer.shape for route in ROUTES for answer in route.answers.values() if answer.shape is not None}
-    for shape in sorted(asked, key=lambda one: one.__name__):
-        yield shape, "validation"
-    for shape in sorted(told, key=lambda one: one.__name__):
-        yield shape, "serialization"
+def _models() -> Iterator[tuple[type[BaseModel], JsonSchemaMode]]:
+    requests = {route.body for route in ROUTES if route.body is not None}
+    responses: set[type[BaseModel]] = {ErrorAnswer, *EVENTS.values()}
+    responses |= {answer.model for route in ROUTES for answer in route.answers.values() if answer.model is not None}
+    for model in sorted(requests, key=lambda one: one.__name__):
+        yield model, "validation"
+    for model in sorted(responses, key=lambda one: one.__name__):
+        yield model, "serialization"
 
 
 def _operation(route: Route) -> dict[str, Any]:
-    told: dict[str, Any] = {
-        "operationId": str(route.operation),
+    operation: dict[str, Any] = {
+        "operationId": route.operation,
         "summary": route.summary,
         "description": route.description,
         "responses": {str(status): _success(answer) for status, answer in route.answers.items()},
     }
-    for status, meaning in route.all_faults.items():
-        told["responses"][str(status)] = {"description": meaning, "content": _json(FAULT)}
+    for status, meaning in route.all_errors.items():
+        operation["responses"][str(status)] = {"description": meaning, "content": _json(ErrorAnswer)}
     if route.parameters:
-        told["parameters"] = [_parameter(parameter) for parameter in route.parameters]
+        operation["parameters"] = [_parameter(parameter) for parameter in route.parameters]
     if route.body is not None:
-        told["requestBody"] = {"required": True, "content": _json(route.body)}
+        operation["requestBody"] = {"required": True, "content": _json(route.body)}
     if route.free:
-        told["security"] = [_NO_TOKEN]
-    return told
+        operation["security"] = [_NO_TOKEN]
+    return operation
 
 
 def _success(answer: Answer) -> dict[str, Any]:
-    if answer.shape is not None:
-        return {"description": answer.meaning, "content": _json(answer.shape)}
-    if answer.kind == JSON:
+    if answer.model is not None:
+        return {"description": answer.meaning, "content": _json(answer.model)}
+    if answer.content_type == JSON:
         return {"description": answer.meaning, "content": {JSON: {"schema": {"type": "object"}}}}
-    schema = {"oneOf": list(_events())} if answer.kind == "text/event-stream" else {"type": "string"}
-    return {"description": answer.meaning, "content": {answer.kind: {"schema": schema}}}
+    schema = {"oneOf": list(_events())} if answer.content_type == "text/event-stream" else {"type": "string"}
+    return {"description": answer.meaning, "content": {answer.content_type: {"schema": schema}}}
 
 
 def _events() -> Iterator[dict[str, Any]]:
-    """What one event of a stream is; its data are JSON."""
-    for name, shape in EVENTS.items():
-        data = {"type": "string", "contentMediaType": JSON, "contentSchema": {"$ref": _named(shape)}}
+    """The schema of each stream event, whose data are JSON."""
+    for name, model in EVENTS.items():
+        data = {"type": "string", "contentMediaType": JSON, "contentSchema": {"$ref": _reference(model)}}
         yield {"type": "object", "required": ["event", "data"], "properties": {"event": {"const": name}, "data": data}}
 
 
@@ -85,9 +85,9 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
     }
 
 
-def _json(shape: type[BaseModel]) -> dict[str, Any]:
-    return {JSON: {"schema": {"$ref": _named(shape)}}}
+def _json(model: type[BaseModel]) -> dict[str, Any]:
+    return {JSON: {"schema": {"$ref": _reference(model)}}}
 
 
-def _named(shape: type[BaseModel]) -> str:
-    return _REFERENCE.format(model=shape.__name__)
+def _reference(model: type[BaseModel]) -> str:
+    return _REFERENCE.format(model=model.__name__)

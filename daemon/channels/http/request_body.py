@@ -1,4 +1,4 @@
-"""Reads the JSON body of a request into its model, or refuses it with words that a person can act on."""
+"""Reads the JSON body of a request into its model, or refuses it with the reason."""
 
 import asyncio
 from typing import Final, TypeVar
@@ -8,15 +8,15 @@ from pydantic import BaseModel, ValidationError
 
 from daemon.channels.http.errors import Refusal
 
-LARGEST: Final = 256 * 1024  # bytes; a message of 20,000 characters takes less, however it is escaped
+LARGEST: Final = 256 * 1024  # bytes; 20,000 characters fit, however they are escaped
 _SLOWEST: Final = 30.0  # seconds that a body may take to arrive
-_MOST_FAULTS: Final = 5
+_MOST_ERRORS: Final = 5
 
 Body = TypeVar("Body", bound=BaseModel)
 
 
-async def read_body(request: web.Request, shape: type[Body]) -> Body:
-    """The body as `shape`. Raises Refusal: 400 not JSON, 408 too slow, 413 too large, 415 no JSON, 422 not as told."""
+async def read_body(request: web.Request, model: type[Body]) -> Body:
+    """The body as `model`. Raises Refusal: 400 broken JSON, 408 too slow, 413 too large, 415 not JSON, 422 invalid."""
     if request.content_type != "application/json" or "Content-Encoding" in request.headers:
         raise Refusal(415, "not_json", "The body must be plain JSON.", "send Content-Type: application/json")
     try:
@@ -25,15 +25,15 @@ async def read_body(request: web.Request, shape: type[Body]) -> Body:
     except TimeoutError:
         raise Refusal(408, "too_slow", "The body did not arrive in time.", "try again") from None
     try:
-        return shape.model_validate_json(raw)
+        return model.model_validate_json(raw)
     except ValidationError as error:
         raise _refused(error) from error
 
 
 def _refused(error: ValidationError) -> Refusal:
-    """The faults by field; never the value, which may be private."""
-    faults = error.errors(include_url=False, include_input=False, include_context=False)
-    if any(fault["type"] == "json_invalid" for fault in faults):
+    """The errors by field, without the values, which may be private."""
+    errors = error.errors(include_url=False, include_input=False, include_context=False)
+    if any(one["type"] == "json_invalid" for one in errors):
         return Refusal(400, "malformed", "The body is not valid JSON.", "send one JSON object in UTF-8")
-    told = [f"{'.'.join(map(str, fault['loc'])) or 'body'}: {fault['msg']}" for fault in faults[:_MOST_FAULTS]]
-    return Refusal(422, "invalid", "; ".join(told), "GET /openapi.json tells what each field may hold")
+    reasons = [f"{'.'.join(map(str, one['loc'])) or 'body'}: {one['msg']}" for one in errors[:_MOST_ERRORS]]
+    return Refusal(422, "invalid", "; ".join(reasons), "GET /openapi.json says what each field may hold")

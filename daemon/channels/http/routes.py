@@ -1,19 +1,19 @@
-"""The one table of what the HTTP door serves; the server, the description and the document are made from it."""
+"""The one table of routes; the server, the OpenAPI description and `docs/HTTP.md` are made from it."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Final
 
+from aiohttp import web
 from pydantic import BaseModel
 
+from daemon.channels.http.endpoints import Endpoints
 from daemon.channels.http.schemas import (
     ID,
     Alive,
     ChatAnswer,
     ChatPending,
     ChatRequest,
-    ErrorAnswer,
     Queued,
     SpeechRequest,
     SubprocessRequest,
@@ -22,32 +22,18 @@ from daemon.channels.http.schemas import (
 JSON: Final = "application/json"
 
 
-class Operation(StrEnum):
-    """What can be asked of the door."""
-
-    CHAT = "chat"
-    ANSWER = "answer"
-    SUBPROCESS = "subprocess"
-    PERSONALITY = "personality"
-    TTS = "tts"
-    HEALTH = "health"
-    READINESS = "readiness"
-    METRICS = "metrics"
-    DESCRIPTION = "description"
-
-
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One kind of success: what it means, its content type, and its model where it is JSON of ours."""
+    """One kind of success: what it means, its content type, and its model if it is JSON of ours."""
 
     meaning: str
-    kind: str = JSON
-    shape: type[BaseModel] | None = None
+    content_type: str = JSON
+    model: type[BaseModel] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A part of the path or of the query; all are ids."""
+    """An id in the path or in the query."""
 
     name: str
     place: str
@@ -56,18 +42,23 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One method on one path. `faults` tells the refusals of its own beside those that every route has."""
+    """One method on one path, and its handler. `errors` are its own, beside those that every route has."""
 
-    operation: Operation
+    handler: Callable[[Endpoints, web.Request], Awaitable[web.StreamResponse]]
     method: str
     path: str
     summary: str
     description: str
     answers: Mapping[int, Answer]
-    faults: Mapping[int, str] = field(default_factory=dict)
+    errors: Mapping[int, str] = field(default_factory=dict)
     body: type[BaseModel] | None = None
     parameters: tuple[Parameter, ...] = ()
     free: bool = False
+
+    @property
+    def operation(self) -> str:
+        """The operation id: the handler's name."""
+        return self.handler.__name__
 
     @property
     def pattern(self) -> str:
@@ -78,121 +69,120 @@ class Route:
         return path
 
     @property
-    def all_faults(self) -> Mapping[int, str]:
-        """Every refusal it may answer with, by status."""
-        faults = dict(_EVERYWHERE)
+    def all_errors(self) -> Mapping[int, str]:
+        """Every error it may answer with, by status."""
+        errors = dict(_EVERYWHERE)
         if not self.free:
-            faults[401] = "The token is missing or wrong."
+            errors[401] = "The token is missing or wrong."
         if self.body is not None:
-            faults |= _WITH_A_BODY
-        return dict(sorted({**faults, **self.faults}.items()))
+            errors |= _WITH_A_BODY
+        return dict(sorted({**errors, **self.errors}.items()))
 
 
 _EVERYWHERE: Final = {
     400: "The request can't be read.",
-    403: "It came from a web page.",
-    421: "It was meant for another host.",
-    500: "Something broke inside.",
-    503: "The daemon can't do it just now; try again.",
+    403: "The request comes from a web page.",
+    421: "The request names another host.",
+    500: "Something unexpected failed in the daemon.",
+    503: "The daemon can't do it now; try again.",
 }
 _WITH_A_BODY: Final = {
     408: "The body did not arrive in time.",
     413: "The body is larger than 256 KiB.",
     415: "The body is not plain JSON.",
-    422: "A field does not hold what it may.",
+    422: "A field holds an invalid value.",
 }
 
 ROUTES: Final = (
     Route(
-        Operation.CHAT,
+        Endpoints.chat,
         "POST",
         "/api/soul/chat",
-        "Say something and hear the answer",
-        "The answer comes as server-sent events: `soul:stream:start`, then any number of `soul:stream:chunk` and "
-        "`soul:stream:task`, and in the end `soul:stream:done` or `soul:stream:error`. Chunks are a draft; the text of "
-        "`done` is what counts. A second `start` says that the draft begins anew. The message is stored before the "
-        "stream begins: who leaves early loses nothing, and the same message_id in the same session brings the same "
-        "answer again, also after a restart of the daemon. Lines that begin with a colon are signs of life.",
-        {200: Answer("The answer as it is made.", "text/event-stream")},
-        {409: "A message with other words has this message_id."},
+        "Send a message and stream the reply",
+        "The reply comes as server-sent events: `soul:stream:start`, then any number of `soul:stream:chunk` and "
+        "`soul:stream:task`, and at the end `soul:stream:done` or `soul:stream:error`. Chunks are a draft; the text of "
+        "`done` is the reply. A second `start` means that the draft begins again. The message is stored before the "
+        "stream begins, so a client that disconnects loses nothing: the same message_id in the same session brings the "
+        "same reply again, also after a restart of the daemon. Lines that begin with a colon are keep-alives.",
+        {200: Answer("The reply as it is made.", "text/event-stream")},
+        {409: "A message with a different text has this message_id."},
         body=ChatRequest,
     ),
     Route(
-        Operation.ANSWER,
+        Endpoints.answer,
         "GET",
         "/api/soul/chat/{session}/{message_id}",
-        "Fetch the answer to a message",
-        "For whoever does not wait for a stream.",
+        "Fetch the reply to a message",
+        "For clients that don't read a stream.",
         {
-            200: Answer("The answer.", shape=ChatAnswer),
-            202: Answer("It is being made; ask again.", shape=ChatPending),
+            200: Answer("The reply.", model=ChatAnswer),
+            202: Answer("The reply is being made; ask again.", model=ChatPending),
         },
-        {404: "No such message came.", 410: "It ended without an answer; the hint says what to do."},
+        {404: "No such message has arrived.", 410: "There is no reply; the hint says what to do."},
         parameters=(
             Parameter("session", "path", "The conversation."),
             Parameter("message_id", "path", "The message in it."),
         ),
     ),
     Route(
-        Operation.SUBPROCESS,
+        Endpoints.subprocess,
         "POST",
         "/api/soul/subprocess",
-        "Have a conversation thought over",
-        "Runs what the soul does in the background after a reply, for one conversation: modelling who it talks with, "
-        "for instance.",
-        {202: Answer("It will be done.", shape=Queued)},
+        "Queue the background jobs of a conversation",
+        "The jobs that the soul runs after a reply, such as modelling the user.",
+        {202: Answer("The jobs are queued.", model=Queued)},
         {404: "No such conversation."},
         body=SubprocessRequest,
     ),
     Route(
-        Operation.PERSONALITY,
+        Endpoints.personality,
         "GET",
         "/api/soul/personality",
-        "Read who the soul is",
+        "Read the soul's personality",
         "The soul's own markdown, or that of one of its modes.",
         {200: Answer("The personality.", "text/markdown")},
-        {404: "The soul has no such mode.", 422: "That is no name of a mode."},
-        parameters=(Parameter("mode", "query", "One of the soul's modes, `academic` for instance."),),
+        {404: "The soul has no such mode.", 422: "That can't be the name of a mode."},
+        parameters=(Parameter("mode", "query", "One of the soul's modes, for instance `academic`."),),
     ),
     Route(
-        Operation.TTS,
+        Endpoints.tts,
         "POST",
         "/api/soul/tts",
-        "Have words read aloud",
-        "By the speech endpoint of the settings, else by espeak-ng. The audio comes as it is made.",
-        {200: Answer("The audio; espeak-ng makes WAV.", "audio/*")},
-        {501: "Nothing here can speak; the hint says what to set or install.", 502: "The speech failed."},
+        "Read a text aloud",
+        "Through the speech endpoint in the settings, else with espeak-ng. The endpoint's audio streams.",
+        {200: Answer("The audio; WAV from espeak-ng.", "audio/*")},
+        {501: "No speech is set up; the hint says what to set or install.", 502: "The speech failed."},
         body=SpeechRequest,
     ),
     Route(
-        Operation.HEALTH,
+        Endpoints.health,
         "GET",
         "/healthz",
-        "Learn whether it is alive",
-        "The process runs and its loop breathes.",
-        {200: Answer("It is alive.", shape=Alive)},
+        "Check that the daemon is alive",
+        "The process runs and answers.",
+        {200: Answer("It is alive.", model=Alive)},
         free=True,
     ),
     Route(
-        Operation.READINESS,
+        Endpoints.readiness,
         "GET",
         "/readyz",
-        "Learn whether it can work",
-        "It is connected and its memory answers. The reasons why not tell of nobody.",
-        {200: Answer("It can work.", shape=Alive)},
+        "Check that the daemon can work",
+        "Ready means that it is connected and its database answers. Otherwise the message says why, without names.",
+        {200: Answer("It can work.", model=Alive)},
         {503: "It can't; the message says why."},
         free=True,
     ),
     Route(
-        Operation.METRICS,
+        Endpoints.metrics,
         "GET",
         "/metrics",
-        "Learn how much happens",
+        "Read the metrics",
         "Counters and gauges for Prometheus.",
         {200: Answer("The metrics.", "text/plain")},
     ),
     Route(
-        Operation.DESCRIPTION,
+        Endpoints.description,
         "GET",
         "/openapi.json",
         "Read this description",
@@ -201,5 +191,3 @@ ROUTES: Final = (
         free=True,
     ),
 )
-
-FAULT: Final = ErrorAnswer

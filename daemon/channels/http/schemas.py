@@ -1,4 +1,4 @@
-"""What goes in and out of the HTTP door, as pydantic models: the one source of the checks and of the description."""
+"""The requests, responses and stream events of the HTTP API as pydantic models: they check bodies and describe them."""
 
 from typing import Annotated, Final
 
@@ -6,11 +6,10 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 ID: Final = "[A-Za-z0-9_-]{1,64}"
 _CONTROLS: Final = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f"
-_SOME_WORDS: Final = rf"^[^{_CONTROLS}]*[^\s{_CONTROLS}][^{_CONTROLS}]*$"
+_SOME_TEXT: Final = rf"^[^{_CONTROLS}]*[^\s{_CONTROLS}][^{_CONTROLS}]*$"
 
 Id = Annotated[str, StringConstraints(pattern=f"^{ID}$")]
-Mode = Id
-Message = Annotated[str, StringConstraints(min_length=1, max_length=20_000, pattern=_SOME_WORDS)]
+Message = Annotated[str, StringConstraints(min_length=1, max_length=20_000, pattern=_SOME_TEXT)]
 Name = Annotated[
     str,
     StringConstraints(
@@ -20,71 +19,71 @@ Name = Annotated[
 Voice = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_+.-]{0,63}$")]
 
 
-class _Asked(BaseModel):
+class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class _Told(BaseModel):
+class _Response(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class ChatRequest(_Asked):
-    """Something said to the soul."""
+class ChatRequest(_Request):
+    """A message to the soul."""
 
-    message: Message = Field(description="The words: 1 to 20,000 characters, no control characters.")
-    session: Id | None = Field(None, description="Which conversation it belongs to. Left out: a new one.")
+    message: Message = Field(description="The text: 1 to 20,000 characters, no control characters.")
+    session: Id | None = Field(None, description="The conversation it belongs to. Left out: a new one.")
     message_id: Id | None = Field(
         None,
-        description="Your own id for this message. Send the same again and you get the same answer, never a second "
+        description="Your own id for this message. Send the same id again and you get the same reply, never a second "
         "one. Left out: a new one.",
     )
-    name: Name | None = Field(None, description="What the speaker is called; a courtesy, it gives no rights.")
+    name: Name | None = Field(None, description="The user's name, for the soul to address them; it gives no rights.")
 
 
-class SubprocessRequest(_Asked):
-    """A conversation to be thought over in the background."""
+class SubprocessRequest(_Request):
+    """A conversation whose background jobs are to run."""
 
     session: Id = Field(description="The conversation.")
 
 
-class SpeechRequest(_Asked):
-    """Words to be read aloud."""
+class SpeechRequest(_Request):
+    """A text to read aloud."""
 
-    text: Annotated[str, StringConstraints(min_length=1, max_length=4_000, pattern=_SOME_WORDS)] = Field(
-        description="The words: 1 to 4,000 characters, no control characters."
+    text: Annotated[str, StringConstraints(min_length=1, max_length=4_000, pattern=_SOME_TEXT)] = Field(
+        description="The text: 1 to 4,000 characters, no control characters."
     )
     voice: Voice | None = Field(None, description="A voice of the speech endpoint or of espeak-ng.")
 
 
-class ChatAnswer(_Told):
-    """The answer to a message."""
+class ChatAnswer(_Response):
+    """The reply to a message."""
 
     session: str
     message_id: str
-    text: str = Field(description="The whole answer, as markdown.")
-    parts: tuple[str, ...] = Field((), description="Its parts in order, where it was given in several.")
+    text: str = Field(description="The whole reply, as markdown.")
+    parts: tuple[str, ...] = Field((), description="Its parts in order, where there are several.")
 
 
-class ChatPending(_Told):
-    """An answer that is being made."""
+class ChatPending(_Response):
+    """A reply that is being made."""
 
     session: str
     message_id: str
 
 
-class Queued(_Told):
-    """Background work that will be done."""
+class Queued(_Response):
+    """Background jobs that are queued."""
 
     queued: tuple[str, ...] = Field(description="The names of the jobs.")
 
 
-class Alive(_Told):
-    """The process runs and its loop breathes."""
+class Alive(_Response):
+    """The state of the daemon."""
 
-    status: str
+    status: str = Field(description="alive or ready.")
 
 
-class ErrorDetail(_Told):
+class ErrorDetail(_Response):
     """What went wrong and what to do about it."""
 
     code: str = Field(description="For programs; stays the same.")
@@ -92,27 +91,27 @@ class ErrorDetail(_Told):
     hint: str = Field(description="What to do; may be empty.")
 
 
-class ErrorAnswer(_Told):
-    """Every fault has this form."""
+class ErrorAnswer(_Response):
+    """Every error has this form."""
 
     error: ErrorDetail
 
 
-class StreamStart(_Told):
-    """The response begins. A second one says that it begins anew: forget the chunks so far."""
+class StreamStart(_Response):
+    """The reply begins. A second start means that it begins again: drop the chunks so far."""
 
     session: str
     message_id: str
 
 
-class StreamChunk(_Told):
+class StreamChunk(_Response):
     """More of the draft."""
 
     text: str
 
 
-class StreamTask(_Told):
-    """How far a piece of work is; the same id again replaces what was told before."""
+class StreamTask(_Response):
+    """The state of one task of a longer piece of work; the same id again replaces the earlier state."""
 
     id: str
     title: str
@@ -121,15 +120,15 @@ class StreamTask(_Told):
 
 
 class StreamDone(ChatAnswer):
-    """The response is complete; its text is what counts, whatever the chunks said."""
+    """The reply is complete; its text replaces the chunks."""
 
 
-class StreamError(_Told):
-    """There is no answer, or none here: the hint says whether to ask again."""
+class StreamError(_Response):
+    """There is no reply, or not in this stream: the hint says whether to ask again."""
 
     message: str
     hint: str
-    reference: str = Field("", description="What the keeper of the soul finds it by.")
+    reference: str = Field("", description="An id by which the admin finds the message.")
 
 
 EVENTS: Final[dict[str, type[BaseModel]]] = {
@@ -139,6 +138,6 @@ EVENTS: Final[dict[str, type[BaseModel]]] = {
     "soul:stream:done": StreamDone,
     "soul:stream:error": StreamError,
 }
-"""The events of a streamed answer, by name (seed 000, "Labyrinth Event Integration"; tasks are ours)."""
+"""The events of a streamed reply, by name (seed 000, "Labyrinth Event Integration"; tasks are an addition)."""
 
 Event = StreamStart | StreamChunk | StreamTask | StreamDone | StreamError

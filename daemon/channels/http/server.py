@@ -1,50 +1,51 @@
-"""The HTTP server itself: binds the address, joins table and handlers, and lets every fault out in one form."""
+"""The HTTP server: binds the address, joins routes and handlers, and turns every error into a response of one form."""
 
 import asyncio
 import errno
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
+from aiohttp.web_request import BaseRequest
 
-from daemon.channels.http.auth import Guard
-from daemon.channels.http.errors import Refusal, as_answer, crashed, of_daemon, of_http
-from daemon.channels.http.malformed_requests import connections
+from daemon.channels.http.auth import Auth
+from daemon.channels.http.endpoints import Endpoints
+from daemon.channels.http.errors import Refusal, as_response, crashed, of_daemon, of_http
 from daemon.channels.http.request_body import LARGEST
-from daemon.channels.http.routes import ROUTES, Operation
+from daemon.channels.http.routes import ROUTES
 from daemon.core.errors import ConfigError, DaemonError
 from daemon.core.network import is_loopback
 from daemon.core.ports import Emit
 from daemon.core.telemetry.metrics import Metrics
 
-_SHUTDOWN: Final = 2.0  # seconds that streams get to say goodbye
+_SHUTDOWN: Final = 2.0  # seconds that open streams get for their last event
+_IDLE: Final = 75.0  # seconds after which an idle connection is closed
 _HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
-Serve = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
+class ApiServer:
+    """A server on one address."""
 
-class Door:
-    """A server on one address. `serves` has a handler for every operation."""
-
-    def __init__(self, serves: Mapping[Operation, Serve], token: str, host: str, metrics: Metrics, emit: Emit) -> None:
+    def __init__(self, endpoints: Endpoints, token: str, host: str, metrics: Metrics, emit: Emit) -> None:
         self._host = host
         self._metrics = metrics
         self._emit = emit
-        guard = Guard(token, host, frozenset(route.path for route in ROUTES if route.free))
-        app = web.Application(client_max_size=LARGEST, middlewares=[self._tell, guard.watch])
+        auth = Auth(token, host, frozenset(route.path for route in ROUTES if route.free))
+        app = web.Application(client_max_size=LARGEST, middlewares=[self._count, auth.check])
         for route in ROUTES:
-            app.router.add_route(route.method, route.pattern, serves[route.operation])
-        app.on_response_prepare.append(_dress)
+            app.router.add_route(route.method, route.pattern, partial(route.handler, endpoints))
+        app.on_response_prepare.append(_set_headers)
         self._runner = web.AppRunner(app, shutdown_timeout=_SHUTDOWN)
         self._server: asyncio.Server | None = None
         self._stopping = False
 
     async def open(self, port: int) -> str:
-        """Listen; gives the address as a URL without a trailing slash. Raises ConfigError when the port is taken."""
+        """Listen; gives the URL without a trailing slash. Raises ConfigError when the address can't be had."""
         await self._runner.setup()
         assert self._runner.server is not None  # set up just now
-        factory = connections(self._runner.server, self._emit)
+        factory = _connections(self._runner.server, self._emit)
         try:
             self._server = await asyncio.get_running_loop().create_server(factory, self._host, port)
         except OSError as error:
@@ -58,13 +59,11 @@ class Door:
         url = f"http://[{host}]:{bound}" if ":" in host else f"http://{host}:{bound}"
         self._emit("http.listening", url=url)
         if not is_loopback(self._host):
-            self._emit(
-                "http.opened", url=url, note="others than this machine can reach it; the token is all that guards it"
-            )
+            self._emit("http.opened", url=url, note="other machines can reach it; only the token protects it")
         return url
 
     def stop_listening(self) -> None:
-        """Take no new connections and no more requests on those that are open; answers under way go on."""
+        """Refuse new connections, and new requests on open ones; responses in progress go on."""
         self._stopping = True
         if self._server is not None:
             self._server.close()
@@ -76,22 +75,22 @@ class Door:
         await self._runner.cleanup()
 
     @web.middleware
-    async def _tell(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """The outermost middleware: faults become answers, and everything is counted."""
-        response = await self._answered(request, handler)
+    async def _count(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """The outermost middleware: errors become responses, and every response is counted."""
+        response = await self._response(request, handler)
         resource = request.match_info.route.resource
         self._metrics.requested(resource.canonical if resource else "unknown", request.method, response.status)
         return response
 
-    async def _answered(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def _response(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         if self._stopping:
-            return as_answer(Refusal(503, "stopping", "The daemon is stopping.", "try again", {"Retry-After": "5"}))
+            return as_response(Refusal(503, "stopping", "The daemon is stopping.", "try again", {"Retry-After": "5"}))
         try:
             return await handler(request)
-        except Exception as error:  # noqa: BLE001 - one broken request must not take the daemon down; the log has it
-            return as_answer(self._fault(error))
+        except Exception as error:  # noqa: BLE001 - one broken request must not stop the daemon; the log has it
+            return as_response(self._refusal(error))
 
-    def _fault(self, error: Exception) -> Refusal:
+    def _refusal(self, error: Exception) -> Refusal:
         match error:
             case Refusal():
                 return error
@@ -107,7 +106,45 @@ class Door:
         return crashed()
 
 
-async def _dress(_request: web.Request, response: web.StreamResponse) -> None:
-    """Headers that every answer has, and no banner that names what runs here."""
+async def _set_headers(_request: web.Request, response: web.StreamResponse) -> None:
+    """The headers of every response, and no `Server`: it would name the software."""
     response.headers.popall("Server", None)
     response.headers.update(_HEADERS)
+
+
+def _connections(server: web.Server, emit: Emit) -> Callable[[], asyncio.Protocol]:
+    """A protocol for each connection, for `loop.create_server`."""
+    return lambda: _Connection(server, emit)
+
+
+class _Connection(web.RequestHandler):
+    """aiohttp's connection, except that even an unreadable request gets an error in our form without a server name."""
+
+    __slots__ = ("_emit",)
+
+    def __init__(self, server: web.Server, emit: Emit) -> None:
+        # Compressed bodies are refused by their header; unpacking them first would only meet faults or bombs.
+        loop = asyncio.get_running_loop()
+        super().__init__(server, loop=loop, access_log=None, keepalive_timeout=_IDLE, auto_decompress=False)  # type: ignore[arg-type]  # None switches it off
+        self._emit = emit
+
+    def handle_error(
+        self,
+        request: BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """The response to a request that reached no handler; closes the connection."""
+        if request.writer.output_size > 0:
+            raise ConnectionError("the response has begun and can't be taken back")
+        if status < 500:  # noqa: PLR2004  # the client's fault
+            self._emit("http.malformed", status=status)
+            refusal = Refusal(status, "malformed", "This is no readable HTTP request.")
+        else:
+            self._emit("http.crashed", error=exc)
+            refusal = crashed()
+        response = as_response(refusal)
+        response.headers["Server"] = ""  # when it is missing, aiohttp adds its own name
+        response.force_close()
+        return response

@@ -1,4 +1,4 @@
-"""One answer as a stream of typed server-sent events, from memory.db when it is there and from the hub until then."""
+"""One reply as a stream of server-sent events: the live draft first, then the stored reply from memory.db."""
 
 import asyncio
 import json
@@ -9,70 +9,70 @@ from typing import Final
 
 from aiohttp import web
 
-from daemon.channels.http.daemon_side import Kept, Replies
-from daemon.channels.http.live_replies import Ear, Hub
+from daemon.channels.http.daemon_side import DaemonSide
+from daemon.channels.http.live_replies import LiveReplies, ReplyReader
 from daemon.channels.http.schemas import EVENTS, Event, StreamChunk, StreamDone, StreamError, StreamStart, StreamTask
 from daemon.core.concurrency import alongside
 from daemon.core.errors import StoreError
 from daemon.core.perception import ConversationKey
-from daemon.core.ports import Clock, Emit
+from daemon.core.ports import Clock, Emit, StoredReply
 
-BEAT: Final = 5.0  # seconds between two signs of life, and between two looks for an answer that another daemon gave
-_SLOWEST: Final = 30.0  # seconds that a reader may leave the line blocked
-_NAMES: Final = {shape: name for name, shape in EVENTS.items()}
-_WITHOUT_WORDS: Final = {
-    "answered": ("The soul chose to say nothing to this.", "say more if you need an answer"),
-    "stale": ("It was too old to be answered when its turn came.", "say it again under a new message_id"),
-    "ignored": ("The soul does not answer this.", ""),
-    "withdrawn": ("It was taken back.", ""),
+BEAT: Final = 5.0  # seconds between two keep-alives, and between two look-ups: another daemon may have replied
+_SLOWEST: Final = 30.0  # seconds that one write to the client may take
+_NAMES: Final = {model: name for name, model in EVENTS.items()}
+_NO_REPLY: Final = {
+    "answered": ("The soul chose not to reply to this.", "say more if you need a reply"),
+    "stale": ("The message was too old when its turn came.", "send it again under a new message_id"),
+    "ignored": ("The soul does not reply to this.", ""),
+    "withdrawn": ("The message was deleted.", ""),
 }
-_GIVEN_UP: Final = ("It was given up.", "say it again under a new message_id; the keeper finds the reason")
+_FAILED: Final = ("Replying failed.", "send it again under a new message_id, or ask the admin for the reason")
 _CLOSING: Final = StreamError(
-    message="The daemon is stopping.", hint="send the same message_id again to get the answer", reference=""
+    message="The daemon is stopping.", hint="send the same message_id again to get the reply", reference=""
 )
 
 
-def without_words(kept: Kept) -> tuple[str, str]:
-    """Why a settled message has no answer, and what to do about it."""
-    return _WITHOUT_WORDS.get(kept.state, _GIVEN_UP)
+def why_no_reply(reply: StoredReply) -> tuple[str, str]:
+    """Why a settled message has no reply, and a hint."""
+    return _NO_REPLY.get(reply.state, _FAILED)
 
 
 def encoded(event: Event) -> bytes:
-    """An event as it goes over the line (HTML: server-sent events); half characters become question marks."""
+    """An event as bytes (HTML: server-sent events); lone surrogates become question marks."""
     data = json.dumps(event.model_dump(exclude_defaults=True), ensure_ascii=False)
     return f"event: {_NAMES[type(event)]}\ndata: {data}\n\n".encode("utf-8", "replace")
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The message that a stream is to bring the answer to."""
+    """A message that a client wants the reply to."""
 
     conversation: ConversationKey
     message_id: str
 
     @property
     def session(self) -> str:
-        """The conversation as its client calls it."""
+        """The conversation as the client names it."""
         return self.conversation.thread
 
 
-class Stream:
-    """Tells one client what becomes of one message."""
+class ReplyStream:
+    """Streams the reply to one message to one client."""
 
-    def __init__(self, question: Question, replies: Replies, hub: Hub, clock: Clock, emit: Emit) -> None:
+    def __init__(self, question: Question, side: DaemonSide, live: LiveReplies, clock: Clock, emit: Emit) -> None:
         self._question = question
-        self._replies = replies
-        self._hub = hub
+        self._side = side
+        self._live = live
         self._clock = clock
         self._emit = emit
         self._beats = 0
 
-    async def run(self, request: web.Request, ear: Ear) -> web.StreamResponse:
-        """Stream until the answer is told or the client is gone; what goes on behind it is not touched by that."""
+    async def run(self, request: web.Request, reader: ReplyReader) -> web.StreamResponse:
+        """Stream until the reply is complete or the client is gone; the reply goes on being made without a client."""
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream; charset=utf-8"})
         try:
             await response.prepare(request)
-            async with alongside(self._beat(ear)), aclosing(self._events(ear)) as events:
+            async with alongside(self._beat(reader)), aclosing(self._events(reader)) as events:
                 async for piece in events:
                     async with asyncio.timeout(_SLOWEST):
                         await response.write(piece)
@@ -85,60 +85,60 @@ class Stream:
                 request.transport.abort()
         return response
 
-    async def _beat(self, ear: Ear) -> None:
+    async def _beat(self, reader: ReplyReader) -> None:
         while True:
             await self._clock.sleep(BEAT)
             self._beats += 1
-            ear.nudge()
+            reader.wake()
 
-    async def _events(self, ear: Ear) -> AsyncGenerator[bytes, None]:
+    async def _events(self, reader: ReplyReader) -> AsyncGenerator[bytes, None]:
         start = encoded(StreamStart(session=self._question.session, message_id=self._question.message_id))
         yield start
-        said, beats = False, self._beats
+        has_text, beats = False, self._beats
         while True:
-            ear.news.clear()
-            looks, ear.look = ear.look, False
-            ending = await self._ending() if looks else None
-            heard = ear.take()  # after the look: what was said on the way to the end is told before it
-            if heard.anew and said:
+            reader.changed.clear()
+            look_up, reader.look_up = reader.look_up, False
+            ending = await self._ending() if look_up else None
+            update = reader.take()  # after the look-up, so that the draft's last text precedes the ending
+            if update.restarted and has_text:
                 yield start
-                said = False
-            if heard.text:
-                yield encoded(StreamChunk(text=heard.text))
-                said = True
-            for task in heard.tasks:
+                has_text = False
+            if update.text:
+                yield encoded(StreamChunk(text=update.text))
+                has_text = True
+            for task in update.tasks:
                 yield encoded(StreamTask(id=task.id, title=task.title, state=task.state, details=task.details))
             if ending is not None:
                 yield encoded(ending)
                 return
             if self._beats > beats:
                 beats = self._beats
-                yield b": the answer is being made\n\n"
-            await ear.news.wait()
+                yield b": the reply is being made\n\n"
+            await reader.changed.wait()
 
     async def _ending(self) -> StreamDone | StreamError | None:
-        """What the message came to; None while it is open, or while memory.db can't be asked."""
+        """The last event; None while the message is unsettled or memory.db can't be read."""
         question = self._question
-        if self._hub.closing:  # memory.db may be closed by now
+        if self._live.closing:  # memory.db may be closed by now
             return _CLOSING
         try:
-            kept = await self._replies.find(question.conversation, question.message_id)
+            reply = await self._side.find_reply(question.conversation, question.message_id)
         except StoreError as error:
             self._emit("store.failed", reason=error.message, hint=error.hint)
-            kept = None
-        if kept is None or not kept.settled:
+            reply = None
+        if reply is None or not reply.settled:
             return None
-        if not kept.parts:
-            message, hint = without_words(kept)
-            return StreamError(message=message, hint=hint, reference=kept.ts)
-        return done(question, kept)
+        if not reply.parts:
+            message, hint = why_no_reply(reply)
+            return StreamError(message=message, hint=hint, reference=reply.ts)
+        return done(question, reply)
 
 
-def done(question: Question, kept: Kept) -> StreamDone:
-    """A finished answer; its parts are told where there are several."""
+def done(question: Question, reply: StoredReply) -> StreamDone:
+    """The complete reply; `parts` only where there are several."""
     return StreamDone(
         session=question.session,
         message_id=question.message_id,
-        text="".join(kept.parts),
-        parts=kept.parts if len(kept.parts) > 1 else (),
+        text="".join(reply.parts),
+        parts=reply.parts if len(reply.parts) > 1 else (),
     )

@@ -1,4 +1,4 @@
-"""Reads words aloud: through an OpenAI-compatible speech endpoint where one is set, else with espeak-ng."""
+"""Reads text aloud: through an OpenAI-compatible speech endpoint if one is set, else with espeak-ng."""
 
 import asyncio
 import shutil
@@ -23,29 +23,29 @@ _MOST_BYTES: Final = 64 * 1024 * 1024
 _AUDIO: Final = ("audio/", "application/octet-stream")
 
 
-class Voice:
-    """The speech endpoint. `espeak` is the program to run where no upstream is set."""
+class Tts:
+    """The speech endpoint. `espeak` is the program to run where no upstream endpoint is set."""
 
     def __init__(self, settings: Settings, emit: Emit, *, espeak: str = ESPEAK) -> None:
         self._settings = settings
         self._emit = emit
         self._espeak = espeak
-        self._turns = asyncio.Semaphore(_AT_ONCE)
+        self._slots = asyncio.Semaphore(_AT_ONCE)
 
-    async def read_aloud(self, request: web.Request) -> web.StreamResponse:
-        """POST /api/soul/tts. Raises Refusal: 501 nothing can speak, 502 the speech failed."""
+    async def speak(self, request: web.Request) -> web.StreamResponse:
+        """The audio of a text. Raises Refusal: 501 no speech set up, 502 the speech failed."""
         asked = await read_body(request, SpeechRequest)
         if self._settings.tts_url:
             return await self._from_upstream(request, asked)
         program = shutil.which(self._espeak)
         if program is None:
             hint = "set SOUL_TTS_URL to an OpenAI-compatible endpoint, or install espeak-ng"
-            raise Refusal(501, "no_voice", "Nothing here can speak.", hint)
-        async with self._turns:
-            return web.Response(body=await self._spoken(program, asked), content_type="audio/wav")
+            raise Refusal(501, "no_voice", "No speech is set up.", hint)
+        async with self._slots:
+            return web.Response(body=await self._from_espeak(program, asked), content_type="audio/wav")
 
     async def _from_upstream(self, request: web.Request, asked: SpeechRequest) -> web.StreamResponse:
-        """Let the endpoint's audio through as it comes (OpenAI: create speech)."""
+        """Pass the endpoint's audio on as it comes (OpenAI: create speech)."""
         settings, key = self._settings, self._settings.tts_api_key
         try:
             async with (
@@ -64,7 +64,7 @@ class Voice:
             raise self._failed(str(error) or type(error).__name__) from error
 
     async def _pass_on(self, request: web.Request, answer: aiohttp.ClientResponse) -> web.StreamResponse:
-        """Nothing is said to the client before the first bytes are there: until then a failure can still be told."""
+        """The response begins with the first bytes of audio: a failure before them still gets an error status."""
         piece, size = await answer.content.readany(), 0
         if not piece:
             raise self._failed("no audio came")
@@ -82,11 +82,11 @@ class Voice:
             reason = str(error) or type(error).__name__
         self._emit("http.speech_failed", reason=reason)
         if request.transport is not None:
-            request.transport.abort()  # an end in order would pass off a torn recording as whole
+            request.transport.abort()  # an orderly end would make a torn recording look whole
         return response
 
-    async def _spoken(self, program: str, asked: SpeechRequest) -> bytes:
-        """A WAV file. The words go in by stdin, so that no word can be an option; the voice was checked for that."""
+    async def _from_espeak(self, program: str, asked: SpeechRequest) -> bytes:
+        """A WAV file. The text goes in by stdin, so that it can't become an option; the schema checks the voice."""
         arguments = ["--stdin", "--stdout", "-b", "1", *(("-v", asked.voice) if asked.voice else ())]
         process = await asyncio.create_subprocess_exec(
             program,
@@ -112,4 +112,4 @@ class Voice:
 
     def _failed(self, reason: str) -> Refusal:
         self._emit("http.speech_failed", reason=reason)
-        return Refusal(502, "speech_failed", "The speech could not be made.", "try another voice, or ask the keeper")
+        return Refusal(502, "speech_failed", "The speech failed.", "try another voice, or ask the admin")

@@ -1,1 +1,1 @@
-"""What `soul doctor` looks at: each check is a function that returns findings and changes nothing."""
+"""What does `soul doctor` check? Each check is a function that returns findings and changes nothing."""

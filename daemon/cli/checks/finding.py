@@ -1,11 +1,11 @@
-"""One thing that was looked at, how it is, and how to mend it."""
+"""One finding of `soul doctor`: what was checked, its verdict and its fix."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """How it is; `skip` could not be looked at."""
+    """The result of a check; `skip` means not checked."""
 
     OK = "ok"
     WARN = "warn"
@@ -15,7 +15,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`found` says what is there, `fix` the command or step that mends it."""
+    """`found` says what the check saw, `fix` the command or step that helps."""
 
     name: str
     verdict: Verdict
@@ -24,20 +24,20 @@ class Finding:
 
 
 def ok(name: str, found: str) -> Finding:
-    """As it should be."""
+    """Nothing to do."""
     return Finding(name, Verdict.OK, found)
 
 
 def warn(name: str, found: str, fix: str) -> Finding:
-    """It works, but somebody should know."""
+    """The daemon works, but the admin should know."""
     return Finding(name, Verdict.WARN, found, fix)
 
 
 def fail(name: str, found: str, fix: str) -> Finding:
-    """It won't work."""
+    """The daemon can't work like this."""
     return Finding(name, Verdict.FAIL, found, fix)
 
 
 def skip(name: str, found: str) -> Finding:
-    """It could not or need not be looked at."""
+    """Not checked, or nothing to check."""
     return Finding(name, Verdict.SKIP, found)

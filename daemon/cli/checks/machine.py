@@ -1,4 +1,4 @@
-"""The machine: Python, and the folder that the data lives in."""
+"""Checks the machine: Python and the data folder."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from daemon.cli.checks.finding import Finding, fail, ok, warn
 from daemon.core.config import Settings
 
 _LEAST_PYTHON: Final = (3, 11)
-_NEEDED: Final = 100 * 2**20  # bytes of free space below which nothing can be promised
+_NEEDED: Final = 100 * 2**20  # bytes of free space; with less the daemon can't work
 _COMFORTABLE: Final = 2**30
 _MOUNTS: Final = Path("/proc/self/mounts")
 _NOT_ONE_HOST: Final = frozenset(
@@ -20,21 +20,21 @@ _NOT_ONE_HOST: Final = frozenset(
 
 
 def python_version() -> Finding:
-    """The interpreter."""
+    """The version of Python."""
     version = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info[:2] < _LEAST_PYTHON:
-        return fail("python", f"Python {version} is too old", "install Python 3.11 or later, and the daemon with it")
+        return fail("python", f"Python {version} is too old", "install Python 3.11 or later and reinstall the daemon")
     return ok("python", f"Python {version}")
 
 
 def data_folder(settings: Settings) -> list[Finding]:
-    """The folder exists or can be made, is ours, is nobody else's to write or read, and has room."""
+    """Whether the folder exists or can be created, belongs to us alone, and has free space."""
     home = settings.home.absolute()
     if not home.exists():
         above = next(folder for folder in home.parents if folder.exists())
         if not os.access(above, os.W_OK | os.X_OK):
-            return [fail("data folder", f"{home} is not there and can't be made", f"sudo install -d -m 700 {home}")]
-        return [ok("data folder", f"{home} is not there yet; `soul run` makes it"), free_space(above)]
+            return [fail("data folder", f"{home} is missing and can't be created", f"sudo install -d -m 700 {home}")]
+        return [ok("data folder", f"{home} is missing; `soul run` creates it"), free_space(above)]
     if not home.is_dir():
         return [fail("data folder", f"{home} is not a folder", "set SOUL_HOME to a folder")]
     return [_ownership(home), *_privacy(settings), file_system(home), free_space(home)]
@@ -42,31 +42,31 @@ def data_folder(settings: Settings) -> list[Finding]:
 
 def _ownership(home: Path) -> Finding:
     if not os.access(home, os.R_OK | os.W_OK | os.X_OK):
-        return fail("data folder", f"{home} is not writable for us", f"sudo chown {os.getuid()} {home}")
+        return fail("data folder", f"{home} is not ours to read and write", f"sudo chown {os.getuid()} {home}")
     found = home.stat()
     if found.st_uid not in (os.getuid(), 0) and os.getuid() != 0:
         fix = f"sudo chown {os.getuid()} {home}"
         return warn("data folder", f"{home} belongs to another user (uid {found.st_uid})", fix)
     if found.st_mode & stat.S_IWOTH:
-        return warn("data folder", f"anybody may write into {home}", f"chmod o-w {home}")
+        return warn("data folder", f"every user of this machine may write into {home}", f"chmod o-w {home}")
     return ok("data folder", str(home))
 
 
 def _privacy(settings: Settings) -> list[Finding]:
-    """memory.db holds people's words: its mode is looked at by path, without opening it."""
+    """memory.db holds users' words: other users of the machine must not read it."""
     path = settings.database_path.absolute()
     if path.exists() and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        return [warn("privacy", f"others on this machine may read {path}", f"chmod 600 {path}*")]
+        return [warn("privacy", f"other users of this machine may read {path}", f"chmod 600 {path}*")]
     return []
 
 
 def file_system(folder: Path, mounts: Path = _MOUNTS) -> Finding:
-    """SQLite's locks hold on one host's own disks alone."""
+    """SQLite's locks are reliable only on local disks."""
     kind = _kind_of(folder.resolve(), mounts)
     if not kind:
-        return ok("file system", "its kind can't be told here")
+        return ok("file system", "its kind is unknown")
     if kind in _NOT_ONE_HOST or kind.startswith("fuse"):
-        found = f"{folder} lies on {kind}, where a database can lose what was acknowledged"
+        found = f"{folder} is on {kind}, where a database can lose committed data"
         return warn(
             "file system", found, "set SOUL_HOME to a folder on a local disk (in a container: a mounted volume)"
         )
@@ -74,7 +74,7 @@ def file_system(folder: Path, mounts: Path = _MOUNTS) -> Finding:
 
 
 def _kind_of(folder: Path, mounts: Path) -> str:
-    """The type of the file system mounted nearest above a folder; empty when the system doesn't tell."""
+    """The type of the file system that holds a folder; empty when unknown."""
     try:
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -86,7 +86,7 @@ def _kind_of(folder: Path, mounts: Path) -> str:
 
 
 def free_space(folder: Path, needed: int = _NEEDED, comfortable: int = _COMFORTABLE) -> Finding:
-    """Room on the disk, in bytes."""
+    """Free space on the disk; limits in bytes."""
     free = shutil.disk_usage(folder).free
     found = f"{free / 2**30:.1f} GiB free"
     fix = f"free space on the disk that holds {folder}"

@@ -1,4 +1,4 @@
-"""What makes up the mind: settings, the soul's files, the models and their keys."""
+"""Checks the settings, the souls' files, the models and their keys."""
 
 from pathlib import Path
 
@@ -11,24 +11,26 @@ from daemon.processes.subprocesses import SUBPROCESSES
 from daemon.soul import KnownNames, find_souls_directory, load_souls
 from daemon.tools.mcp.server_config import read_servers
 
-_ONE_LINE = "put ANTHROPIC_API_KEY=… (or OPENAI_API_KEY, OPENROUTER_API_KEY, GROQ_API_KEY) into .env and start again"
+_ADD_KEY = "put ANTHROPIC_API_KEY=… (or OPENAI_API_KEY, OPENROUTER_API_KEY, GROQ_API_KEY) into .env and start again"
 
 
 def settings_in_force() -> tuple[Settings | None, list[Finding]]:
-    """The settings, None when they are wrong, and a finding for every fault and every variable that means nothing."""
+    """The settings, None when they are wrong, with a finding for every fault and every unknown variable."""
     try:
         settings = load_settings()
     except ConfigError as error:
         return None, [fail("settings", error.message, error.hint)]
-    strange = [warn("settings", told, "correct or remove it") for told in unknown_settings()]
+    findings = [warn("settings", note, "correct or remove it") for note in unknown_settings()]
     level = settings.effective_log_level
     if level == "debug":
-        strange.append(warn("settings", "the log shows private thoughts", "remove SOUL_DEBUG and SOUL_LOG_LEVEL=debug"))
-    return settings, strange or [ok("settings", f"{len(settings.model_fields_set)} set, all others at their defaults")]
+        findings.append(
+            warn("settings", "the log shows private thoughts", "remove SOUL_DEBUG and SOUL_LOG_LEVEL=debug")
+        )
+    return settings, findings or [ok("settings", f"{len(settings.model_fields_set)} set, all others at their defaults")]
 
 
 def souls(settings: Settings) -> list[Finding]:
-    """The souls' files are whole and valid, and each further soul has channels; a fault names file and line."""
+    """Whether the souls' files are valid and each further soul has channels; a fault names file and line."""
 
     def find(name: str) -> Path:
         return find_souls_directory(settings.souls_dir, settings.home, name)
@@ -41,42 +43,40 @@ def souls(settings: Settings) -> list[Finding]:
     for soul in others:
         if soul.channels:
             where = ", ".join(soul.channels)
-            findings.append(ok("soul", f"{soul.display_name} answers in channels of its own: {where}"))
+            findings.append(ok("soul", f"{soul.display_name} answers in its channels: {where}"))
         else:
-            told = f"{soul.display_name} answers nowhere"
-            findings.append(warn("soul", told, f"name channels in {find(soul.name) / soul.name}/soul.toml"))
+            finding = f"{soul.display_name} has no channels and never answers"
+            findings.append(warn("soul", finding, f"list channels in {find(soul.name) / soul.name}/soul.toml"))
     return findings
 
 
 def research(settings: Settings) -> list[Finding]:
-    """What the autonomous loop may look into is there, and its time fits into the deadline; no server is started."""
+    """Whether library folders and MCP servers are readable and the loop fits the deadline; starts no server."""
     findings = [_library(folder) for folder in settings.library]
     try:
         servers = read_servers(settings.mcp_servers) if settings.mcp_servers is not None else {}
     except ConfigError as error:
         findings.append(fail("tools", error.message, error.hint))
     else:
-        findings += [ok("tools", f"MCP servers, none of them tried: {', '.join(servers)}")] if servers else []
+        findings += [ok("tools", f"MCP servers, not started by this check: {', '.join(servers)}")] if servers else []
     if settings.ism_enabled and settings.ism_max_seconds >= settings.deadline:
-        told = (
-            f"a problem may take {settings.ism_max_seconds:g} s, but every message ends after {settings.deadline:g} s"
-        )
-        findings.append(warn("ism", told, "lower SOUL_ISM_MAX_SECONDS or raise SOUL_DEADLINE"))
+        finding = f"a problem may take {settings.ism_max_seconds:g} s, but each message only {settings.deadline:g} s"
+        findings.append(warn("ism", finding, "lower SOUL_ISM_MAX_SECONDS or raise SOUL_DEADLINE"))
     return findings
 
 
 def _library(folder: Path) -> Finding:
     if folder.is_dir():
         return ok("library", str(folder))
-    return warn("library", f"{folder} is no folder", "correct SOUL_LIBRARY")
+    return warn("library", f"{folder} is not a folder", "correct SOUL_LIBRARY")
 
 
 def models(settings: Settings) -> Finding:
-    """Which models speak and think, and whether their keys are there; nobody is called."""
+    """Which models speak and think, and whether their keys are set; calls no model."""
     try:
         persona, thinking = choose_models(settings)
     except ConfigError as error:
         return fail("models", error.message, error.hint)
     if persona.startswith("placeholder/"):
-        return warn("models", "no model is set up: the placeholder repeats what it hears", _ONE_LINE)
+        return warn("models", "no model is set up: a placeholder only repeats each message", _ADD_KEY)
     return ok("models", f"{persona} speaks, {thinking} thinks; their keys are set")

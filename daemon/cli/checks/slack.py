@@ -1,4 +1,4 @@
-"""Slack: the tokens, whether Slack takes them, what they may do, and who we are there."""
+"""Checks Slack: the tokens, whether Slack accepts them, their scopes and identity."""
 
 import asyncio
 from typing import Final
@@ -12,18 +12,18 @@ from daemon.core.clock import SystemClock
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ConfigError
 
-_PATIENCE: Final = 20.0
+_TIMEOUT: Final = 20.0
 
 _OPTIONAL_SCOPES = {
-    CUSTOMIZE_SCOPE: "further souls speak under the app's own name",
-    OPEN_DM_SCOPE: "nobody can be written to who never wrote to the soul",
+    CUSTOMIZE_SCOPE: "further souls post under the app's own name",
+    OPEN_DM_SCOPE: "the soul can't start a DM with a user who never wrote to it",
 }
 
 
 def slack(settings: Settings, *, offline: bool) -> list[Finding]:
-    """Both tokens and everything that hangs on them; `offline` asks nobody."""
+    """Findings about both tokens; with `offline` Slack is not asked."""
     if settings.slack_bot_token is None and settings.slack_app_token is None:
-        return [skip("slack tokens", "none is set: `soul run` starts a workspace of its own on this machine")]
+        return [skip("slack tokens", "none is set: `soul run` starts a local workspace on this machine")]
     try:
         check_tokens(settings)
     except ConfigError as error:
@@ -35,20 +35,20 @@ def slack(settings: Settings, *, offline: bool) -> list[Finding]:
 
 
 async def _ask(settings: Settings) -> list[Finding]:
-    clock, reasons = _Impatient(), list[str]()
+    clock, reasons = _NoRetry(), list[str]()
 
-    def hear(event: str, /, **fields: object) -> None:
+    def collect(event: str, /, **fields: object) -> None:
         if event == "slack.unreachable":
             reasons.append(str(fields.get("reason", "")))
 
-    client = SlackClient(settings, SystemClock(), hear)
+    client = SlackClient(settings, SystemClock(), collect)
     try:
-        async with asyncio.timeout(_PATIENCE):
-            identity = await fetch_identity(client, settings, clock, hear)
+        async with asyncio.timeout(_TIMEOUT):
+            identity = await fetch_identity(client, settings, clock, collect)
     except (ConfigError, ChannelError) as error:
         return [fail("slack", error.message, error.hint)]
     except (_WouldWait, TimeoutError):
-        why = reasons[-1] if reasons else f"no answer within {_PATIENCE:.0f} s"
+        why = reasons[-1] if reasons else f"no answer within {_TIMEOUT:.0f} s"
         return [fail("slack", why, f"check the network and that {settings.slack_api_url} can be reached")]
     finally:
         await client.close()
@@ -58,17 +58,17 @@ async def _ask(settings: Settings) -> list[Finding]:
 
 
 def scopes(identity: SlackIdentity) -> Finding:
-    """What the bot token may do, compared with what the daemon needs."""
+    """Compares the bot token's scopes with those that the daemon needs."""
     if not identity.scopes:
-        return warn("slack scopes", "Slack did not say which scopes the token has", "run `soul doctor` again later")
+        return warn("slack scopes", "Slack did not report the token's scopes", "run `soul doctor` again later")
     missing = [scope for scope in REQUIRED_SCOPES if scope not in identity.scopes]
     if missing:
         return fail("slack scopes", f"missing: {', '.join(missing)}", _adding(identity, missing))
-    wanting = {scope: what for scope, what in _OPTIONAL_SCOPES.items() if scope not in identity.scopes}
-    if wanting:
-        told = "; ".join(f"without {scope} {what}" for scope, what in wanting.items())
-        return warn("slack scopes", told, _adding(identity, list(wanting)))
-    return ok("slack scopes", f"all {len(REQUIRED_SCOPES) + len(_OPTIONAL_SCOPES)} are there")
+    missing_extras = {scope: what for scope, what in _OPTIONAL_SCOPES.items() if scope not in identity.scopes}
+    if missing_extras:
+        effects = "; ".join(f"without {scope} {what}" for scope, what in missing_extras.items())
+        return warn("slack scopes", effects, _adding(identity, list(missing_extras)))
+    return ok("slack scopes", f"all {len(REQUIRED_SCOPES) + len(_OPTIONAL_SCOPES)} are granted")
 
 
 def _adding(identity: SlackIdentity, scopes: list[str]) -> str:
@@ -80,11 +80,11 @@ def _adding(identity: SlackIdentity, scopes: list[str]) -> str:
 
 
 class _WouldWait(Exception):
-    """Slack can't be asked just now."""
+    """A retry would have to wait."""
 
 
-class _Impatient(SystemClock):
-    """A clock for somebody who asks once and does not wait."""
+class _NoRetry(SystemClock):
+    """A clock that refuses every wait, so that Slack is asked once."""
 
     async def sleep(self, seconds: float) -> None:
         """Raises _WouldWait."""

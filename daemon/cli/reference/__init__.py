@@ -1,1 +1,1 @@
-"""Which documents does the code write? One writer for each generated page."""
+"""Which pages are generated from the code? One writer per page."""

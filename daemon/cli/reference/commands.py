@@ -1,4 +1,4 @@
-"""Writes `docs/COMMANDS.md`: the help of every command, made from the commands themselves."""
+"""Writes `docs/COMMANDS.md`: the help of every command, generated from the commands."""
 
 import sys
 from collections.abc import Iterator
@@ -11,16 +11,22 @@ from daemon.cli.commands import soul
 _HEADER = """\
 # Commands
 
-Made from the program's own help by `python -m daemon.cli.reference.commands FILE`; a test keeps it true. Readers take
-`--json`.
-Errors say what happened and what to do; the exit code is 0, 1 for a finding or a refusal, 2 for wrong usage, 70 for a
-fault or for what isn't there, 75 for something that may heal by itself and 78 for a configuration that a person has to
-mend.
+An admin needs five commands. `soul run` starts the daemon. `soul doctor` checks everything it needs: run it before the
+first start, after every change of settings, and first of all when something is wrong. `soul status` shows whether the
+daemon runs and what waits. `soul outbox` lists posts that were not delivered, and retries or drops them: look there
+when a reply is missing. `soul db backup` copies memory.db: run it before an upgrade and before you move the data. All
+other commands are for a closer look.
+
+Commands that print data take `--json`. An error is two lines: what happened and what to do. Exit codes: 0 success, 1 a
+finding, 2 wrong usage, 70 a failure or a missing row or file, 75 a temporary failure, 78 a configuration that an admin
+has to fix.
+
+Generated from the program's help by `python -m daemon.cli.reference.commands docs/COMMANDS.md`.
 """
 
 
 def command_reference() -> str:
-    """The whole text of the document."""
+    """The text of the document."""
     return "\n".join((_HEADER, *_sections(soul, click.Context(soul, info_name="soul", **soul.context_settings))))
 
 

@@ -1,4 +1,4 @@
-"""Writes `docs/HTTP.md`: what the HTTP door serves, made from its route table and its models."""
+"""Writes `docs/HTTP.md` from the route table and the models of the HTTP API."""
 
 import sys
 from collections.abc import Iterator
@@ -10,38 +10,39 @@ from daemon.channels.http.routes import ROUTES, Route
 from daemon.channels.http.schemas import EVENTS
 
 _HEADER = """\
-# The HTTP door
+# The HTTP API
 
-Made from the route table by `python -m daemon.cli.reference.http_api FILE`; a test keeps it true.
+`python -m daemon.cli.reference.http_api FILE` makes this page from the route table; a test compares the two.
 Programs find the same at `GET /openapi.json`.
 
 The daemon listens on `http://127.0.0.1:8766` unless `SOUL_HTTP_HOST` and `SOUL_HTTP_PORT` say otherwise;
-`SOUL_HTTP=false` shuts the door. Send `Authorization: Bearer …` with `SOUL_HTTP_TOKEN`, or with the one that the first
-start put into `http.token` beside `memory.db`. Whoever has it may talk; what is said in a session is heard in no other.
+`SOUL_HTTP=false` switches the API off. Send `Authorization: Bearer …` with the value of `SOUL_HTTP_TOKEN`, or with the
+token that the first start wrote to `http.token` beside `memory.db`. Every program with the token may talk to the soul.
+A session is a conversation: no other session learns what was said in it.
 
 ```sh
 curl -N http://127.0.0.1:8766/api/soul/chat -H "Authorization: Bearer $(cat http.token)" \\
   -H 'Content-Type: application/json' -d '{"message": "Hello!", "session": "me", "message_id": "1"}'
 ```
 
-Every fault is JSON: `{"error": {"code", "message", "hint"}}`. The code stays the same, the message says what happened,
-the hint what to do. Web pages are refused, whatever token they bring, and so are requests for another host's name.
+Every error is JSON: `{"error": {"code", "message", "hint"}}`. The code never changes, the message says what happened,
+the hint what to do. Web pages are refused even with the token, and so are requests that name another host.
 """
 
 
 def http_reference() -> str:
-    """The whole text of the document."""
+    """The whole page."""
     schemas: dict[str, Any] = description("")["components"]["schemas"]
     parts = [_HEADER, *(_section(route, schemas) for route in ROUTES), "## Events of a stream\n"]
-    for name, shape in EVENTS.items():
-        parts.append(f"### `{name}`\n\n{_fields(schemas, shape.__name__)}")
+    for name, model in EVENTS.items():
+        parts.append(f"### `{name}`\n\n{_fields(schemas, model.__name__)}")
     return "\n".join(parts)
 
 
 def _section(route: Route, schemas: dict[str, Any]) -> str:
     lines = [
         f"## `{route.method} {route.path}`\n",
-        f"{route.summary}. {route.description}{'' if not route.free else ' No token is asked for.'}\n",
+        f"{route.summary}. {route.description}{'' if not route.free else ' No token is needed.'}\n",
     ]
     lines += [f"- `{one.name}` ({one.place}): {one.meaning}" for one in route.parameters]
     if route.parameters:
@@ -49,17 +50,17 @@ def _section(route: Route, schemas: dict[str, Any]) -> str:
     if route.body is not None:
         lines.append(f"Body:\n\n{_fields(schemas, route.body.__name__)}")
     lines += ["| status | content | meaning |", "|---|---|---|"]
-    lines += [f"| {status} | `{answer.kind}` | {answer.meaning} |" for status, answer in route.answers.items()]
-    lines += [f"| {status} | error | {meaning} |" for status, meaning in route.all_faults.items()]
-    told = sorted({answer.shape.__name__ for answer in route.answers.values() if answer.shape is not None})
-    lines += [f"\n`{name}`:\n\n{_fields(schemas, name)}".rstrip() for name in told]
+    lines += [f"| {status} | `{answer.content_type}` | {answer.meaning} |" for status, answer in route.answers.items()]
+    lines += [f"| {status} | error | {meaning} |" for status, meaning in route.all_errors.items()]
+    models = sorted({answer.model.__name__ for answer in route.answers.values() if answer.model is not None})
+    lines += [f"\n`{name}`:\n\n{_fields(schemas, name)}".rstrip() for name in models]
     return "\n".join((*lines, ""))
 
 
 def _fields(schemas: dict[str, Any], name: str) -> str:
-    """A table of a model's fields, after what it is."""
+    """A model's description and the table of its fields."""
     schema = schemas[name]
-    rows = (_row(field, told, field in schema.get("required", ())) for field, told in schema["properties"].items())
+    rows = (_row(field, given, field in schema.get("required", ())) for field, given in schema["properties"].items())
     table = ["| field | type | meaning |", "|---|---|---|", *rows]
     return f"{schema['description']}\n\n" + "\n".join(table) + "\n"
 

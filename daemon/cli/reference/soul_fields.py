@@ -23,9 +23,9 @@ Schema = Mapping[str, object]
 
 
 def with_fields(document: str) -> str:
-    """The document with its tables of fields as the shape of a soul says they are; all else stays as it is written.
+    """The document with new tables of fields between its two marks; all other text stays.
 
-    Raises ValueError where the two marks between which they belong are not there.
+    Raises ValueError when a mark is missing.
     """
     before, begin, rest = document.partition(BEGIN)
     _, end, after = rest.partition(END)
@@ -61,7 +61,7 @@ def _table(heading: str, shape: type[BaseModel]) -> str:
 
 
 def _kind(schema: Schema) -> str:
-    """What a field takes, in words, with its bounds."""
+    """What a field accepts, with its bounds."""
     if choices := cast("list[Schema]", schema.get("anyOf", [])):
         schema = next(choice for choice in choices if choice.get("type") != "null")
     if options := cast("list[str]", schema.get("enum", [])):
@@ -69,8 +69,8 @@ def _kind(schema: Schema) -> str:
     if schema.get("type") == "array":
         items = cast("Schema", schema.get("items", {}))
         return "table" if "prefixItems" in items else "tables" if "$ref" in items else "list of texts"
-    told = [f"{words} {schema[bound]}" for bound, words in _BOUNDS.items() if bound in schema]
-    return ", ".join([_KINDS[str(schema["type"])], *told])
+    bounds = [f"{words} {schema[bound]}" for bound, words in _BOUNDS.items() if bound in schema]
+    return ", ".join([_KINDS[str(schema["type"])], *bounds])
 
 
 def _default(field: FieldInfo) -> str:

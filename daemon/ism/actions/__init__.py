@@ -1,4 +1,4 @@
-"""What the soul may choose to do when it solves a problem: a family of actions, one a module (seed 001)."""
+"""The actions that the soul may choose from when it solves a problem, one per module (seed 001)."""
 
 from daemon.ism.actions.ask import ask
 from daemon.ism.actions.escalate import escalate
@@ -12,7 +12,7 @@ from daemon.mind.mental_process import ProcessContext
 
 
 def actions_for(context: ProcessContext, problem: Problem) -> tuple[Action, ...]:
-    """The actions at hand for a problem in a conversation; each handler works on `problem` and through the motor."""
+    """The actions for a problem in a conversation; each handler works on `problem` and through the motor."""
     return (
         think(context),
         research(context, problem),

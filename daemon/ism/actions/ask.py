@@ -1,19 +1,19 @@
-"""Ask: a clarifying question, after which the problem waits for the answer, however long that takes."""
+"""Ask: a clarifying question, after which the problem waits for the answer, without a time limit."""
 
 from daemon.ism.actions.respond import answer
-from daemon.ism.aim import with_aim
 from daemon.ism.machine import Action, ActionUse
 from daemon.ism.problem import Problem
+from daemon.ism.regions import with_input
 from daemon.mind.mental_process import ProcessContext, Stay
 
 
 def ask(context: ProcessContext, problem: Problem) -> Action:
-    """Its input says what has to be known."""
+    """The input says what has to be known."""
 
     async def handle(use: ActionUse) -> Stay:
         want = ' What you need to know stands under "Aim".' if use.input else ""
         instructions = f"Ask the one question without whose answer you can't go on, and say why it matters.{want}"
-        memory = await answer(context, problem, with_aim(use.memory, use.input), instructions)
+        memory = await answer(context, problem, with_input(use.memory, use.input), instructions)
         problem.asks = True
         return Stay(memory)
 

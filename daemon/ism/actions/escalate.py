@@ -1,10 +1,10 @@
-"""Escalate: hand the problem to the expert process, or with permission to somebody who can act."""
+"""Escalate: hand the problem to the expert process or, with permission, to a contact who can act."""
 
 import re
 from collections.abc import Sequence
 
 from daemon.ism.machine import Action, ActionUse, Recurse
-from daemon.ism.permission import POST_ELSEWHERE, Asked, ask_permission, plain_sight
+from daemon.ism.permission import POST_ELSEWHERE, PermissionRequest, ask_permission, plain_sight
 from daemon.ism.problem import Problem
 from daemon.mind.fixed_pipeline import with_soul_creativity
 from daemon.mind.mental_process import ProcessContext, Stay, Transition
@@ -21,7 +21,7 @@ _SUMMARY = (
 
 
 def escalate(context: ProcessContext, problem: Problem) -> Action:
-    """Its input names whom to hand over to: one of those whom the soul knows, or the expert, if it can be one."""
+    """The input names a contact of the soul, or the expert process where it may be entered."""
     soul = context.soul
     expert = _expert(context)
     known = [f"{one.name} ({one.can})" for one in soul.contacts] + ([_EXPERT] if expert else [])
@@ -40,14 +40,14 @@ def escalate(context: ProcessContext, problem: Problem) -> Action:
 
 
 def _expert(context: ProcessContext) -> str:
-    """The process that the problem can be handed over to; empty for none."""
+    """The expert process if it may be entered now, else empty."""
     expert = context.soul.ism.expert
-    barred = expert == context.state.process or why_refused(context.state.process, expert, situation_of(context))
-    return "" if barred else expert
+    refused = expert == context.state.process or why_refused(context.state.process, expert, situation_of(context))
+    return "" if refused else expert
 
 
 def _named(words: str, contacts: Sequence[Contact]) -> Contact | None:
-    """Whom words name; of several the one with the longest name, which may hold another's."""
+    """The contact named in a text; of several the one with the longest name, which may contain another's."""
     found = [one for one in contacts if _names(words, one.name)]
     return max(found, key=lambda one: len(one.name), default=None)
 
@@ -57,18 +57,18 @@ def _names(words: str, name: str) -> bool:
 
 
 async def _to_contact(context: ProcessContext, problem: Problem, use: ActionUse, contact: Contact) -> Stay | Recurse:
-    """Ask whoever's problem it is to allow just these words, and nobody else: they carry what was said here."""
+    """Ask the user who has the problem to approve the exact message: it discloses what was said here."""
     if not problem.asker:
         return use.recurse(observation="It isn't known whose problem this is, so that nobody can allow it.")
     soul = context.soul
     step = instruction(_SUMMARY.format(name=contact.name), name=soul.display_name)
     _, summary = await context.mind.run(use.memory, with_soul_creativity(soul, step))
     summary = plain_sight(summary.strip())
-    act = Asked(
+    request = PermissionRequest(
         tool=POST_ELSEWHERE,
         arguments={"to": contact.slack, "name": contact.name, "summary": summary},
-        asked=(problem.asker,),
-        words=f"I would hand this on to {contact.name} in these words, and nothing else. May I?",
+        approvers=(problem.asker,),
+        question=f"I would hand this on to {contact.name} in these words, and nothing else. May I?",
         shown=summary,
     )
-    return await ask_permission(context, problem, use.memory, act)
+    return await ask_permission(context, problem, use.memory, request)

@@ -1,4 +1,4 @@
-"""Remind: bring something up in this conversation at a later time."""
+"""Remind: bring something up in this conversation later."""
 
 import hashlib
 
@@ -9,7 +9,7 @@ from daemon.mind.mental_process import ProcessContext
 
 
 def remind(context: ProcessContext) -> Action:
-    """Its input says when and what."""
+    """The input says when and what."""
 
     async def handle(use: ActionUse) -> Recurse:
         due, _, what = use.input.partition(": ")
@@ -41,6 +41,6 @@ def remind(context: ProcessContext) -> Action:
 
 
 def _slot(behalf: str, what: str) -> str:
-    """One for each thing of a person's, so that making the note again moves it instead of doubling it."""
+    """One slot per user and text, so that setting the same reminder again moves it instead of doubling it."""
     words = " ".join((behalf, *what.casefold().split()))
     return f"reminder-{hashlib.sha256(words.encode()).hexdigest()[:12]}"

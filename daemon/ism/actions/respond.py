@@ -1,11 +1,11 @@
-"""Respond: share what was found, with its sources, and end the work."""
+"""Respond: answer with what was found and its sources, and end the work."""
 
 from dataclasses import replace
 
 from daemon.core.working_memory import WorkingMemory
-from daemon.ism.aim import with_aim
 from daemon.ism.machine import Action, ActionUse
 from daemon.ism.problem import Problem
+from daemon.ism.regions import with_input
 from daemon.mind.fixed_pipeline import say
 from daemon.mind.mental_process import ProcessContext, Stay
 from daemon.mind.steps.external_dialog import external_dialog
@@ -17,11 +17,11 @@ _CITE = (
 
 
 def respond(context: ProcessContext, problem: Problem) -> Action:
-    """Its input says what matters in the answer."""
+    """The input says what matters in the answer."""
 
     async def handle(use: ActionUse) -> Stay:
         dwell = ' Dwell on what stands under "Aim".' if use.input else ""
-        memory = with_aim(use.memory, use.input)
+        memory = with_input(use.memory, use.input)
         return Stay(await answer(context, problem, memory, f"Answer the person with what you found.{dwell}"))
 
     return Action("Respond", "answer the person and end the work; input: what matters in the answer", handle)
@@ -30,7 +30,7 @@ def respond(context: ProcessContext, problem: Problem) -> Action:
 async def answer(
     context: ProcessContext, problem: Problem, memory: WorkingMemory, instructions: str, *, below: str = ""
 ) -> WorkingMemory:
-    """Say something, its sources and the house's words below it; gives the memory afterwards. Raises ModelError."""
+    """Say something, with its sources and `below` under it; gives the memory afterwards. Raises ModelError."""
     cite = f" {_CITE}" if problem.found else ""
     memory = await say(replace(context, memory=memory), external_dialog(context.soul, f"{instructions}{cite}"))
     said = problem.with_sources(memory.at(-1).content)

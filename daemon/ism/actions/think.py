@@ -1,21 +1,21 @@
-"""Think: reason about the problem in silence."""
+"""Think: reason about the problem without saying anything."""
 
-from daemon.ism.aim import with_aim
 from daemon.ism.machine import Action, ActionUse, Recurse
+from daemon.ism.regions import with_input
 from daemon.mind.fixed_pipeline import with_soul_creativity
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.steps.internal_monologue import internal_monologue
 
 
 def think(context: ProcessContext) -> Action:
-    """Its input says what to think about."""
+    """The input says what to think about."""
 
     async def handle(use: ActionUse) -> Recurse:
         about = ' Begin with what stands under "Aim".' if use.input else ""
         step = internal_monologue(
             context.soul.display_name, f"Think the problem through, as far as what is known leads.{about}"
         )
-        _, thought = await context.mind.run(with_aim(use.memory, use.input), with_soul_creativity(context.soul, step))
+        _, thought = await context.mind.run(with_input(use.memory, use.input), with_soul_creativity(context.soul, step))
         return use.recurse(observation=thought)
 
     return Action("Think", "reason about the problem in silence; input: what to think about", handle)

@@ -1,47 +1,27 @@
-"""What became of messages that programs sent over HTTP, found again by their own ids, and errands done for them."""
+"""For the HTTP API: replies found by the message ids of the sending programs, queued jobs, and how much waits."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from daemon.core.perception import ConversationKey
-from daemon.core.ports import Clock
+from daemon.core.ports import Clock, StoredReply
 from daemon.memory.database import Database, Transaction
 
 _OPEN = ("new", "claimed")
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A message and what it came to.
-
-    `ts` is the one it was stored under, `said` its words, `state` that of its inbox row. Once `settled`, `parts` are
-    the words of the answer in order; none when it ended without any.
-    """
-
-    ts: str
-    said: str
-    state: str
-    parts: tuple[str, ...] = ()
-
-    @property
-    def settled(self) -> bool:
-        """Whether nothing more will come of it."""
-        return self.state not in _OPEN
-
-
-class Replies:
-    """Look-ups for the HTTP door; everything stands in memory.db, so they hold after a restart as well."""
+class StoredReplies:
+    """Looks up messages and their replies; memory.db has them all, also after a restart."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def find(self, conversation: ConversationKey, message_id: str) -> Reply | None:
-        """The message that has this id in a conversation; None: no such message came. Raises StoreError.
+    async def find(self, conversation: ConversationKey, message_id: str) -> StoredReply | None:
+        """The message with this id in a conversation, None for no such message. Raises StoreError.
 
-        The answer counts from its commit on, whether it was fetched or not.
+        A reply counts from its commit on, delivered or not.
         """
 
-        async def unit(transaction: Transaction) -> Reply | None:
+        async def unit(transaction: Transaction) -> StoredReply | None:
             row = await transaction.one(
                 """
                 SELECT ts, body, state, answered_by FROM inbox
@@ -54,12 +34,12 @@ class Replies:
             if row is None:
                 return None
             parts = await _parts(transaction, row["answered_by"]) if row["answered_by"] else ()
-            return Reply(row["ts"], row["body"], row["state"], parts)
+            return StoredReply(row["ts"], row["body"], row["state"], row["state"] not in _OPEN, parts)
 
         return await self._database.read(unit)
 
     async def last_name(self, conversation: ConversationKey) -> str:
-        """The name that the user of a conversation last gave, empty when they never gave one. Raises StoreError."""
+        """The name that the user of a conversation gave last; '' for none. Raises StoreError."""
 
         async def unit(transaction: Transaction) -> str:
             row = await transaction.one(
@@ -75,7 +55,7 @@ class Replies:
 
 
 async def _parts(transaction: Transaction, first: str) -> tuple[str, ...]:
-    """The words of a committed reply, by the key of its first part."""
+    """The parts of a committed reply, by the key of the first."""
     stem = first.rpartition("#")[0]
     rows = await transaction.rows(
         "SELECT body FROM outbox WHERE id >= :since AND id < :beyond AND state <> 'drafting' ORDER BY part",
@@ -86,17 +66,17 @@ async def _parts(transaction: Transaction, first: str) -> tuple[str, ...]:
 
 
 class Backlog:
-    """What programs may have done in the background, and how much waits, for one soul in one workspace."""
+    """The queues of one soul in one workspace: queues background jobs and counts what waits."""
 
     def __init__(self, database: Database, clock: Clock, *, soul: str, workspace: str) -> None:
         self._database = database
         self._clock = clock
-        self._of = {"soul": soul, "workspace": workspace}
+        self._scope = {"soul": soul, "workspace": workspace}
 
     async def enqueue(self, conversation: ConversationKey, kinds: Sequence[str]) -> tuple[str, ...] | None:
-        """Have jobs of these kinds done, in this order, after the newest turn; gives those that now wait.
+        """Queue jobs of these kinds, in this order, for the newest turn; a waiting job is not queued twice.
 
-        None: no such conversation. A job that waits already is not doubled. Raises StoreError.
+        Returns the kinds, or None for an unknown conversation. Raises StoreError.
         """
         now = self._clock.now_ms()
 
@@ -116,14 +96,14 @@ class Backlog:
                     conversation=str(conversation),
                     turn=known["version"],
                     now=now,
-                    **self._of,
+                    **self._scope,
                 )
             return tuple(kinds)
 
         return await self._database.write(unit)
 
     async def waiting(self) -> dict[str, int]:
-        """How many rows wait in `inbox`, `outbox` and `jobs`. Raises StoreError."""
+        """The number of rows that wait in `inbox`, `outbox` and `jobs`. Raises StoreError."""
 
         async def unit(transaction: Transaction) -> dict[str, int]:
             row = await transaction.one(
@@ -135,7 +115,7 @@ class Backlog:
                        (SELECT count(*) FROM jobs WHERE soul = :soul AND workspace = :workspace
                           AND state IN ('ready', 'running')) AS jobs
                 """,
-                **self._of,
+                **self._scope,
             )
             return {name: row[name] for name in row.keys()} if row else {}  # noqa: SIM118  # a Row iterates over values
 

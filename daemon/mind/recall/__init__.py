@@ -1,4 +1,4 @@
-"""Fills a fresh working memory with what the soul should have in mind for a conversation (design, section 3)."""
+"""Fills a new working memory with what the soul knows about a conversation, its users and itself."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,21 +17,21 @@ from daemon.soul import Soul
 from daemon.soul_engine import SUMMARY, begin, with_notes, with_now, with_thread
 
 TURNS_READ = 80
-"""Newest turns fetched for a prompt; the budgets in tokens decide how many of them are shown."""
+"""Newest turns read for a prompt; the token budgets decide how many of them are shown."""
 
 THREAD_MESSAGES_READ = 30
-"""Earlier messages of a thread that are read when the soul is asked in."""
+"""Earlier messages of a thread that are read when the soul is mentioned in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecalledFacts:
-    """What may be known where a conversation is heard: models of people by their id, and the soul's own state."""
+    """What may be known before a conversation's audience: user models by platform id, and the soul's own state."""
 
     people: Mapping[str, tuple[UserModel, ...]] = field(default_factory=dict)
     own_state: SoulState | None = None
 
     def of(self, person: str) -> tuple[UserModel, ...]:
-        """What may be known of a person; empty when nothing is."""
+        """The models of a user; empty if there are none."""
         return self.people.get(person, ())
 
 
@@ -44,9 +44,9 @@ def recall(
     known: RecalledFacts,
     now_ms: int,
 ) -> WorkingMemory:
-    """Working memory before the perception: who the soul is and how, where and when it is, who speaks, what was said.
+    """Working memory before the perception: the soul, its state, time and place, the users, and the earlier turns.
 
-    `thread` holds what admitted users said around the soul; the transcript holds what the soul took part in.
+    `thread` are messages of admitted users that were not for the soul; the transcript holds those that were.
     """
     memory = with_now(begin(soul), now_ms, perception.place)
     memory = with_state(memory, known.own_state, soul, now_ms)

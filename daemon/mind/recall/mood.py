@@ -1,18 +1,18 @@
-"""How the soul is just now: a feeling that fades back to rest and colours the verbs, and what it is about here."""
+"""The soul's state in the prompt: a mood that fades to rest and colours the verbs, and its topic and task here."""
 
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.soul import Soul
 from daemon.soul_engine import SOUL_STATE
 
-_FAINTEST = 0.5  # what is weaker than this is not felt any more
-_WANING = 0.75
+_FAINTEST = 0.5  # a mood of less intensity counts as rest
+_WANING = 0.75  # below it the mood is described as fading
 
 
 def current_mood(state: SoulState | None, now_ms: int, soul: Soul) -> str:
-    """The emotional state after it has faded: half of it is gone after the soul's half-life, and then it rests.
+    """The emotional state now: after the soul's half-life it gives way to rest.
 
-    A state that the soul doesn't know (any more) counts as rest.
+    A state that soul.toml does not list (any more) counts as rest.
     """
     if state is None or state.emotional_state not in soul.emotional_states:
         return soul.rest_state
@@ -20,7 +20,7 @@ def current_mood(state: SoulState | None, now_ms: int, soul: Soul) -> str:
 
 
 def state_in_words(state: SoulState | None, soul: Soul, now_ms: int) -> str:
-    """The mood and the verbs it calls for, in the house's own words; empty where rest has no verbs of its own."""
+    """The mood and its verbs as a sentence for the prompt; empty if the mood is rest without verbs of its own."""
     mood = current_mood(state, now_ms, soul)
     verbs = soul.verbs_in(mood)
     if mood == soul.rest_state and verbs == soul.verbs_in(""):
@@ -31,13 +31,13 @@ def state_in_words(state: SoulState | None, soul: Soul, now_ms: int) -> str:
 
 
 def with_state(memory: WorkingMemory, state: SoulState | None, soul: Soul, now_ms: int) -> WorkingMemory:
-    """Put the mood, bare, and topic and task as data: they were made of what people said."""
-    told = [("topic", state.topic), ("task", state.task)] if state else []
+    """Put the mood as the daemon's own words, topic and task as data: they derive from what users said."""
+    derived = [("topic", state.topic), ("task", state.task)] if state else []
     mood = state_in_words(state, soul, now_ms)
     return memory.with_region(
         SOUL_STATE,
         *([Memory(Role.SYSTEM, mood)] if mood else []),
-        *(Memory(Role.USER, text, name=f"your {what} here") for what, text in told if text),
+        *(Memory(Role.USER, text, name=f"your {what} here") for what, text in derived if text),
     )
 
 

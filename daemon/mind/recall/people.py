@@ -1,4 +1,4 @@
-"""What the soul has in mind of the people it speaks with: their notes, newest first, as far as there is room."""
+"""The notes about users in the prompt, newest first, as far as the budget allows."""
 
 from collections.abc import Sequence
 
@@ -11,9 +11,9 @@ from daemon.soul_engine import PERSON, TURN_OVERHEAD
 
 
 def person_notes(models: Sequence[UserModel], budget: int, *, whispers: bool = True) -> tuple[str, ...]:
-    """Texts about one person in order of importance: what was noted here, what all may know, what may go unsaid.
+    """Texts about one user, most important first: notes made here, notes for the workspace, whispers.
 
-    All of it fits `budget` tokens: of the notes the newest lines are taken, whispers only whole. They are data.
+    All together fit `budget` tokens: the newest lines of the notes, whispers only whole. They are data.
     """
     texts = []
     for model in models:
@@ -29,7 +29,7 @@ def person_notes(models: Sequence[UserModel], budget: int, *, whispers: bool = T
 
 
 def with_people(memory: WorkingMemory, soul: Soul, *people: Sequence[UserModel]) -> WorkingMemory:
-    """Put what may be recalled of each person, in order of importance; `UserModels.known` gives it for one of them."""
+    """Put the notes about each user; `UserModels.known` gives the models of one user, most important first."""
     known = [models for models in people if models]
     share = soul.budgets.person // max(1, len(known))
     return memory.with_region(
@@ -43,7 +43,7 @@ def with_people(memory: WorkingMemory, soul: Soul, *people: Sequence[UserModel])
 
 
 def _lines(model: UserModel, budget: int) -> tuple[str, int]:
-    """The newest lines of a model that fit, and what is left of the budget."""
+    """The newest lines of a model that fit, and the rest of the budget."""
     known_to_all = model.audience.kind is AudienceKind.WORKSPACE
     lines = ["noted in the open:" if known_to_all else "noted here, among those who read along:"]
     left = budget - estimate_tokens(lines[0]) - TURN_OVERHEAD

@@ -1,4 +1,4 @@
-"""Visits: spells of talk, each ended by a silence; what decides whether somebody is greeted or welcomed back."""
+"""Visits: exchanges ended by the visit timeout; they decide whether a user is greeted or welcomed back."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,11 +10,12 @@ from daemon.memory.records import VisitState
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """The spell of talk that a perception belongs to; a configurable silence ends it.
+    """The visit that a perception belongs to; a configurable silence ends a visit.
 
-    `number` counts this person's visits here from one; `exchanges` counts the replies already given in this visit.
-    `silence` is the seconds since anybody last spoke in the conversation, zero at its beginning. `met` says that the
-    soul has met the person before, where this conversation may know of it; `fresh` that their visit begins just now.
+    `number` counts this user's visits here from one; `exchanges` counts the replies already given in this visit.
+    `silence` is the seconds since the last message of any user in the conversation, zero at its beginning. `met` says
+    that the soul knows the user, as far as this audience may know; `fresh` that the user's visit begins with this
+    message.
     """
 
     number: int = 1
@@ -25,14 +26,14 @@ class Visit:
 
     @property
     def begins(self) -> bool:
-        """Whether nothing has been answered in it yet."""
+        """Whether no reply has been given in it yet."""
         return self.exchanges == 0
 
 
 def visit_of(
     visit_state: VisitState, models: Sequence[UserModel], transcript: Transcript, now_ms: int, silence_ms: int
 ) -> Visit:
-    """The visit that words said now belong to: by when the person was last heard here, and how long it was silent."""
+    """The visit of a message that arrives at `now_ms`; `silence_ms` is the visit timeout."""
     silent_ms = now_ms - visit_state.spoken_ms if visit_state.spoken_ms else 0
     over = not visit_state.spoken_ms or silent_ms > silence_ms
     fresh = now_ms - max((one.seen_ms for one in models), default=0) > silence_ms

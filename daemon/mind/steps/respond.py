@@ -1,12 +1,12 @@
-"""The fixed pipeline's one call: a tagged answer that holds a private thought, the reply and two checks (seed 000)."""
+"""The fixed pipeline's one call: a tagged answer with a private thought, the reply and two checks (seed 000)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from daemon.core.errors import MalformedReply
 from daemon.core.ports import ModelRole
+from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role
-from daemon.mind.cognition import Step
 from daemon.mind.tagged_output import Element, TaggedOutput
 from daemon.soul import Soul
 
@@ -37,7 +37,7 @@ _REPAIR = (
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A unified answer taken apart; `user_model` and `soul_state` are None when the model didn't say."""
+    """The parts of a tagged answer; `user_model` and `soul_state` are None when the model did not answer the check."""
 
     reply: str
     reply_verb: str | None = None
@@ -49,7 +49,7 @@ class Response:
 
 
 def respond(soul: Soul) -> Step[Response]:
-    """Think and reply in one streamed call; only the reply is visible and only the reply is remembered."""
+    """Thought and reply in one streamed call; only the reply is visible and remembered."""
     verbs = soul.verbs
     return Step(
         name="respond",
@@ -72,7 +72,7 @@ def respond(soul: Soul) -> Step[Response]:
 
 
 def read_response(answer: str) -> Response:
-    """Take a tagged answer apart. Raises MalformedReply unless it holds one reply that can be trusted."""
+    """The parts of a tagged answer. Raises MalformedReply unless it holds exactly one unambiguous reply."""
     output = TaggedOutput()
     output.feed(answer)
     output.finish()

@@ -1,4 +1,4 @@
-"""Choose a tool and its arguments to look something up or to get something done, or say that none of them fits."""
+"""Choose a tool and its arguments, or none of the tools."""
 
 import json
 import re
@@ -9,19 +9,19 @@ from pydantic import BaseModel, field_validator
 
 from daemon.core.errors import MalformedReply
 from daemon.core.ports import ModelRole, Tool
-from daemon.core.working_memory import Memory, Role, WorkingMemory
-from daemon.mind.cognition import Step
+from daemon.core.step import Step
+from daemon.core.working_memory import WorkingMemory, thought
 from daemon.mind.structured_reply import structured
 from daemon.soul_engine import with_notes
 
 MOST = 24
-"""Tools that one choice is made among: those whose words have most in common with what is wanted."""
+"""Tools shown for one choice: those whose descriptions have most words in common with what is wanted."""
 
 WANTED = "wanted"
-"""The region for what is wanted: a model's words, which may quote anybody."""
+"""The region of what is wanted: a model's words, which may quote any user."""
 
 TOOLS = tuple(f"tool_{number}" for number in range(1, MOST + 1))
-"""The regions in which tools describe themselves, each within a budget of its own: data, since strangers wrote it."""
+"""The regions of the tools' descriptions, each with a budget of its own: data, since third parties wrote them."""
 
 _DESCRIPTION, _SCHEMA = 300, 1_500  # characters shown of each
 _NONE = "none"
@@ -42,7 +42,7 @@ class _Call(BaseModel):
     @field_validator("arguments", mode="before")
     @classmethod
     def _as_values(cls, given: object) -> object:
-        """Arguments given as JSON text are read; no arguments are none."""
+        """Arguments given as JSON text are parsed; missing ones count as none."""
         if given is None or given == "":
             return {}
         return json.loads(given) if isinstance(given, str) else given
@@ -50,14 +50,14 @@ class _Call(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A tool, and the arguments to use it with."""
+    """A tool and the arguments to call it with."""
 
     tool: Tool
     arguments: Mapping[str, object]
 
 
-def tools_material(memory: WorkingMemory, want: str, tools: Sequence[Tool]) -> WorkingMemory:
-    """Working memory with what is wanted, in which the tools that may serve it describe themselves."""
+def with_tools(memory: WorkingMemory, want: str, tools: Sequence[Tool]) -> WorkingMemory:
+    """Working memory with what is wanted and the descriptions of the tools that may serve it."""
     memory = with_notes(memory, WANTED, want)
     for region, tool in zip(TOOLS, _fitting(want, tools), strict=False):
         memory = with_notes(memory, region, _described(tool))
@@ -65,7 +65,7 @@ def tools_material(memory: WorkingMemory, want: str, tools: Sequence[Tool]) -> W
 
 
 def use_tool(want: str, tools: Sequence[Tool]) -> Step[ToolUse | None]:
-    """Choose among tools, None for none; `tools_material` has to be in mind, and the choice alone is left there."""
+    """The chosen tool use, None for none; run it on a memory prepared by `with_tools`."""
     known = {tool.name: tool for tool in _fitting(want, tools)}
     json_schema, read_call = structured(_Call)
 
@@ -82,7 +82,7 @@ def use_tool(want: str, tools: Sequence[Tool]) -> Step[ToolUse | None]:
         name="use_tool",
         command=_COMMAND.format(none=_NONE),
         read=read,
-        remember=lambda use: (_chosen(use),),
+        remember=lambda use: (thought(f"use {use.tool.name if use else 'no tool'}", "decided"),),
         role=ModelRole.THINKING,
         creativity=0.2,
         json_schema=json_schema,
@@ -92,7 +92,7 @@ def use_tool(want: str, tools: Sequence[Tool]) -> Step[ToolUse | None]:
 
 
 def _fitting(want: str, tools: Sequence[Tool]) -> Sequence[Tool]:
-    """At most as many as can be chosen among, in the order of the servers; too many are thinned out by their words."""
+    """At most MOST tools, in the order of the servers; of more, those with most words in common with `want`."""
     if len(tools) <= MOST:
         return tools
     wanted = _words(want)
@@ -107,8 +107,3 @@ def _words(text: str) -> set[str]:
 def _described(tool: Tool) -> str:
     schema = json.dumps(tool.parameters, ensure_ascii=False)[:_SCHEMA]
     return f"{tool.name}: {' '.join(tool.description.split())[:_DESCRIPTION]}\narguments: {schema}"
-
-
-def _chosen(use: ToolUse | None) -> Memory:
-    told = f"use {use.tool.name}" if use else "use no tool"
-    return Memory(Role.ASSISTANT, told, metadata={"kind": "thought", "verb": "decided"})

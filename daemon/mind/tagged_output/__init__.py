@@ -1,7 +1,7 @@
-"""The streaming parser of the fixed pipeline's XML-like tags: only the true reply leaves while it is being made.
+"""The streaming parser of the fixed pipeline's XML-like tags: releases the reply, and only it, while it streams.
 
-Structure decides, never a search for the first match. When a reading is ambiguous the answer has no reply, and the
-caller asks the model to repair it (design, rulings 2 and 3).
+Structure decides, never a search for the first match. An ambiguous answer has no reply, and the Mind asks the model
+to repair it: private thought must never reach users.
 """
 
 import re
@@ -28,17 +28,17 @@ KNOWN_TAGS: tuple[str, ...] = (
 )
 REPLY_TAG = "external_dialogue"
 
-# Reasoning models of several vendors put their scratch work inline in these; it is private wherever it stands.
+# Reasoning models of several vendors write their reasoning inline in these tags; it is private wherever it stands.
 _REASONING_TAGS = ("think", "thinking", "reasoning", "scratchpad")
-_DEEPEST = 32  # tags open inside one another; deeper is an attack
-_LONGEST_SPACE = 1024  # whitespace is held back until text follows, so a run of it has to end somewhere
+_DEEPEST = 32  # nesting depth of open tags; deeper is an attack
+_LONGEST_SPACE = 1024  # whitespace is held back until text follows, so it is capped
 _LONG_SPACE = re.compile(rf"(?<!\s)(\s{{{_LONGEST_SPACE}}})\s+")
-_HIDING = ("<!-", "<![")  # a comment or CDATA section may hide a tag from a reader
+_HIDING = ("<!-", "<![")  # a comment or CDATA section may hide a tag
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """A well-formed top-level element: its text without surrounding space, its attributes by lower-case name."""
+    """A well-formed top-level element: its stripped text, its attributes by lower-case name."""
 
     content: str
     attributes: Mapping[str, str] = field(default_factory=dict)
@@ -47,14 +47,12 @@ class Element:
 class TaggedOutput:
     """Parses one answer of a model, piece by piece.
 
-    Released text is always a prefix of `reply` when there is one, and the same for every cut of the input. Of equal
-    elements the first counts. Beyond the standing tags, `also` names one more.
+    Released text is a prefix of `reply` when there is one, and the same for every cut of the stream. Of equal elements
+    the first counts.
     """
 
-    def __init__(self, *, also: str | None = None) -> None:
-        names = KNOWN_TAGS if also is None or also in KNOWN_TAGS else (*KNOWN_TAGS, also)
-        self._scratch = tuple(tag for tag in _REASONING_TAGS if tag != also)
-        self._tokens = Tokenizer(Vocabulary.of(names, self._scratch), self._take)
+    def __init__(self) -> None:
+        self._tokens = Tokenizer(Vocabulary.of(KNOWN_TAGS, _REASONING_TAGS), self._take)
         self._frames: list[str] = []
         self._content: list[str] = []
         self._attributes: Mapping[str, str] = {}
@@ -79,7 +77,7 @@ class TaggedOutput:
         return self._handed_out()
 
     def finish(self) -> str:
-        """End the input; return what may still be shown. What was held back because it might be a tag never is."""
+        """End the input; return what may still be shown. Text held back as a possible tag is never shown."""
         for name in self._frames:
             self._fault("unclosed", name)
         if not self._reply_met:
@@ -88,18 +86,18 @@ class TaggedOutput:
 
     @property
     def reply(self) -> str | None:
-        """The true reply, or None when it is missing, empty, unclosed or can't be trusted."""
+        """The reply, or None when it is missing, empty, unclosed or ambiguous."""
         element = self.elements.get(REPLY_TAG)
         return element.content if element else None
 
     @property
     def complete(self) -> bool:
-        """Whether the reply was opened and closed properly and nothing casts doubt on it."""
+        """Whether the reply was opened and closed properly and is unambiguous."""
         return self.reply is not None
 
     @property
     def released(self) -> str:
-        """All text released so far; what a reader has seen of a reply that was cut off."""
+        """All text released so far, which users have seen even if the reply was cut off."""
         return "".join(self._released)
 
     @property
@@ -110,13 +108,13 @@ class TaggedOutput:
 
     @property
     def elements(self) -> Mapping[str, Element]:
-        """All well-formed top-level elements by tag name; the reply only while it is trusted."""
+        """All well-formed top-level elements by tag name; the reply only while it is unambiguous."""
         doubtful = self._doubtful
         return MappingProxyType({k: v for k, v in self._elements.items() if not (doubtful and k == REPLY_TAG)})
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """The malformations met, each once, as `kind tag`."""
+        """The malformations found, each once, as `kind tag`."""
         return tuple(self._faults)
 
     # -- the grammar --------------------------------------------------------------------------------------------------
@@ -156,7 +154,7 @@ class TaggedOutput:
             self._reply_met = True
 
     def _stray_text(self, text: str) -> None:
-        """Text after a private element, before the reply: a quoted closing tag may have cut the element short."""
+        """Text between a private element and the reply: a quoted closing tag may have ended the element too early."""
         seen = self._outside_tail + text
         self._outside_tail = seen[-2:]
         if self._reply_met:
@@ -167,10 +165,10 @@ class TaggedOutput:
             self._doubt("hidden", "comment")
 
     def _stray_close(self, name: str) -> None:
-        """A closing tag that closes nothing: what was taken for an element may have been part of a private one."""
+        """A closing tag that closes nothing: the element before it may have been part of a private one."""
         if name == REPLY_TAG and self._reply_met:
             self._fault("stray", name)
-        elif name not in self._scratch or self._elements:
+        elif name not in _REASONING_TAGS or self._elements:
             self._doubt("stray", name)
 
     def _inside_reply(self, token: Token) -> None:
@@ -206,7 +204,7 @@ class TaggedOutput:
             self._content.append(token.raw)
 
     def _close_private(self, name: str) -> None:
-        """Close the innermost element; in a top-level one a tag only mentioned may stay open (fault `overlapping`)."""
+        """Close the innermost element; a tag that was only mentioned may stay open (fault `overlapping`)."""
         if name != self._frames[-1]:
             if self._in_reply:
                 self._lose("mismatched", name)
@@ -220,7 +218,7 @@ class TaggedOutput:
             self._close_element(name)
 
     def _close_element(self, name: str) -> None:
-        self._after_private = self._after_private or name not in self._scratch
+        self._after_private = self._after_private or name not in _REASONING_TAGS
         if name == REPLY_TAG:
             self._fault("duplicate" if name in self._elements else "distrusted", name)
         else:
@@ -229,7 +227,7 @@ class TaggedOutput:
     def _record(self, name: str, element: Element) -> None:
         if name in self._elements:
             self._fault("duplicate", name)
-        elif name not in self._scratch:
+        elif name not in _REASONING_TAGS:
             self._elements[name] = element
 
     # -- what leaves --------------------------------------------------------------------------------------------------
@@ -258,20 +256,11 @@ class TaggedOutput:
         self._faults[f"{kind} {name}"] = None
 
     def _doubt(self, kind: str, name: str) -> None:
-        """The reply can't be told from private text any more; other elements still can."""
+        """The reply can no longer be distinguished from private text; other elements still can."""
         self._fault(kind, name)
         self._doubtful = True
 
     def _lose(self, kind: str, name: str) -> None:
-        """Nothing after this point can be told apart: all of it is private."""
+        """Nothing after this point can be distinguished: all of it is private."""
         self._doubt(kind, name)
         self._lost = True
-
-
-def extract_tag(text: str, tag: str) -> tuple[str, str | None]:
-    """Content and verb of a top-level element of a whole answer; ("", None) when absent or not to be trusted."""
-    output = TaggedOutput(also=tag)
-    output.feed(text)
-    output.finish()
-    element = output.elements.get(tag)
-    return (element.content, element.attributes.get("verb") or None) if element else ("", None)

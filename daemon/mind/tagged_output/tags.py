@@ -18,7 +18,7 @@ _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’"}  # noqa: RUF001  # mo
 _LONGEST_ENTITY = 10
 _LONGEST_NAME = 256  # characters, unseen ones included, between `<` and the end of a name
 _LONGEST_TAG = 1024
-_FIRST_LETTERS = 2  # a tag whose first letters begin no known name is foreign; deciding early keeps the hold-back short
+_FIRST_LETTERS = 2  # a tag whose first letters begin no known name is foreign; deciding early shortens the hold-back
 
 
 class Kind(Enum):
@@ -33,7 +33,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A stretch of the input; `raw` is what was written, SUSPECT is no valid tag yet reads like one of ours."""
+    """A part of the input as written in `raw`; SUSPECT is no valid tag but looks like one of the known ones."""
 
     kind: Kind
     raw: str
@@ -50,7 +50,7 @@ class _Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The names that make a tag: `guarded` in any case and any disguise, `plain` only as written in lower case."""
+    """The known tag names: `guarded` ones are recognised in any case and disguise, `plain` ones only in lower case."""
 
     guarded: Mapping[str, str]
     plain: Mapping[str, str]
@@ -59,7 +59,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, guarded: Sequence[str], plain: Sequence[str]) -> "Vocabulary":
-        """Make one of tag names."""
+        """A vocabulary of these names."""
         squeezed = {squeeze(name): name for name in guarded}
         names = (*squeezed, *plain)
         starts = frozenset(name[:size] for name in names for size in range(1, _FIRST_LETTERS + 1))
@@ -67,7 +67,7 @@ class Vocabulary:
 
 
 class Probe:
-    """Follows one `<` (or what reads like one) until it is known to be a tag, a lookalike or none of ours."""
+    """Follows one `<`, or a lookalike of it, until it is known as a tag, a lookalike of one, or other text."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
@@ -82,7 +82,7 @@ class Probe:
         self.closing = False
 
     def take(self, character: str) -> _Verdict:
-        """Look at the next character of the input."""
+        """Take the next character of the input."""
         self.raw.append(character)
         return self._phase(character)
 
@@ -124,9 +124,9 @@ class Probe:
             self._phase = self._in_tag
             return self._in_tag(character)
         letters = fold(character, leading=not self._skeleton)
-        return self._judge() if letters is None else self._spell(letters)
+        return self._judge() if letters is None else self._add_letters(letters)
 
-    def _spell(self, letters: str) -> _Verdict:
+    def _add_letters(self, letters: str) -> _Verdict:
         self._skeleton += letters
         if self._skeleton and self._skeleton[:_FIRST_LETTERS] not in self._vocabulary.starts:
             return _Verdict.FOREIGN
@@ -135,7 +135,7 @@ class Probe:
         return self._recognise() if letters else _Verdict.MAYBE
 
     def _recognise(self) -> _Verdict:
-        """A name may just have been completed."""
+        """Check whether the letters so far are a known name."""
         written = _NAME.fullmatch("".join(self.raw))
         self.name = ""
         if written and written[2] in self._vocabulary.plain:
@@ -164,7 +164,7 @@ class Probe:
         return _Verdict.MAYBE
 
     def _judge(self) -> _Verdict:
-        """The name has ended and is not exactly one of ours."""
+        """The name has ended and is not exactly a known one."""
         alike = self._opened and reads_as(self._skeleton, self._vocabulary.guarded)
         return _Verdict.SUSPECT if alike else _Verdict.FOREIGN
 
@@ -180,7 +180,7 @@ class Probe:
 
 
 class Tokenizer:
-    """Feeds tokens to `sink` as soon as they are certain; what is in doubt at the end never comes."""
+    """Feeds tokens to `sink` as soon as they are certain; what is uncertain at the end is never fed."""
 
     def __init__(self, vocabulary: Vocabulary, sink: Callable[[Token], None]) -> None:
         self._vocabulary = vocabulary

@@ -1,4 +1,13 @@
-"""Which mental process may be entered from where and when: the one table of entry conditions, enforced."""
+"""The table of entry conditions: which mental process may be entered from where and when.
+
+How the state of a conversation is decided, in order, for each perception:
+
+1. `state_machine`: a scheduled perception visits the process it names, a decision visits the one that asked for it.
+2. `opening_process`, below: a message that begins a visit enters `greeting` or `returning`.
+3. `cues` and `following`: the process that runs first follows a cue in the message to another process.
+4. `daemon.processes`: the process answers and returns Stay or a Transition.
+5. `why_refused`, below: the state machine checks every entry against TABLE, and records it or its refusal.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,12 +19,12 @@ from daemon.mind.recall.visit import Visit
 from daemon.soul import Soul
 
 SPOKEN = frozenset({"greeting", "curious", "engaged", "ready", "returning", "academic", "poetic", "problem_solving"})
-"""Processes in which the soul answers words; silence leads to the others."""
+"""Processes in which the soul answers messages; timeouts lead to the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What entry conditions look at: the visit, the newest words, the soul, whether it may use the autonomous loop."""
+    """The input of entry conditions: visit, newest message, soul, and whether the autonomous loop is enabled."""
 
     visit: Visit
     words: str
@@ -25,65 +34,65 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """From which processes one may be entered, and in what a situation stands against it; empty: nothing does."""
+    """Allowed origins, and a check that returns why entry is refused (empty: allowed)."""
 
     origins: frozenset[str]
     why_refused: Callable[[Situation], str]
 
 
-def _nothing(_: Situation) -> str:
+def _allowed(_: Situation) -> str:
     return ""
 
 
-def _against_greeting(situation: Situation) -> str:
+def _refused_greeting(situation: Situation) -> str:
     if situation.visit.met:
         return "they have met before"
     return "" if situation.visit.begins else "they have been talking already"
 
 
-def _against_returning(situation: Situation) -> str:
+def _refused_returning(situation: Situation) -> str:
     if not situation.visit.met or situation.visit.number < 2:  # noqa: PLR2004 - the second visit is the first return
         return "this is their first visit"
     return "" if situation.visit.begins and situation.visit.fresh else "they have been talking already"
 
 
-def _against_curious(situation: Situation) -> str:
+def _refused_curious(situation: Situation) -> str:
     return "the visit is too far on" if situation.visit.exchanges > _GETTING_TO_KNOW else ""
 
 
-def _against_ready(situation: Situation) -> str:
+def _refused_ready(situation: Situation) -> str:
     return "" if situation.soul.contacts else "the soul knows nobody to lead to"
 
 
-def _without_mode(mode: str) -> Callable[[Situation], str]:
+def _refused_without_mode(mode: str) -> Callable[[Situation], str]:
     return lambda situation: "" if situation.soul.mode(mode) else f"the soul has no mode {mode!r}"
 
 
-def _against_solving(situation: Situation) -> str:
+def _refused_problem_solving(situation: Situation) -> str:
     return "" if situation.autonomous else "the autonomous loop is not enabled"
 
 
-_GETTING_TO_KNOW = 3  # exchanges after which a first visit is no beginning any more
+_GETTING_TO_KNOW = 3  # replies after which a first visit is no longer a beginning
 
-# The one table of entry conditions. Whoever transitions against it stays where it is, and the refusal is recorded.
+# A transition that the table refuses does not happen; the refusal is recorded.
 TABLE: Mapping[str, Entry] = MappingProxyType(
     {
-        "greeting": Entry(SPOKEN, _against_greeting),
-        "returning": Entry(SPOKEN, _against_returning),
-        "curious": Entry(frozenset({"greeting", "returning"}), _against_curious),
-        "engaged": Entry(SPOKEN, _nothing),
-        "ready": Entry(SPOKEN, _against_ready),
-        "academic": Entry(SPOKEN, _without_mode("academic")),
-        "poetic": Entry(SPOKEN, _without_mode("poetic")),
-        "problem_solving": Entry(SPOKEN, _against_solving),
-        "dormant": Entry(SPOKEN, _nothing),
-        "exiting": Entry(SPOKEN | {"dormant"}, _nothing),
+        "greeting": Entry(SPOKEN, _refused_greeting),
+        "returning": Entry(SPOKEN, _refused_returning),
+        "curious": Entry(frozenset({"greeting", "returning"}), _refused_curious),
+        "engaged": Entry(SPOKEN, _allowed),
+        "ready": Entry(SPOKEN, _refused_ready),
+        "academic": Entry(SPOKEN, _refused_without_mode("academic")),
+        "poetic": Entry(SPOKEN, _refused_without_mode("poetic")),
+        "problem_solving": Entry(SPOKEN, _refused_problem_solving),
+        "dormant": Entry(SPOKEN, _allowed),
+        "exiting": Entry(SPOKEN | {"dormant"}, _allowed),
     }
 )
 
 
 def why_refused(origin: str, target: str, situation: Situation) -> str:
-    """Why a process may not be entered from another one now; empty when it may."""
+    """Why a process may not be entered from another one now; empty if it may."""
     entry = TABLE.get(target)
     if entry is None:
         return f"there is no process {target!r}"
@@ -95,7 +104,7 @@ def why_refused(origin: str, target: str, situation: Situation) -> str:
 
 
 def opening_process(origin: str, situation: Situation) -> tuple[str, str] | None:
-    """The process with which a spell of talk begins, and why; None where it goes on as it is."""
+    """The process that a new visit begins with, and why; None if no visit begins."""
     for target, reason in (
         ("greeting", "they have never met here"),
         ("returning", f"visit {situation.visit.number} begins"),
@@ -106,7 +115,7 @@ def opening_process(origin: str, situation: Situation) -> tuple[str, str] | None
 
 
 def situation_of(context: ProcessContext) -> Situation:
-    """What entry conditions look at, taken from a process's context; only somebody's own words lead anywhere."""
+    """The situation in a process's context; only a user's message has words, so only it can lead anywhere."""
     perception = context.perception
     words = perception.content if perception.modality is Modality.WORDS else ""
-    return Situation(context.visit, words, context.soul, autonomous=context.capabilities.limits is not None)
+    return Situation(context.visit, words, context.soul, autonomous=context.cycle.limits is not None)

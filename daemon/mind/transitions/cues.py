@@ -1,4 +1,4 @@
-"""What in somebody's words leads to another mental process: plain rules, some of which the mind has to confirm."""
+"""Cues in a user's message that lead to another mental process: regular expressions, some confirmed by the model."""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from daemon.soul import Mode
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """What in somebody's words leads to a process: for certain, or if a `question` about them is answered with yes."""
+    """A cue for a process: certain, or to be confirmed by a true answer to `question`."""
 
     target: str
     reason: str
@@ -18,11 +18,13 @@ class Cue:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
+    """`certain` patterns are a cue; `hint` patterns are one if `question` is answered with true."""
+
     target: str
     certain: re.Pattern[str] | None
     hint: re.Pattern[str] | None
     question: str
-    plainly: str = ""  # the reason on record, without anybody's words: these may be taken back
+    reason: str = ""  # never quotes the message, which may be deleted later
 
 
 def _words(*alternatives: str) -> re.Pattern[str]:
@@ -49,7 +51,7 @@ _RULES = (
             r"\bwho\s+(?:can|could|should|may|is able to|do i|decides|approves|owns|handles)\b", r"\bin charge of\b"
         ),
         "The person needs somebody who can act or decide, rather than an answer from the soul.",
-        "they asked for somebody in so many words",
+        "they asked for a contact in so many words",
     ),
     _Rule(
         "academic",
@@ -81,26 +83,26 @@ _RULES = (
 
 
 def match_cue(origin: str, situation: Situation) -> Cue | None:
-    """What the newest words lead to, by plain rules: the first cue that may be followed; a question costs one call."""
-    for cue in _RULES:
-        if cue.target == origin or why_refused(origin, cue.target, situation):
+    """The first cue in the newest message that may be followed; one with a question costs a model call."""
+    for rule in _RULES:
+        if rule.target == origin or why_refused(origin, rule.target, situation):
             continue
-        if cue.certain and cue.certain.search(situation.words):
-            return Cue(cue.target, cue.plainly)
-        mode = situation.soul.mode(cue.target)
-        if (cue.hint and cue.hint.search(situation.words)) or (mode and _hinted(mode, situation.words)):
-            return Cue(cue.target, cue.question, _question(cue, mode))
+        if rule.certain and rule.certain.search(situation.words):
+            return Cue(rule.target, rule.reason)
+        mode = situation.soul.mode(rule.target)
+        if (rule.hint and rule.hint.search(situation.words)) or (mode and _hinted(mode, situation.words)):
+            return Cue(rule.target, rule.question, _question(rule, mode))
     return None
 
 
 def _hinted(mode: Mode, words: str) -> bool:
-    """Whether one of the mode's own hints stands in the words, as whole words in any case."""
+    """Whether one of the mode's hints is in the message, as whole words in any case."""
     return any(re.search(rf"(?<!\w){re.escape(hint)}(?!\w)", words, re.IGNORECASE) for hint in mode.hints)
 
 
-def _question(cue: _Rule, mode: Mode | None) -> str:
-    """What the mind is asked: the soul's own triggers for its mode, where it has any."""
+def _question(rule: _Rule, mode: Mode | None) -> str:
+    """The statement for the model to judge: the triggers of the soul's mode, if it has any."""
     if mode is None or not mode.triggers:
-        return cue.question
+        return rule.question
     listed = "\n".join(f"- {trigger}" for trigger in mode.triggers)
     return f"At least one of these is true of the person's last message:\n{listed}"

@@ -1,4 +1,4 @@
-"""Follows what somebody's words lead to, before a process answers them itself."""
+"""Follows the cues in a message, before a process answers it itself."""
 
 from daemon.core.errors import ModelError
 from daemon.mind.fixed_pipeline import with_soul_creativity
@@ -8,27 +8,27 @@ from daemon.mind.transitions import situation_of
 from daemon.mind.transitions.cues import match_cue
 
 HANDED_OVER = "handed_over"
-"""The param of a transition that hands a perception, by its id, to a process that is to answer it itself."""
+"""Param of a transition: the id of the perception that the target must answer itself, without following cues."""
 
 
 async def follow_cues(context: ProcessContext) -> Transition | None:
-    """A transition to be executed now where the newest words call for one: by plain rule, or confirmed by the mind.
+    """A transition to execute now if the newest message holds a cue, certain or confirmed by the model.
 
-    A mind that can't be asked leads nowhere: the process that asked goes on. Words handed over to it lead nowhere else.
+    None if the model fails, or if the message was handed over to the process that runs.
     """
     if context.state.params.get(HANDED_OVER) == context.perception.id:
         return None
-    found = match_cue(context.state.process, situation_of(context))
-    if found is None:
+    cue = match_cue(context.state.process, situation_of(context))
+    if cue is None:
         return None
-    if found.question and not await confirmed(context, found.question):
+    if cue.question and not await confirmed(context, cue.question):
         return None
-    decided_by = "model" if found.question else "rule"
-    return Transition(context.memory, found.target, found.reason, execute_now=True, decided_by=decided_by)
+    decided_by = "model" if cue.question else "rule"
+    return Transition(context.memory, cue.target, cue.reason, execute_now=True, decided_by=decided_by)
 
 
 async def confirmed(context: ProcessContext, statement: str) -> bool:
-    """Whether the mind holds a statement about the conversation to be true; nothing of it stays in memory."""
+    """Whether the model judges a statement about the conversation true; False if it fails. Leaves no memory."""
     try:
         _, true = await context.mind.run(context.memory, with_soul_creativity(context.soul, mental_query(statement)))
     except ModelError:

@@ -1,4 +1,4 @@
-"""What the soul does after it has spoken; each is named by a present-tense sentence."""
+"""The subprocesses that run after a reply; each is named by a present-tense sentence."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""Keeps how the soul is, before each audience apart: its mood, what it talks of and what it is to do."""
+"""Keeps the soul's mood, topic and task, apart for each audience."""
 
 from collections.abc import Sequence
 
@@ -9,16 +9,16 @@ from daemon.mind.recall.mood import current_mood, with_state
 from daemon.mind.steps.feel import feel
 from daemon.soul_engine import begin
 
-_READ = 16  # newest turns that a mood is judged by
+_READ = 16  # newest turns by which the mood is judged
 
 
 async def keeps_its_own_state(context: SubprocessContext) -> None:
-    """Feel anew when the newest reply came with the thought that mood, topic or task changed; else no model is asked.
+    """Run `feel` if the newest reply's check said that mood, topic or task changed; else call no model.
 
-    A state made from one no longer in force is dropped. Raises ModelError.
+    A state derived from an outdated one is dropped. Raises ModelError.
     """
     soul, key = context.soul, (context.conversation.soul, context.conversation.workspace, context.audience)
-    state = await context.soul_states.known(*key)  # before the turns: words taken back meanwhile make it obsolete
+    state = await context.soul_states.known(*key)  # before the turns: a message deleted meanwhile makes it outdated
     turns = (await context.turns.transcript(context.conversation, _READ)).turns
     if not _changed(turns):
         return
@@ -36,6 +36,6 @@ async def keeps_its_own_state(context: SubprocessContext) -> None:
 
 
 def _changed(turns: Sequence[Turn]) -> bool:
-    """Whether the newest reply said so; a reply that didn't say counts as no."""
+    """Whether the check of the newest reply was true; a missing check counts as no."""
     newest = next((turn for turn in reversed(turns) if turn.speaker is Speaks.SOUL), None)
     return newest is not None and newest.thought.get("soul_state_check") is True

@@ -1,4 +1,4 @@
-"""Learns about people from what they said: two gates, then a thought, notes and whispers (seed 000)."""
+"""Learns about users from what they said: two gates, then a thought, notes and whispers (seed 000)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,15 +11,17 @@ from daemon.mind.recall import as_memory
 from daemon.mind.recall.people import with_people
 from daemon.mind.steps.internal_monologue import internal_monologue
 from daemon.mind.steps.mental_query import mental_query
-from daemon.mind.steps.visitor_notes import NotesChange, TooMuchLost, notes_material, revised, visitor_notes
+from daemon.mind.steps.visitor_notes import NotesChange, TooMuchLost, revised, visitor_notes, with_current_notes
 from daemon.mind.steps.visitor_whispers import visitor_whispers
 from daemon.soul_engine import begin
 
-_READ = 120  # turns looked at
-_AT_ONCE = 3  # people modelled after one reply
-_NEW, _BEFORE = 24, 6  # turns learned from, and turns shown before them so that they are understood
+_READ = 120  # turns read
+_AT_ONCE = 3  # users modelled after one reply
+_NEW, _BEFORE = 24, 6  # turns learned from, and earlier turns shown as context
 
-_THEM = "the person who speaks here"  # in commands never by name: people choose theirs, and it might be an order
+_THEM = (
+    "the person who speaks here"  # commands never name the user: users choose their names, and one might be an order
+)
 _LEARNED = (
     f"In what {_THEM} said last they told something lasting about themselves: of their work, aims, ways or wishes."
 )
@@ -28,7 +30,7 @@ _PONDER = f"What did {_THEM} just tell or show of themselves that will still mat
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What there is to learn from: `fresh` turns, oldest first, behind those `before` that were looked at already."""
+    """The turns to learn from: `fresh` ones, oldest first, after those `before`, which were modelled already."""
 
     before: tuple[Turn, ...]
     fresh: tuple[Turn, ...]
@@ -39,14 +41,14 @@ class _Said:
 
 
 async def models_the_visitor(context: SubprocessContext) -> None:
-    """Bring what is known of each person up to what they said here since, newest speakers first, at most three.
+    """Update the model of each user who spoke here, newest speakers first, at most three.
 
-    Only their own words and the soul's answers to them are looked at: what others say of somebody is no note about
-    them. A revision that lost a race, or would lose too much, is dropped. Raises ModelError.
+    Only the user's own turns and the soul's replies to them count: what others say about a user is not noted. A
+    revision that lost a race, or would lose too many notes, is dropped. Raises ModelError.
     """
     for person in _speakers((await context.turns.transcript(context.conversation, _READ)).turns)[:_AT_ONCE]:
         where = (context.conversation.soul, context.conversation.workspace, person, context.audience)
-        model = await context.user_models.learned(*where)  # before the words: if these are taken back, it is obsolete
+        model = await context.user_models.learned(*where)  # first: a message deleted meanwhile outdates it
         if model is None or model.interactions < context.soul.notes.min_interactions:
             continue
         said = _said_by(person, (await context.turns.transcript(context.conversation, _READ)).turns, model.modelled_to)
@@ -55,29 +57,30 @@ async def models_the_visitor(context: SubprocessContext) -> None:
 
 
 def _speakers(turns: Sequence[Turn]) -> tuple[str, ...]:
-    """Who spoke, the newest first."""
+    """The users who spoke, newest first."""
     return tuple(dict.fromkeys(turn.author for turn in reversed(turns) if turn.speaker is Speaks.PERSON))
 
 
 def _said_by(person: str, turns: Sequence[Turn], modelled_to: int) -> _Said:
-    heard = {turn.ts for turn in turns if turn.speaker is Speaks.PERSON and turn.author == person}
-    own = [turn for turn in turns if (turn.ts in heard if turn.speaker is Speaks.SOUL else turn.author == person)]
+    spoken = {turn.ts for turn in turns if turn.speaker is Speaks.PERSON and turn.author == person}
+    own = [turn for turn in turns if (turn.ts in spoken if turn.speaker is Speaks.SOUL else turn.author == person)]
     fresh = [turn for turn in own if turn.seq > modelled_to][-_NEW:]
     before = [turn for turn in own if turn.seq <= modelled_to][-_BEFORE:]
     return _Said(tuple(before), tuple(fresh))
 
 
 async def _model(context: SubprocessContext, model: UserModel, said: _Said) -> None:
-    """The second gate, and behind it what is learned, written to the store first and then kept in mind."""
+    """The second gate, then the thought, the notes and the whispers."""
     memory = with_people(begin(context.soul), context.soul, (model,)).concat(as_memory(turn) for turn in said.turns)
     if not await _anything_learned(context, memory, model, said):
         await _nothing_learned(context, model, said)
         return
     ponder = internal_monologue(context.soul.display_name, _PONDER)
     memory, _ = await context.think(memory, ponder)
-    memory, asked = await context.think(notes_material(memory, model.notes), visitor_notes(model.notes, person=_THEM))
+    memory = with_current_notes(memory, model.notes)
+    memory, change = await context.think(memory, visitor_notes(model.notes, person=_THEM))
     try:
-        notes = revised(model.notes, asked, most_lost=context.soul.notes.most_lost)
+        notes = revised(model.notes, change, most_lost=context.soul.notes.most_lost)
     except TooMuchLost as error:
         context.emit("person.rewrite_refused", person=model.person, trace=context.trace_id, reason=error.message)
         await _nothing_learned(context, model, said)
@@ -85,12 +88,12 @@ async def _model(context: SubprocessContext, model: UserModel, said: _Said) -> N
     whispers = ""
     if context.soul.notes.whispers:
         memory, whispers = await context.think(memory, visitor_whispers(_THEM))
-    change = _change(model.notes, notes, asked)
-    await _keep(context, memory, model, said, change=change, notes=notes, whispers=whispers)
+    diff = _diff(model.notes, notes, change)
+    await _store(context, memory, model, said, diff=diff, notes=notes, whispers=whispers)
 
 
 async def _anything_learned(context: SubprocessContext, memory: WorkingMemory, model: UserModel, said: _Said) -> bool:
-    """What the replies were thought with decides; where they didn't say, the soul asks itself once."""
+    """The checks of the fresh replies decide; where they are missing, one query does."""
     checks = [turn.thought.get("user_model_check") for turn in said.fresh if turn.speaker is Speaks.SOUL]
     if any(check is True for check in checks):
         return True
@@ -111,24 +114,24 @@ async def _nothing_learned(context: SubprocessContext, model: UserModel, said: _
     )
 
 
-async def _keep(
+async def _store(
     context: SubprocessContext,
     memory: WorkingMemory,
     model: UserModel,
     said: _Said,
     *,
-    change: NotesDiff,
+    diff: NotesDiff,
     notes: tuple[str, ...],
     whispers: str,
 ) -> None:
-    """Dual persistence: first the store, then the region in working memory (seed 000)."""
+    """Dual persistence (seed 000): first the store, then the region in working memory."""
     where = (context.conversation.soul, context.conversation.workspace, model.person, model.audience)
     kept = await context.user_models.revise(
         *where,
         expected_version=model.version,
         notes=notes,
         whispers=whispers,
-        change=change,
+        change=diff,
         material=Material(str(context.conversation), said.turns[0].seq, said.turns[-1].seq),
         most_lost=context.soul.notes.most_lost,
         trace_id=context.trace_id,
@@ -141,9 +144,9 @@ async def _keep(
     context.emit("memory.integrated", trace=context.trace_id, memory=memory)
 
 
-def _change(before: Sequence[str], after: Sequence[str], asked: NotesChange) -> NotesDiff:
-    """What became of the lines, told for the history."""
-    corrected = tuple(_corrections(before, after, asked))
+def _diff(before: Sequence[str], after: Sequence[str], change: NotesChange) -> NotesDiff:
+    """The change as it was applied, for the history."""
+    corrected = tuple(_corrections(before, after, change))
     old, new = {line for line, _ in corrected}, {line for _, line in corrected}
     return NotesDiff(
         added=tuple(line for line in after if line not in before and line not in new),
@@ -152,8 +155,8 @@ def _change(before: Sequence[str], after: Sequence[str], asked: NotesChange) -> 
     )
 
 
-def _corrections(before: Sequence[str], after: Sequence[str], asked: NotesChange) -> Iterator[tuple[str, str]]:
-    for number, text in asked.correct:
+def _corrections(before: Sequence[str], after: Sequence[str], change: NotesChange) -> Iterator[tuple[str, str]]:
+    for number, text in change.correct:
         if 1 <= number <= len(before) and before[number - 1] not in after:
             line = before[number - 1]
             yield from ((line, new) for new in revised((line,), NotesChange(correct=((1, text),))) if new in after)

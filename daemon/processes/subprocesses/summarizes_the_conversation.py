@@ -1,18 +1,18 @@
-"""Folds turns that no longer fit a prompt into the conversation's summary; the turns themselves stay for ever."""
+"""Folds turns that no longer fit a prompt into the conversation's summary; the turns themselves are kept."""
 
 from daemon.mind.mental_subprocess import SubprocessContext
 from daemon.mind.recall import as_memory
-from daemon.mind.steps.summarize import material, summarize
+from daemon.mind.steps.summarize import summarize, turns_to_summarize
 from daemon.soul_engine import transcript_window
 
-_READ = 400  # turns looked at in one go
-_AT_ONCE = 24  # turns folded into the summary by one call, so that all of them fit one message
+_READ = 400  # turns read at once
+_AT_ONCE = 24  # turns folded by one call, so that all of them fit one message
 
 
 async def summarizes_the_conversation(context: SubprocessContext) -> None:
-    """Summarize until what is left fits half its budget, so that the next turns need no new summary each.
+    """Summarize until the rest fits half its budget, so that not every later turn needs a new summary.
 
-    A summary that lost a race (a turn was withdrawn, another daemon was faster) is dropped; the next reply asks again.
+    A summary that lost a race (a turn was deleted, another daemon was faster) is dropped; the next reply tries again.
     Raises ModelError.
     """
     soul, turns, conversation = context.soul, context.turns, context.conversation
@@ -23,7 +23,7 @@ async def summarizes_the_conversation(context: SubprocessContext) -> None:
         if not older:
             return
         folded = transcript.turns[: min(len(older), _AT_ONCE)]
-        memory = material(soul.display_name, transcript.summary, said[: len(folded)])
+        memory = turns_to_summarize(soul.display_name, transcript.summary, said[: len(folded)])
         _, summary = await context.think(memory, summarize(soul.display_name))
         kept = await turns.summarize(conversation, summary, folded[-1].seq, instead_of=transcript.summarized_to)
         if not kept:
