@@ -18,7 +18,7 @@ _LONGEST: Final = 300.0  # seconds that one figure may take
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure what was asked for; 0: all targets reached, 1: some missed, 2: something could not be measured."""
+    """Measure these figures; 0: all targets reached, 1: some missed, 2: a figure could not be measured."""
     options = _parser().parse_args(arguments)
     if unknown := set(options.figures) - set(FIGURES):
         sys.stderr.write(f"no such figure: {', '.join(sorted(unknown))}; there are {', '.join(FIGURES)}\n")
@@ -40,9 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         }
         sys.stdout.write(json.dumps(report, indent=2) + "\n")
     else:
-        told = ", ".join(f"{name} {value}" for name, value in host.items())
+        described_host = ", ".join(f"{name} {value}" for name, value in host.items())
         drawn = "\n\n".join([table(rows), *(sheet.drawn() for sheet in sheets)])
-        sys.stdout.write(f"{told}{', quick' if options.quick else ''}\n\n{drawn}\n")
+        sys.stdout.write(f"{described_host}{', quick' if options.quick else ''}\n\n{drawn}\n")
     for name, reason in failures.items():
         sys.stderr.write(f"{name} could not be measured: {reason}\n")
     return 2 if failures else int(any(row.passed is False for row in rows))
@@ -52,13 +52,13 @@ def _parser() -> argparse.ArgumentParser:
     known = "; ".join(f"{name}: {meaning}" for name, meaning in FIGURES.items())
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__, epilog=f"Figures: {known}.")
     parser.add_argument("figures", nargs="*", metavar="FIGURE", help="only these figures")
-    parser.add_argument("--quick", action="store_true", help="smaller numbers of everything: a first impression")
+    parser.add_argument("--quick", action="store_true", help="smaller counts of everything, for a first impression")
     parser.add_argument("--json", action="store_true", help="JSON on stdout instead of the table")
     return parser
 
 
 async def _measure(names: Sequence[str], *, quick: bool) -> tuple[list[Row | Sheet], dict[str, str]]:
-    """Every figure within its time, one after the other; a signal ends the one under way and all after it."""
+    """Measure one figure after the other, each within its time limit; a signal ends all of them."""
     task = asyncio.current_task()
     assert task is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)

@@ -1,4 +1,4 @@
-"""The least that a Slack bot can be: the stock Bolt stack, one chat.postMessage for every DM and mention, no memory.
+"""The smallest Slack bot: the stock Bolt stack, one chat.postMessage for every DM and mention, no memory.
 
 Run as a process of its own: `python -m bench.echo API_URL BOT_TOKEN APP_TOKEN`.
 """
@@ -13,7 +13,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 
 async def echo(event: dict[str, Any], client: AsyncWebClient) -> None:
-    """Say what was heard, in the thread of the message."""
+    """Answer a message with its own text, in its thread."""
     if event.get("subtype") is None and (event["type"] == "app_mention" or event.get("channel_type") == "im"):
         await client.chat_postMessage(channel=event["channel"], thread_ts=event["ts"], text=event["text"])
 

@@ -1,4 +1,4 @@
-"""What the machine is, and what a process takes of it (Linux: /proc)."""
+"""The machine, and the memory and processor time of a process (Linux: /proc)."""
 
 import os
 import platform

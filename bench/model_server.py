@@ -1,4 +1,4 @@
-"""A scripted model behind OpenAI's Chat Completions protocol on loopback; it notes when it was asked and spoke."""
+"""A scripted model behind OpenAI's Chat Completions protocol on loopback; it notes when it was asked and answered."""
 
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -17,9 +17,9 @@ MODEL: Final = "openai/loopback"
 
 @dataclass(slots=True)
 class ModelServer:
-    """`pieces` are what it says next, `pause` seconds apart; a `hung` one never begins. Moments are in epoch ms.
+    """Answers with `pieces`, `pause` seconds apart; while `hung` it never begins. Moments are in epoch ms.
 
-    With a `thinker` it says what that answers, and how many tokens it took.
+    With a `thinker` it answers as that does, and reports its token counts.
     """
 
     clock: SystemClock
@@ -33,7 +33,7 @@ class ModelServer:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """What a daemon needs to be told in order to think with it."""
+        """The settings that make a daemon use it."""
         models = dict.fromkeys(("SOUL_PERSONA_MODEL", "SOUL_THINKING_MODEL"), MODEL)
         return {"OPENAI_BASE_URL": f"{self.url}/v1", "OPENAI_API_KEY": "sk-loopback", **models}
 
@@ -61,7 +61,7 @@ class ModelServer:
 
 @asynccontextmanager
 async def model_server() -> AsyncIterator[ModelServer]:
-    """A model at work on a free port of 127.0.0.1."""
+    """A running model server on a free port of 127.0.0.1."""
     server = ModelServer(SystemClock())
     app = web.Application(client_max_size=64 << 20)
     app.router.add_post("/v1/chat/completions", server.answer)

@@ -1,11 +1,11 @@
-"""Which figures there are, and what a measurement is given."""
+"""The list of figures, and the options of a measurement."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-# The name of each figure, which is also its module in `bench.figures`, and what it tells.
+# The name of each figure, which is also its module in `bench.figures`, and its meaning.
 FIGURES: Final = MappingProxyType(
     {
         "startup": "seconds until the socket is up",
@@ -30,11 +30,11 @@ FIGURES: Final = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """`quick` asks for smaller numbers of everything; `tell` takes a line on how it goes."""
+    """`quick` asks for smaller counts of everything; `tell` takes a line of progress."""
 
     quick: bool
     tell: Callable[[str], None]
 
     def size(self, full: int, quick: int) -> int:
-        """How many of something."""
+        """A count: `full`, or a smaller one when quick."""
         return quick if self.quick else full

@@ -1,4 +1,4 @@
-"""Programs run as processes of their own, with a bare environment, ended by us alone."""
+"""Starts programs as processes with a bare environment, and ends them."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ _PATIENCE: Final = 30.0  # seconds between SIGTERM and SIGKILL
 
 
 async def spawn(home: Path, *arguments: str, settings: Mapping[str, str] | None = None, talks: bool = False) -> Process:
-    """Start a Python module in a folder of its own; its log goes to `log` there. `talks`: its stdout is for us."""
+    """Start a Python module in a folder of its own; its log goes to `log` there. With `talks` its stdout is a pipe."""
     environment = {"PATH": os.defpath, "HOME": str(home), "PYTHONPATH": str(_ROOT), **(settings or {})}
     with (home / "log").open("ab") as log:
         return await asyncio.create_subprocess_exec(
@@ -29,7 +29,7 @@ async def spawn(home: Path, *arguments: str, settings: Mapping[str, str] | None 
 
 
 async def end(process: Process, *, kill: bool = False) -> None:
-    """Stop a process, kindly unless told otherwise, and wait until it is gone."""
+    """Stop a process by SIGTERM, or by SIGKILL with `kill`, and wait until it is gone."""
     with suppress(ProcessLookupError):
         if process.returncode is None:
             process.kill() if kill else process.terminate()

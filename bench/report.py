@@ -9,7 +9,7 @@ _HEAD: Final = ("figure", "ours", "echo", "ratio", "target", "")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One figure; `echo` is the bare bot's, where it can be measured. A target is a bound on ours, from either side."""
+    """One figure; `echo` is the bare bot's, where it can be measured. A target bounds ours from above or below."""
 
     figure: str
     unit: str
@@ -21,7 +21,7 @@ class Row:
 
     @property
     def passed(self) -> bool | None:
-        """Whether ours keeps within its bounds; None where there is no target."""
+        """Whether ours is within its bounds; None without a target."""
         if self.at_most is None and self.at_least is None:
             return None
         above = self.at_least is None or self.ours >= self.at_least
@@ -42,7 +42,7 @@ class Row:
         return " ".join(part for part in (low, high) if part)
 
     def cells(self) -> tuple[str, ...]:
-        """What the table shows of it."""
+        """Its cells in the table."""
         name = f"{self.figure}, {self.unit}" if self.unit else self.figure
         verdict = {None: "", True: "pass", False: "MISSED"}[self.passed]
         echo = "" if self.echo is None else _number(self.echo)
@@ -50,7 +50,7 @@ class Row:
         return name, _number(self.ours), echo, ratio, self.target, verdict
 
     def as_json(self) -> dict[str, object]:
-        """All of it, as plain values."""
+        """Its fields as plain values."""
         return asdict(self) | {"ratio": self.ratio, "passed": self.passed}
 
 
@@ -70,7 +70,7 @@ class Sheet:
         )
 
     def as_json(self) -> dict[str, object]:
-        """All of it, as plain values."""
+        """Its fields as plain values."""
         return asdict(self)
 
 

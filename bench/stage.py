@@ -1,4 +1,4 @@
-"""One workspace, one bot in it (ours or the bare echo), the people who speak to it, and what they got to see."""
+"""One workspace, one bot in it (ours or the bare echo), the users who write to it, and the replies they see."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ _ENDS: Final = frozenset({"chat.postMessage", "chat.stopStream"})
 
 
 class Bot(StrEnum):
-    """Who is measured."""
+    """The bot that is measured."""
 
     OURS = "ours"
     ECHO = "echo"
@@ -35,7 +35,7 @@ class Bot(StrEnum):
 
 @dataclass(slots=True)
 class Stage:
-    """A bot in a fresh workspace; started and ended as often as a figure wants, with one home that lasts."""
+    """A bot in a fresh workspace; a figure starts and stops it as often as it needs, with one lasting home."""
 
     bot: Bot
     home: Path
@@ -66,7 +66,7 @@ class Stage:
         return self.clock.monotonic() - began
 
     async def spawn(self) -> None:
-        """Start the bot and wait for nothing."""
+        """Start the bot without waiting for its sockets."""
         keys = [self.address[name] for name in ("api_url", "bot_token", "app_token")]
         if self.bot is Bot.ECHO:
             self.process = await spawn(self.home, "bench.echo", *keys)
@@ -77,7 +77,7 @@ class Stage:
         self.process = await spawn(self.home, "daemon", "run", settings=settings)
 
     async def stop(self, *, kill: bool = False) -> None:
-        """End the bot, if it runs, and wait until the workspace has noticed."""
+        """Stop the bot, if it runs, and wait until the workspace has no socket of it."""
 
         async def look() -> bool:
             return await self.people.sockets() == 0
@@ -104,12 +104,12 @@ class Stage:
         return cpu_seconds(self.pid)
 
     def marked(self, words: str = "") -> str:
-        """Words with a mark of their own, by which they are known again in replies."""
+        """Words with a unique mark, by which a reply shows which message it answers."""
         self.said += 1
         return f"mark{self.said:05d} {words or 'please'}"
 
     async def say(self, person: str, channel: str, text: str, thread: str = "") -> Json:
-        """Somebody says something; gives the message."""
+        """Post a message of a user; gives the message."""
         return await self.people.say(person, channel, text, thread=thread)
 
     async def reply_to(self, message: Json, within: float = 10.0) -> float:
@@ -120,7 +120,7 @@ class Stage:
         return self.answers[message["ts"]] - float(message["ts"])
 
     async def answered(self, messages: Sequence[Json], within: float) -> int:
-        """Wait until all of them have replies of their own, at most so long; how many have."""
+        """Wait until every message has a reply of its own, or until the time is over; gives how many have."""
         ends = self.clock.monotonic() + within
         while (found := sum(one["ts"] in self.answers for one in messages)) < len(messages):
             if self.clock.monotonic() > ends:
@@ -138,7 +138,7 @@ class Stage:
                 since, last = self.clock.monotonic(), self._seen
 
     async def until(self, reached: Callable[[], Awaitable[bool]], within: float) -> bool:
-        """Look now and then until something is reached; False when it wasn't in time."""
+        """Poll until a condition holds; False when the time is over."""
         ends = self.clock.monotonic() + within
         while not await reached():
             if self.clock.monotonic() > ends:
@@ -147,7 +147,7 @@ class Stage:
         return True
 
     async def replies(self, channels: Sequence[str]) -> list[Json]:
-        """All that the bot has said in some channels, oldest first, each with the words that people see as `shown`."""
+        """The posts of the bot in some channels, oldest first, each with the text that users see as `shown`."""
         found = [post for channel in channels for post in await self.people.posts_by_bot(channel)]
         return sorted(({**post, "shown": shown(post)} for post in found), key=lambda post: float(post["ts"]))
 
@@ -173,7 +173,7 @@ class Stage:
 
 @asynccontextmanager
 async def stage(bot: Bot, **settings: str) -> AsyncIterator[Stage]:
-    """A fresh workspace and a bot ready to be started; everything is ended and removed with it."""
+    """A fresh workspace and a bot ready to start; at the end all processes are stopped and all files removed."""
     async with AsyncExitStack() as stack:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"bench-{bot}-")))
         (home / "workspace").mkdir()
@@ -189,13 +189,13 @@ async def stage(bot: Bot, **settings: str) -> AsyncIterator[Stage]:
 
 
 def shown(post: Json) -> str:
-    """What a person reads in a message: its Markdown blocks where it has any, else its text."""
+    """The text of a message as a user reads it: its Markdown blocks where it has any, else its text."""
     blocks = [block["text"] for block in post.get("blocks") or () if block.get("type") == "markdown"]
     return "\n".join(blocks) if blocks else str(post["text"])
 
 
 def times_answered(messages: Sequence[Json], replies: Sequence[Json]) -> list[int]:
-    """How many replies each message got: those that repeat its mark, or stand under it without any mark."""
+    """The number of replies to each message: those that repeat its mark, or stand under it without a mark."""
     counts = []
     for message in messages:
         mark = MARK.search(message["text"])
@@ -210,5 +210,5 @@ def _answers(reply: Json, ts: str, mark: str) -> bool:
 
 
 def everything(value: object) -> str:
-    """A structure as text to search in."""
+    """A structure as text, to search in."""
     return json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""The scripted model of the figure on model calls: answers of the usual length, in whatever form is asked for."""
+"""The scripted model of the figure on model calls: answers of the usual length, in every form that is asked for."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from typing import Any, Final
 from daemon.core.working_memory import estimate_tokens
 
 LEARN, CHANGE, STEPS = "by the way, I lead the pump team", "you sound different", re.compile(r"in (\d) steps")
-"""What in the newest words has the model learn something, change its mood, or take so many steps."""
+"""The words of the newest message that make the model learn something, change its mood, or take so many steps."""
 
 _REPLY: Final = (
     "The second pump was left running over the weekend, which is why the figures of last week look so odd. I'd compare "
@@ -23,10 +23,10 @@ _NO: Final = ("told something lasting", "has turned from scholarly")
 
 @dataclass(slots=True)
 class Thinker:
-    """Answers requests in the Chat Completions protocol; `newest` is what a person said last, as the figure knows.
+    """Answers requests in the Chat Completions protocol; `newest` is the text of the newest message, set by the figure.
 
-    `usage` counts by the daemon's own estimate. Of each request, the part that one before it to the same model began
-    with counts as cached: what an endpoint that caches prefixes could take from there.
+    `usage` counts by the daemon's own estimate. The prefix that a request shares
+    with an earlier one to the same model counts as cached, as at an endpoint that caches prefixes.
     """
 
     newest: str = ""
@@ -56,7 +56,7 @@ class Thinker:
         return _POEM if "Compose a poem" in asked.rpartition("user: ")[2] else _REPLY
 
     def _structured(self, asked: str, step: str, schema: Mapping[str, Any]) -> object:
-        """An answer by schema. Raises ValueError for a step that it doesn't know."""
+        """An answer by schema. Raises ValueError for an unknown step."""
         match step:
             case "mental_query":
                 statement = asked.rpartition("Weigh this statement")[2]
@@ -73,7 +73,7 @@ class Thinker:
         raise ValueError(f"the scripted model doesn't know the step {step}")
 
     def _action(self, asked: str) -> dict[str, str]:
-        """Look things up and think, by turns, until the last of the steps asked for."""
+        """Research and Think by turns, until the number of steps that the message asks for."""
         wanted, choice = STEPS.search(self.newest), _CHOICE.findall(asked)
         number = int(choice[-1]) if choice else 1
         if wanted is None or number >= int(wanted[1]):
@@ -93,7 +93,7 @@ def tagged(reply: str, thought: str = "They want an answer.", *, learned: bool =
 
 
 def _common(one: str, other: str) -> int:
-    """How many characters two texts begin with in common."""
+    """The length of the common prefix of two texts."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,18 +1,36 @@
-"""Small stand-ins that implement the ports, for every test to use."""
+"""The tests' fakes: two clocks, a recorder of events, an intake, a channel, a speech, drafts, endless work."""
 
 import asyncio
 import heapq
-from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from itertools import count
-from typing import TypeAlias
 
-from daemon.core.errors import ModelRefused
-from daemon.core.ports import Completion, ModelRole, Prompt
+from daemon.core.errors import LostLease, StoreBusy
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
+from daemon.core.ports import (
+    Acceptance,
+    Arrival,
+    DraftLog,
+    FoundPost,
+    GateDecision,
+    Intake,
+    NewMessage,
+    Post,
+    Room,
+    Speech,
+    Task,
+    ThreadMessage,
+)
+
+TIMEOUT = 60.0
+"""Seconds after which a wait has failed; no test waits for them to pass."""
+_LOCKED = 0.02  # seconds; a database that is locked waits at most so long before it tries again
 
 
 class FakeClock:
-    """A clock that tests turn by hand, or that jumps ahead by itself whenever somebody sleeps (`auto`)."""
+    """A clock that a test turns by hand, or that jumps ahead by itself on every sleep (`auto`)."""
 
     def __init__(self, *, auto: bool = False, start_ms: int = 1_750_000_000_000) -> None:
         self.auto = auto
@@ -31,8 +49,12 @@ class FakeClock:
         """Seconds since the clock was made."""
         return self._elapsed
 
+    def set_back(self, seconds: float) -> None:
+        """Change the time of day alone, as an admin does; a negative number sets it ahead."""
+        self._start_ms -= round(seconds * 1000)
+
     async def sleep(self, seconds: float) -> None:
-        """Wait until the clock was turned far enough; with `auto`, turn it and give other tasks a turn."""
+        """Wait until the clock was turned far enough; with `auto`, turn it and let other tasks run."""
         self.slept.append(seconds)
         if self.auto or seconds <= 0:
             self._elapsed += max(0.0, seconds)
@@ -65,66 +87,323 @@ class FakeClock:
         return [alarm for _, _, alarm in self._alarms if not alarm.done()]
 
 
-Piece: TypeAlias = str | Completion | Exception
-Reply: TypeAlias = str | Iterable[Piece] | Exception
-Script: TypeAlias = Reply | Callable[[Prompt], Awaitable[Reply]]
+class TurnableClock:
+    """The machine's time, which a test can move ahead or stop; `speed` makes its seconds pass faster, not its hours.
 
-
-class ScriptedLLM:
-    """An `LLM` with a queue of replies; `prompts` keeps every prompt it got, oldest first.
-
-    A reply is a text, a series of pieces (an exception among them breaks the stream there, a Completion ends it), an
-    exception to raise at once, or an async function that takes the prompt and returns one of these. When the queue is
-    empty the `default` answers; without one the call fails with ModelRefused.
+    The workspace and its daemons share one. Its time of day agrees with Slack's timestamps at any speed.
     """
 
-    def __init__(
-        self,
-        *replies: Script,
-        default: Script | None = None,
-        model: str = "scripted/test",
-        usage: Completion | None = None,
-    ) -> None:
-        self.replies: deque[Script] = deque(replies)
-        self.default = default
-        self.prompts: list[Prompt] = []
-        self.cut = 0
-        self._completion = usage or Completion(model, tokens_in=1, tokens_out=1)
+    def __init__(self, speed: float = 1.0) -> None:
+        self._speed = speed
+        self._ahead = 0.0
+        self._still: float | None = None
+        self._turned = asyncio.Event()
 
-    def model_for(self, role: ModelRole) -> str:
-        """See `LLM.model_for`."""
-        return self._completion.model
+    def now_ms(self) -> int:
+        """Milliseconds since the epoch, UTC."""
+        return int((time.time() - time.monotonic() + self._machine() + self._ahead) * 1000)
 
-    async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
-        """See `LLM.stream`; `cut` counts the streams that were closed or cancelled before their end."""
-        self.prompts.append(prompt)
-        completion = self._completion
+    def monotonic(self) -> float:
+        """Seconds from an arbitrary start."""
+        return self._machine() * self._speed + self._ahead
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait until the seconds have passed or the clock was turned past them.
+
+        While time stands still only a turn ends a wait, except the moments in which a database waits for a lock.
+        """
+        if seconds <= 0 or (self._still is not None and seconds <= _LOCKED):
+            await asyncio.sleep(max(0.0, seconds))
+            return
+        until = self.monotonic() + seconds
+        while (left := until - self.monotonic()) > 0:
+            try:
+                async with asyncio.timeout(left / self._speed if self._still is None else None):
+                    await self._turned.wait()
+            except TimeoutError:
+                return
+
+    def turn(self, seconds: float) -> None:
+        """Move time ahead and wake all sleepers, which then look at the time."""
+        self._ahead += seconds
+        self._wake()
+
+    def stand_still(self) -> None:
+        """From now on time moves by `turn` alone, so that no test depends on the speed of the machine."""
+        self._still = time.monotonic()
+        self._wake()
+
+    def _machine(self) -> float:
+        return time.monotonic() if self._still is None else self._still
+
+    def _wake(self) -> None:
+        self._turned.set()
+        self._turned = asyncio.Event()
+
+
+class Events:
+    """An `Emit` that records events, and lets a test wait for one."""
+
+    def __init__(self) -> None:
+        self.emitted: list[tuple[str, dict[str, object]]] = []
+        self._changed = asyncio.Event()
+
+    def __call__(self, event: str, /, **fields: object) -> None:
+        """Record one event."""
+        self.emitted.append((event, fields))
+        self._changed.set()
+
+    @property
+    def names(self) -> list[str]:
+        """The events' names, oldest first."""
+        return [name for name, _ in self.emitted]
+
+    def named(self, event: str) -> list[dict[str, object]]:
+        """The fields of every event of this name, oldest first."""
+        return [fields for name, fields in self.emitted if name == event]
+
+    async def until(self, event: str, times: int = 1, **having: object) -> dict[str, object]:
+        """Wait for the `times`-th event with this name and these fields; gives the fields of the newest one."""
+
+        def found() -> list[dict[str, object]]:
+            return [fields for fields in self.named(event) if having.items() <= fields.items()]
+
+        await self.when(lambda: len(found()) >= times)
+        return found()[-1]
+
+    async def when(self, holds: Callable[[], bool]) -> None:
+        """Wait until a condition holds; it is checked after every event."""
+        async with asyncio.timeout(TIMEOUT):
+            while not holds():
+                self._changed.clear()
+                await self._changed.wait()
+
+
+class FakeIntake:
+    """An `Intake` in memory: accepts a message once per channel and ts; the next `broken` calls fail.
+
+    The next `duplicates` arrivals are answered as if they were known already.
+    """
+
+    def __init__(self) -> None:
+        self.arrivals: list[Arrival] = []
+        self.offered: list[Arrival] = []
+        self.broken = self.duplicates = 0
+        self.mark: str | None = None
+        self.threads: tuple[ConversationKey, ...] = ()
+        self.known: tuple[str, ...] = ()
+        self.changed = asyncio.Event()
+        self._seen: set[tuple[str, ...]] = set()
+        self._taken = 0
+
+    async def accept(self, arrival: Arrival) -> Acceptance:
+        """Keep an arrival once."""
+        self.offered.append(arrival)
+        if self.broken:
+            self.broken -= 1
+            raise StoreBusy("another program holds the database")
+        if self.duplicates:
+            self.duplicates -= 1
+            return Acceptance.DUPLICATE
+        key = (
+            (arrival.perception.conversation.channel, arrival.perception.ts)
+            if isinstance(arrival, NewMessage)
+            else (arrival.event_id,)
+        )
+        if key in self._seen:
+            return Acceptance.DUPLICATE
+        self._seen.add(key)
+        self.arrivals.append(arrival)
+        self.changed.set()
+        return Acceptance.ACCEPTED
+
+    async def watermark(self, soul: str, workspace: str) -> str | None:
+        """The mark."""
+        return self.mark
+
+    async def advance_watermark(self, soul: str, workspace: str, ts: str) -> None:
+        """Move the mark."""
+        self.mark = max(self.mark or "", ts)
+
+    async def open_threads(self, soul: str, workspace: str, since_ms: int, limit: int) -> tuple[ConversationKey, ...]:
+        """What the test put there."""
+        return self.threads[:limit]
+
+    async def known_channels(self, soul: str, workspace: str, limit: int) -> tuple[str, ...]:
+        """What the test put there."""
+        return self.known[:limit]
+
+    def messages(self) -> list[NewMessage]:
+        """The new messages among the arrivals."""
+        return [arrival for arrival in self.arrivals if isinstance(arrival, NewMessage)]
+
+    async def until(self, number: int) -> list[Arrival]:
+        """Wait for so many arrivals."""
+        async with asyncio.timeout(TIMEOUT):
+            while len(self.arrivals) < number:
+                self.changed.clear()
+                await self.changed.wait()
+        return self.arrivals
+
+    @property
+    def waiting(self) -> int:
+        """How many arrivals `next` has not given yet."""
+        return len(self.arrivals) - self._taken
+
+    async def next(self) -> NewMessage:
+        """Wait for the arrival after the one given last; it is a new message."""
+        await self.until(self._taken + 1)
+        arrival = self.arrivals[self._taken]
+        self._taken += 1
+        assert isinstance(arrival, NewMessage)
+        return arrival
+
+
+class FakeChannel:
+    """A `Channel` that keeps posts in memory; `answers` are raised in turn, then every delivery succeeds."""
+
+    name = "fake channel"
+
+    def __init__(self) -> None:
+        self.posted: list[Post] = []
+        self.history: dict[str, FoundPost] = {}
+        self.looked_up: list[Post] = []
+        self.answers: list[Exception] = []
+        self.lookups: list[Exception] = []
+        self.hold: asyncio.Event | None = None
+        self._grew = asyncio.Event()
+
+    async def deliver(self, post: Post) -> str:
+        """See `Channel.deliver`; waits while `hold` is not set."""
+        if self.hold is not None:
+            await self.hold.wait()
+        if self.answers:
+            raise self.answers.pop(0)
+        self.posted.append(post)
+        self._grew.set()
+        ts = f"{len(self.posted)}.0"
+        self.history[post.key] = FoundPost(ts, finished=True)
+        return ts
+
+    async def until_posted(self, number: int) -> list[Post]:
+        """Wait for so many posts, and return all."""
+        while len(self.posted) < number:
+            self._grew.clear()
+            await self._grew.wait()
+        return self.posted
+
+    async def find_room(self, contact: str) -> Room:
+        """See `Channel.find_room`."""
+        return Room(contact, Place.PRIVATE_CHANNEL, Audience(AudienceKind.CHANNEL, contact))
+
+    async def find(self, post: Post) -> FoundPost | None:
+        """See `Channel.find`; `lookups` are raised in turn."""
+        self.looked_up.append(post)
+        if self.lookups:
+            raise self.lookups.pop(0)
+        return self.history.get(post.key)
+
+    async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
+        """Connected at once; no message comes."""
+        ready.set()
+
+    def healthy(self) -> bool:
+        """Always."""
+        return True
+
+    async def admit(self, perception: Perception) -> GateDecision:
+        """Everybody may talk."""
+        return GateDecision(admitted=True)
+
+    @asynccontextmanager
+    async def thinking(self, perception: Perception) -> AsyncIterator[None]:
+        """No status is shown."""
+        yield
+
+    def speak(self, perception: Perception, drafts: DraftLog) -> Speech:
+        """Not part of this fake."""
+        raise NotImplementedError
+
+    def split(self, reply: str, conversation: ConversationKey) -> tuple[str, ...]:
+        """One part."""
+        return (reply,)
+
+    def reply_to(self, perception: Perception) -> str:
+        """No thread."""
+        return ""
+
+    async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
+        """No history."""
+        return ()
+
+
+class FakeSpeech(Speech):
+    """A `Speech` that keeps what it was given: the pieces of text, and the tasks."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.tasks: list[Task] = []
+
+    async def say(self, text: str) -> None:
+        """Keep a piece."""
+        self.texts.append(text)
+
+    async def show(self, task: Task) -> None:
+        """Keep a task."""
+        self.tasks.append(task)
+
+    async def settle(self) -> None:
+        """Nothing is under way."""
+
+
+class FakeDrafts:
+    """Records the calls of a `DraftLog` in `steps`; with `lost`, the lease is gone before the draft opens."""
+
+    def __init__(self, *, lost: bool = False) -> None:
+        self.steps: list[str] = []
+        self.settled = asyncio.Event()
+        self.log = DraftLog(self._opening, self._opened, self._refused)
+        self._lost = lost
+
+    async def _opening(self) -> None:
+        if self._lost:
+            raise LostLease("another worker has it")
+        self.steps.append("opening")
+
+    async def _opened(self, ts: str) -> None:
+        self.steps.append(ts)
+        self.settled.set()
+
+    async def _refused(self) -> None:
+        self.steps.append("refused")
+
+
+class EndlessWork:
+    """Work that ends only by cancellation or by an error."""
+
+    def __init__(self) -> None:
+        self.started, self.ended = asyncio.Event(), asyncio.Event()
+        self.cancelled = False
+
+    async def forever(self) -> None:
+        """Run until cancelled."""
+        self.started.set()
         try:
-            for piece in _pieces(await self._next_reply(prompt)):
-                if isinstance(piece, Completion):
-                    completion = piece
-                    break
-                yield _text_of(piece)
-        except (GeneratorExit, asyncio.CancelledError):
-            self.cut += 1
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.cancelled = True
             raise
-        yield completion
+        finally:
+            self.ended.set()
 
-    async def aclose(self) -> None:
-        """Holds no connections."""
+    async def fail(self, error: BaseException) -> None:
+        """Fail at once."""
+        self.started.set()
+        raise error
 
-    async def _next_reply(self, prompt: Prompt) -> Reply:
-        script = self.replies.popleft() if self.replies else self.default
-        if script is None:
-            raise ModelRefused("the script has no reply left", hint=f"add one for the step {prompt.step}")
-        return await script(prompt) if callable(script) else script
-
-
-def _pieces(reply: Reply) -> Iterable[Piece]:
-    return (reply,) if isinstance(reply, str | Exception) else reply
-
-
-def _text_of(piece: str | Exception) -> str:
-    if isinstance(piece, Exception):
-        raise piece
-    return piece
+    async def fail_when_cancelled(self, error: Exception) -> None:
+        """Run until cancelled, and fail then."""
+        try:
+            await self.forever()
+        finally:
+            raise error

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import get_args
 
@@ -18,6 +19,7 @@ from daemon.processes import PROCESSES
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "daemon").rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
 DOCUMENTS = (
     "README.md",
     "ARCHITECTURE.md",
@@ -126,6 +128,21 @@ def test_every_cognitive_step_is_tested() -> None:
     tests = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
     untested = [path.stem for path in (ROOT / "daemon/mind/steps").glob("[a-z]*.py") if path.stem not in tests]
     assert not untested
+
+
+def test_no_test_imports_from_another_test() -> None:
+    imported = re.compile(r"^\s*(?:from tests(?:\.\w+)*\.test_\w+ import|import tests(?:\.\w+)*\.test_)", re.MULTILINE)
+    assert not [str(path.relative_to(ROOT)) for path in TESTS if imported.search(path.read_text())]
+
+
+def test_no_two_classes_of_the_tests_share_a_name() -> None:
+    names = Counter(
+        node.name
+        for path in TESTS
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert {name for name, number in names.items() if number > 1} == set()
 
 
 def test_every_mental_process_is_in_the_table_of_its_family() -> None:

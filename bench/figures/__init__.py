@@ -1,1 +1,1 @@
-"""The figures, one file for each: `measure` takes the bench and gives its rows."""
+"""The figures, one file for each; `measure` takes the bench and gives rows."""

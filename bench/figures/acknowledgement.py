@@ -1,4 +1,4 @@
-"""How soon Slack is told that an event is safe, while four processes write to memory.db and the model hangs."""
+"""The time to the acknowledgement of an event, while four processes write to memory.db and the model hangs."""
 
 from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
@@ -36,7 +36,7 @@ async def measure(bench: Bench) -> list[Row]:
 
 
 async def _acknowledged(set_up: Stage, size: int) -> list[float]:
-    """A message every now and then; an event that was never acknowledged counts as endless."""
+    """Post messages at intervals; an event without an acknowledgement counts as infinite."""
     before = len(await set_up.people.deliveries())
     for number in range(size):
         await set_up.say(PEOPLE[number % len(PEOPLE)], "general", f"@soul {set_up.marked()}")

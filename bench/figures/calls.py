@@ -1,4 +1,4 @@
-"""Model calls and tokens of one message, by mental process and pipeline, and of what is done after the reply."""
+"""Model calls and tokens of one message, by mental process and pipeline, and of the jobs after the reply."""
 
 import shutil
 import sqlite3
@@ -17,7 +17,7 @@ from bench.thinker import CHANGE, LEARN, Thinker
 _PIPELINES: Final = ("unified", "split")
 _HEAD: Final = ("process", "pipeline", "persona", "thinking", "in", "cached", "out", "after", "in", "cached", "out")
 _WITHIN: Final = 30.0
-_DORMANT, _SILENCE = 2.0, 4.0  # seconds in the house of short silences
+_DORMANT, _SILENCE = 2.0, 4.0  # seconds until dormancy in the daemon with short silences
 _CONTACT: Final = '\n[[contacts]]\nname = "Ben"\nslack = "U0BEN"\ncan = "restarts the database"\n'
 _LONG: Final = (
     "We went through the figures of last week again, pump by pump, and wrote down what each of them did. " * 60
@@ -26,7 +26,7 @@ _LONG: Final = (
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """Words and how the table calls them, the process that they pass, and a step that must follow after the reply."""
+    """A message and its name in the table, the process that it passes, and a step that must follow the reply."""
 
     name: str
     process: str
@@ -34,7 +34,7 @@ class _Said:
     after: str = ""
 
 
-# One after the other in one talk.
+# One after the other in one conversation.
 _TALK: Final = (
     _Said("greeting", "greeting", "Hello! We are rebuilding the pump house."),
     _Said("curious", "curious", "It is the second pump that worries us."),
@@ -93,7 +93,7 @@ class _Spent:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One message: what it took until the reply stood, and after it."""
+    """One message: its calls until the reply stands, and after it."""
 
     name: str
     pipeline: str
@@ -101,7 +101,7 @@ class _Line:
     after: _Spent
 
     def cells(self) -> tuple[str, ...]:
-        """What the table shows of it."""
+        """Its cells in the table."""
         until, after = self.until, self.after
         figures = (until.persona, until.thinking, *until.tokens, after.calls, *after.tokens)
         return self.name, self.pipeline, *(f"{figure:,}" for figure in figures)
@@ -109,7 +109,7 @@ class _Line:
 
 @asynccontextmanager
 async def _house(pipeline: str, **settings: str) -> AsyncIterator[tuple[Stage, Thinker]]:
-    """A daemon with the shipped soul in a pipeline, which knows somebody; another person has spoken with it already."""
+    """A daemon with the shipped soul in this pipeline, which knows one user; another one has written to it already."""
     async with model_server() as model:
         model.thinker = Thinker()
         async with stage(Bot.OURS, ISM_ENABLED="true", **model.settings, **settings) as set_up:
@@ -154,7 +154,7 @@ async def _line(set_up: Stage, thinker: Thinker, pipeline: str, said: _Said) -> 
 
 
 async def _silences(set_up: Stage, thinker: Thinker, pipeline: str) -> list[_Line]:
-    """What a silence costs while it lasts, and the welcome after it."""
+    """The calls during a silence, and of the reply that welcomes the user back."""
     await _say(set_up, thinker, "ada", "Hello! We are rebuilding the pump house.")
     mark = _mark(set_up)
     await set_up.clock.sleep(_SILENCE + 3)
@@ -163,13 +163,13 @@ async def _silences(set_up: Stage, thinker: Thinker, pipeline: str) -> list[_Lin
 
 
 def _mark(set_up: Stage) -> tuple[int, int]:
-    """The ends of the ledger and of the paths."""
+    """The last rows of `llm_calls` and of the transitions."""
     calls, steps = "SELECT coalesce(max(rowid), 0) FROM llm_calls", "SELECT coalesce(max(seq), 0) FROM transitions"
     return int(_read(set_up, calls)[0][0]), int(_read(set_up, steps)[0][0])
 
 
 def _spent_since(set_up: Stage, mark: tuple[int, int], said: _Said, pipeline: str) -> _Line:
-    """Read the ledger. Raises RuntimeError when it went another way than the table says, or a call failed."""
+    """Read `llm_calls`. Raises RuntimeError when the path differs from the table, or a call failed."""
     calls, steps = mark
     path = _read(set_up, "SELECT origin, target, trace_id FROM transitions WHERE seq > ? ORDER BY seq", steps)
     made = _read(

@@ -1,4 +1,4 @@
-"""What must never be seen, however broken the model's answer: private thoughts; and calls to everybody."""
+"""Broken answers of the model must never show private thoughts, nor mentions of a whole channel."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ from bench.thinker import tagged
 
 _PRIVATE: Final = "zanzibar"
 _MASS: Final = ("<!channel>", "<!here>", "<!everyone>", "<!subteam^S0123456>")
-_PIECE: Final = 7  # characters that the model says at a time, so that tags are cut anywhere
+_PIECE: Final = 7  # characters of one piece, so that tags are cut anywhere
 _WITHIN: Final = 20.0
 _THOUGHT: Final = f"They must not know of {_PRIVATE}."
 _BROKEN: Final = (
@@ -39,7 +39,7 @@ _BROKEN: Final = (
 
 
 async def measure(_: Bench) -> list[Row]:
-    """Broken answers of which anything private went to Slack, even for a moment; mentions still active in replies."""
+    """Broken answers of which a private word went to Slack, even for a moment; active mentions in replies."""
     async with model_server() as model, stage(Bot.OURS, **model.settings) as set_up:
         await set_up.start()
         if _PRIVATE not in await _sent(set_up, model, tagged(f"Everybody knows of {_PRIVATE} by now.")):
@@ -59,7 +59,7 @@ async def measure(_: Bench) -> list[Row]:
 
 
 async def _sent(set_up: Stage, model: ModelServer, answer: str) -> str:
-    """All that reached Slack until a message was answered with this."""
+    """All text that reached Slack until the reply to a message."""
     model.pieces = [answer[start : start + _PIECE] for start in range(0, len(answer), _PIECE)]
     mark = (await set_up.people.calls())[-1]["number"]
     await set_up.reply_to(await set_up.say("ada", "dm", set_up.marked()), _WITHIN)

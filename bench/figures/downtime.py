@@ -1,4 +1,4 @@
-"""Messages sent while the bot is down for so long that Slack has given up: are they answered after the restart?"""
+"""Messages posted while the bot is down for longer than Slack retries: are they answered after the restart?"""
 
 from bench.plan import Bench
 from bench.report import Row
@@ -10,7 +10,7 @@ _WITHIN = 30.0
 
 
 async def measure(_: Bench) -> list[Row]:
-    """How many of them, half DMs and half mentions."""
+    """How many of them are answered; half are DMs and half mentions."""
     seen = {bot: await _while_down(bot) for bot in Bot}
     figure = f"{_SIZE} sent while down, retries used up, answered after the restart"
     return [Row(figure, "", seen[Bot.OURS], seen[Bot.ECHO], at_least=_SIZE, at_most=_SIZE)]

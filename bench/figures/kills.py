@@ -1,4 +1,4 @@
-"""People talk while the bot is killed without a word again and again; then one is left alive and everything counted."""
+"""Users post while the bot is killed again and again; then one bot stays alive and every reply is counted."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""From an event to its finished reply in Slack, one DM after the other, with a model that answers at once."""
+"""The time from an event to its finished reply in Slack, one DM after the other, with an instant model."""
 
 from bench.plan import Bench
 from bench.report import Row, quantile

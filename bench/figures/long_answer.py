@@ -1,4 +1,4 @@
-"""An answer of thirty thousand characters: every word of it must be seen, in order, in parts that Slack takes."""
+"""An answer of thirty thousand characters: every word must show, in order, in parts that Slack takes."""
 
 import re
 
@@ -10,7 +10,7 @@ from bench.thinker import tagged
 
 _LENGTH = 30_000
 _LARGEST = 12_000
-_PIECE = 40  # characters that the model says at a time
+_PIECE = 40  # characters of one piece
 _WITHIN = 30.0
 _SENTENCE = "This is sentence {:04d} of a long answer, and it stands where it belongs.\n\n"
 
@@ -26,9 +26,13 @@ async def measure(_: Bench) -> list[Row]:
             await set_up.reply_to(await set_up.say("ada", "dm", set_up.marked()), _WITHIN)
             await set_up.quiet(2.0)
             parts = [reply["shown"] for reply in await set_up.replies([await set_up.people.open_dm("ada")])]
-    told = re.findall(r"sentence (\d{4}) of a long answer, and it stands where it belongs\.", " ".join(parts))
+    shown_sentences = re.findall(
+        r"sentence (\d{4}) of a long answer, and it stands where it belongs\.", " ".join(parts)
+    )
     expected = [f"{number:04d}" for number in range(len(sentences))]
-    astray = sum(one != other for one, other in zip(told, expected, strict=False)) + abs(len(told) - len(expected))
+    astray = sum(one != other for one, other in zip(shown_sentences, expected, strict=False)) + abs(
+        len(shown_sentences) - len(expected)
+    )
     return [
         Row(f"{_LENGTH:,} characters shown, sentences astray", "", astray, at_most=0, note=f"in {len(parts)} messages"),
         Row("longest message of it", "characters", max(map(len, parts), default=0), at_most=_LARGEST),

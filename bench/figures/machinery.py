@@ -1,4 +1,4 @@
-"""What the engine's machinery costs an ordinary message beside itself switched off, and what a second soul takes."""
+"""The cost of the engine for an ordinary message, compared with the engine switched off, and of a second soul."""
 
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -14,7 +14,7 @@ _BARE: Final = 'subprocesses = []\nprocesses = ["engaged"]\n'
 
 
 async def measure(bench: Bench) -> list[Row]:
-    """Ratios within one run: both daemons live side by side and are spoken to by turns, so that load strikes both."""
+    """Ratios within one run: both daemons run side by side and get messages by turns, so that load affects both."""
     return [*await _messages(bench.size(200, 40)), await _second_soul()]
 
 
@@ -65,7 +65,7 @@ async def _second_soul() -> Row:
 
 
 async def _at_rest(set_up: Stage) -> float:
-    """Memory after a restart, when whoever lives there has answered in private and in a channel."""
+    """Memory after a restart, once every soul has answered in a DM and in a channel."""
     await set_up.start()
     await set_up.stop()
     await set_up.start()

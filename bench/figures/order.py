@@ -1,4 +1,4 @@
-"""Five messages typed quickly into one thread, five times over: none may be lost, none answered out of order."""
+"""Five messages typed quickly into one thread, five times over: none may be lost or answered out of order."""
 
 from itertools import pairwise
 
@@ -47,7 +47,7 @@ async def _all_answered(set_up: Stage, said: list[Json]) -> bool:
 
 
 def _inversions(said: list[Json], replies: list[Json]) -> int:
-    told = MARK.findall(" ".join(reply["shown"] for reply in replies))
+    marks_shown = MARK.findall(" ".join(reply["shown"] for reply in replies))
     marks = [mark[0] for message in said if (mark := MARK.search(message["text"]))]
-    places = [told.index(mark) for mark in marks if mark in told]
+    places = [marks_shown.index(mark) for mark in marks if mark in marks_shown]
     return sum(later < earlier for earlier, later in pairwise(places))

@@ -1,4 +1,4 @@
-"""How the prompt grows over a hundred turns of one conversation, as the ledger of model calls counts tokens."""
+"""How the prompt grows over a hundred turns of one conversation, by the tokens in `llm_calls`."""
 
 import sqlite3
 from contextlib import closing
@@ -32,7 +32,7 @@ async def measure(_: Bench) -> list[Row]:
 
 
 def _ledger(path: Path) -> list[int]:
-    """Tokens of each reply's prompt, in order; the daemon has ended, so that nobody else has the file open."""
+    """Tokens of each reply's prompt, in order; the daemon has ended, so that no other process has the file open."""
     with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
         found = connection.execute("SELECT tokens_in FROM llm_calls WHERE step = 'respond' ORDER BY rowid").fetchall()
     return [int(count) for (count,) in found]

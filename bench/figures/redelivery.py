@@ -1,4 +1,4 @@
-"""Slack delivers an event again: at once, five minutes later, and after a restart. Nobody may be answered twice."""
+"""Slack delivers an event again: at once, five minutes later, and after a restart. No message may get two replies."""
 
 from bench.plan import Bench
 from bench.report import Row
@@ -40,7 +40,7 @@ async def _again(bot: Bot, size: int) -> list[int]:
 
 
 async def _settled(set_up: Stage, messages: list[Json]) -> list[int]:
-    """How often each was answered, once one who spoke after all of them has been answered too and all is quiet."""
+    """The number of replies to each message, once a later message is answered too and no call follows."""
     await set_up.reply_to(await set_up.say("ada", "dm", set_up.marked("the last word")), _WITHIN)
     await set_up.quiet()
     return times_answered(messages, await set_up.replies(sorted({message["channel"] for message in messages})))

@@ -1,4 +1,4 @@
-"""A minute without a word: what a bot does all the same, and what it costs the processor."""
+"""A minute without a message: the calls and the processor time of an idle bot."""
 
 import sqlite3
 from contextlib import closing
@@ -10,7 +10,7 @@ from bench.stage import Bot, stage
 
 
 async def measure(bench: Bench) -> list[Row]:
-    """Calls of models and of Slack's Web API, and processor time; really waited for, both bots side by side."""
+    """Calls of models and of Slack's Web API, and processor time; in real time, both bots side by side."""
     seconds = bench.size(60, 10)
     async with stage(Bot.OURS) as ours, stage(Bot.ECHO) as echo:
         both = (ours, echo)

@@ -1,4 +1,4 @@
-"""How long after its start a bot's first socket is open: with a new home, and with one that has lived before."""
+"""How long after its start a bot's first socket is open: with a new home, and with one that was used before."""
 
 from statistics import median
 

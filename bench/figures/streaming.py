@@ -1,4 +1,4 @@
-"""What the daemon adds around a model that takes its time: before the prompt, and before the first visible words."""
+"""The time that the daemon adds around a slow model: before the prompt, and before the first visible words."""
 
 from bench.model_server import ModelServer, model_server
 from bench.plan import Bench
@@ -40,9 +40,9 @@ async def _one(set_up: Stage, model: ModelServer, number: int) -> tuple[float, f
     message = await set_up.say("ada", "dm", set_up.marked())
     await set_up.reply_to(message, _LONGEST_WAIT)
     calls = await set_up.people.calls(after=mark)
-    said, heard = model.said_at[-1], 1000 * float(message["ts"])
+    said, received = model.said_at[-1], 1000 * float(message["ts"])
     return (
-        model.asked_at[-1] - heard,
+        model.asked_at[-1] - received,
         1000 * _first_shown(calls) - said[spoken[0]],
         1000 * set_up.answers[message["ts"]] - said[closing],
     )

@@ -1,4 +1,4 @@
-"""How many full cycles a second a bot keeps up: people who speak again as soon as they were answered."""
+"""Full cycles a second: every user posts again as soon as the reply stands."""
 
 import asyncio
 
@@ -10,7 +10,7 @@ _CROWD = 16
 
 
 async def measure(bench: Bench) -> list[Row]:
-    """Replies a second over some seconds; each of ours is heard, thought, stored and marked as sent on disk."""
+    """Replies a second over some seconds; each of ours is read, thought, stored and marked as sent on disk."""
     seconds = bench.size(10, 3)
     rates: dict[Bot, float] = {}
     for bot in Bot:
@@ -26,7 +26,7 @@ async def measure(bench: Bench) -> list[Row]:
 
 
 async def _talk(set_up: Stage, person: str, ends: float) -> int:
-    """Speak and be answered until time is up; how often."""
+    """Post and wait for the reply until the time is up; gives how often."""
     rounds = 0
     while set_up.clock.monotonic() < ends:
         await set_up.reply_to(await set_up.say(person, "dm", set_up.marked()))

@@ -1,11 +1,11 @@
-"""The system's clock; everything that waits or tells the time asks a Clock, so that tests never sleep."""
+"""The system's clock. All code that waits or reads the time uses a Clock, so that tests never sleep."""
 
 import asyncio
 import time
 
 
 class SystemClock:
-    """Wall time for records, monotonic time for durations, and the only sleep in the house."""
+    """Wall time for records, monotonic time for durations, and the daemon's only sleep."""
 
     def now_ms(self) -> int:
         """Milliseconds since the epoch, UTC."""
@@ -16,5 +16,5 @@ class SystemClock:
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait; zero or less gives other tasks a turn."""
+        """Wait; zero or less lets other tasks run once."""
         await asyncio.sleep(max(0.0, seconds))

@@ -1,25 +1,25 @@
-"""What can go wrong, as one tree; every error says what happened and carries a hint that says what to do.
+"""The tree of expected errors; each says what happened and carries a hint that says what to do.
 
     DaemonError
       ConfigError              a setting is missing or wrong
-      SoulError                a soul's folder can't be read or is invalid
+      SoulError                a soul's folder is unreadable or invalid
       StoreError               memory.db
-        StoreBusy              another process held the database past our deadline
-        StoreFull              no room left on the disk
-        SchemaMismatch         the file was written by a newer or a foreign program
-        LostLease              somebody else owns this work now; nothing was written
+        StoreBusy              another process held the lock past our deadline
+        StoreFull              the disk is full
+        SchemaMismatch         a newer or a foreign program wrote the file
+        LostLease              another claim owns this work; nothing was written
       ModelError               a language model
-        ModelUnavailable       it can't be reached, is overloaded or took too long
-        ModelRefused           it understood and said no, or our request was wrong
-        MalformedReply         it answered, but not in the form asked for
-      ChannelError             Slack or another way in and out
+        ModelUnavailable       unreachable, overloaded or too slow
+        ModelRefused           it refused, or our request was wrong
+        MalformedReply         it answered in the wrong form
+      ChannelError             Slack or another channel
         NotDelivered           surely not sent; sending again is safe
         DeliveryUncertain      may or may not have been sent; look before sending again
-        ChannelRefused         the platform says no and will go on saying no
-      ToolFailed               a tool could not be used
-      ProcessFailed            mental processes went round in circles or where they may not
+        ChannelRefused         the platform refuses, now and later
+      ToolFailed               a tool call failed
+      ProcessFailed            mental processes looped or entered a forbidden one
 
-Adapters translate a library's exceptions into these at their own door and keep the cause (design, section 8).
+Adapters raise these instead of a library's exceptions, with the original as the cause.
 """
 
 
@@ -40,27 +40,27 @@ class ConfigError(DaemonError):
 
 
 class SoulError(DaemonError):
-    """A soul's folder can't be read or is invalid."""
+    """A soul's folder is unreadable or invalid."""
 
 
 class StoreError(DaemonError):
-    """memory.db can't do what was asked."""
+    """memory.db failed."""
 
 
 class StoreBusy(StoreError):
-    """Another process held the database past our deadline."""
+    """Another process held the write lock past our deadline."""
 
 
 class StoreFull(StoreError):
-    """No room left on the disk."""
+    """The disk is full."""
 
 
 class SchemaMismatch(StoreError):
-    """The file was written by a newer or a foreign program."""
+    """A newer or a foreign program wrote the file."""
 
 
 class LostLease(StoreError):
-    """Somebody else owns this work now; nothing was written."""
+    """Another claim owns this work now; nothing was written."""
 
 
 class ModelError(DaemonError):
@@ -68,7 +68,7 @@ class ModelError(DaemonError):
 
 
 class ModelUnavailable(ModelError):
-    """It can't be reached, is overloaded or took too long; `retry_after` seconds when the provider said so."""
+    """It is unreachable, overloaded or too slow; `retry_after` is in seconds, if the provider gave it."""
 
     def __init__(self, message: str, *, hint: str = "", retry_after: float | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -76,11 +76,11 @@ class ModelUnavailable(ModelError):
 
 
 class ModelRefused(ModelError):
-    """It understood and said no, or our request was wrong; the same request would fail again."""
+    """It refused, or our request was wrong; the same request would fail again."""
 
 
 class MalformedReply(ModelError):
-    """It answered, but not in the form asked for; `reply` holds what it said."""
+    """It answered in the wrong form; `reply` is its answer."""
 
     def __init__(self, message: str, *, reply: str, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -88,11 +88,11 @@ class MalformedReply(ModelError):
 
 
 class ChannelError(DaemonError):
-    """Slack or another way in and out failed."""
+    """Slack or another channel failed."""
 
 
 class NotDelivered(ChannelError):
-    """Surely not sent; sending again is safe, after `retry_after` seconds when the platform said so."""
+    """Surely not sent; sending again is safe, after `retry_after` seconds if the platform gave them."""
 
     def __init__(self, message: str, *, hint: str = "", retry_after: float = 0.0) -> None:
         super().__init__(message, hint=hint)
@@ -104,7 +104,7 @@ class DeliveryUncertain(ChannelError):
 
 
 class ChannelRefused(ChannelError):
-    """The platform says no and will go on saying no; `code` is its own name for the reason."""
+    """The platform refuses, now and later; `code` is its name for the reason."""
 
     def __init__(self, message: str, *, code: str, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -112,7 +112,7 @@ class ChannelRefused(ChannelError):
 
 
 class ToolFailed(DaemonError):
-    """A tool could not be used; `uncertain` when it may have been done all the same."""
+    """A tool call failed; `uncertain` when it may have taken effect nevertheless."""
 
     def __init__(self, message: str, *, hint: str = "", uncertain: bool = False) -> None:
         super().__init__(message, hint=hint)
@@ -120,4 +120,4 @@ class ToolFailed(DaemonError):
 
 
 class ProcessFailed(DaemonError):
-    """Mental processes went round in circles, or one wanted to go where it may not."""
+    """Mental processes looped, or one led to a process that it may not enter."""

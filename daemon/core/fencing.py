@@ -1,4 +1,4 @@
-"""Makes data of what people wrote: names on one clean line, texts in fences that nothing in them can end, cuts."""
+"""Turns users' words into data: clean names, texts in fences that nothing inside can close, cut texts."""
 
 import re
 import secrets
@@ -7,7 +7,7 @@ from daemon.core.text import one_line, visible_line
 from daemon.core.working_memory import estimate_tokens
 
 NAME_CAP = 80
-"""Characters of a person's name that a model is shown."""
+"""Most characters of a user's name in a prompt."""
 
 _MARKUP = str.maketrans(dict.fromkeys('<>"&'))
 _FENCE = re.compile(r"<(?=[^\w<>]{0,8}(?:said|note)\b)", re.IGNORECASE)
@@ -15,28 +15,28 @@ _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\U000e0000-\U000e007f]")
 
 
 def clean_name(name: str) -> str:
-    """A name on one line without control, direction, tag or other unseen characters and markup, cut to its cap."""
+    """A name on one line, without invisible characters and markup, cut to its cap."""
     return one_line(visible_line(name).translate(_MARKUP))[:NAME_CAP].strip() or "somebody"
 
 
 def fence(tag: str, text: str, nonce: str, **attributes: str) -> str:
     """Data between `<tag-NONCE …>` and `</tag-NONCE>`; nothing in it can look like the end."""
-    told = "".join(f' {key}="{defang(clean_name(value), nonce)}"' for key, value in attributes.items() if value)
-    return f"<{tag}-{nonce}{told}>\n{defang(text, nonce)}\n</{tag}-{nonce}>"
+    given = "".join(f' {key}="{defang(clean_name(value), nonce)}"' for key, value in attributes.items() if value)
+    return f"<{tag}-{nonce}{given}>\n{defang(text, nonce)}\n</{tag}-{nonce}>"
 
 
 def defang(text: str, nonce: str) -> str:
-    """Take from a text whatever could pass for a fence: unseen characters, this call's nonce, tags like ours."""
+    """Remove everything that could pass for a fence: invisible characters, this call's nonce, tags like ours."""
     return _FENCE.sub("&lt;", re.sub(re.escape(nonce), "~", _UNSEEN.sub("", text), flags=re.IGNORECASE))
 
 
 def fresh_nonce() -> str:
-    """A code for the fences of one call, which nobody can have known when they wrote."""
+    """A random code for the fences of one call, unknown to every user who wrote before."""
     return secrets.token_hex(5)
 
 
 def cut(text: str, budget: int) -> str:
-    """A text that takes at most `budget` tokens: whole, or its beginning and end around a visible note."""
+    """A text of at most `budget` tokens: whole, or its beginning and end around a visible note."""
     if estimate_tokens(text) <= budget:
         return text
     low, high = 0, min(len(text), 4 * budget)  # no character takes less than a quarter token

@@ -1,4 +1,4 @@
-"""What autonomous work may cost, and what it has cost so far."""
+"""Limits of autonomous work, and what it has used so far."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -12,7 +12,7 @@ Figure = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Choices made, tokens in and out, US dollars and seconds."""
+    """What one piece of work has used: choices, tokens in and out, US dollars, seconds."""
 
     loops: Count = 0
     tokens: Count = 0
@@ -20,18 +20,18 @@ class Spent:
     seconds: Figure = 0.0
 
     def to_json(self) -> dict[str, object]:
-        """Plain values, so that parked work goes on with its account."""
+        """Plain values to store with work that waits."""
         return asdict(self)
 
     @classmethod
-    def from_json(cls, kept: Mapping[str, object]) -> "Spent":
-        """Read what `to_json` gave; what is missing is zero. Raises ValueError for anything else."""
-        return TypeAdapter(cls).validate_python(dict(kept))
+    def from_json(cls, stored: Mapping[str, object]) -> "Spent":
+        """Read what `to_json` gave; a missing value is zero. Raises ValueError for anything else."""
+        return TypeAdapter(cls).validate_python(dict(stored))
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most that one piece of work may cost, in the units of `Spent`; a model call under way may pass it, once."""
+    """The most that one piece of work may use, in the units of `Spent`; its last model call may exceed it."""
 
     loops: int
     tokens: int
@@ -39,7 +39,7 @@ class Limits:
     seconds: float
 
     def met_by(self, spent: Spent) -> str:
-        """Which limit is met while a choice is carried out, as a plain clause; empty for none."""
+        """The limit that is reached while an action runs, as a clause; empty for none."""
         if spent.tokens >= self.tokens:
             return f"the limit of {self.tokens} tokens for one task is reached"
         if spent.usd >= self.usd:
@@ -48,10 +48,10 @@ class Limits:
 
     @property
     def out_of_loops(self) -> str:
-        """No further choice may be made, as a plain clause."""
+        """The limit of choices, as a clause."""
         return f"the limit of {self.loops} steps for one task is reached"
 
     @property
     def out_of_time(self) -> str:
-        """Time is over, as a plain clause."""
+        """The limit of time, as a clause."""
         return f"the {self.seconds:g} seconds for one task are over"

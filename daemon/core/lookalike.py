@@ -1,17 +1,15 @@
-"""Says when a piece of text would pass for one of our tag names in a reader's eyes, whatever characters spell it."""
+"""Recognises text that looks like one of our tag names, even when other characters spell it."""
 
 import unicodedata
 from collections.abc import Iterable
 
-# What may stand where `<` stands: fullwidth and small forms, and the angle brackets and arrows that fonts draw alike.
+# Characters that look like `<`: fullwidth and small forms, angle brackets, arrows.
 OPENERS = "<\uff1c\ufe64\u2039\u2329\u3008\u27e8\u276e\u276c\u02c2\u1438\u227a"
-_SEPARATORS = frozenset(
-    "_-*`~\\.;\u00b7\u2010\u2011\u2012\u2013\u2014\u2212"
-)  # markdown escapes, every dash, middle dot
+_SEPARATORS = frozenset("_-*`~\\.;\u00b7\u2010\u2011\u2012\u2013\u2014\u2212")  # markdown escapes, dashes, middle dot
 _BEFORE_NAME = frozenset("/!?\u2044\u2215")
 _UNSEEN = _SEPARATORS | frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800"
-)  # plus what is blank in print yet a letter to Unicode
+)  # and letters of Unicode that print as blanks
 _CONFUSABLE = str.maketrans(
     "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0455\u0501\u04bb"  # Cyrillic: aeopcyxisdh
     "\u04cf\u043a\u043c\u0442\u0432\u043d\u0433\u051b\u051d\u0458\u0454"  # Cyrillic: lkmtbhrqwje
@@ -19,14 +17,14 @@ _CONFUSABLE = str.maketrans(
     "\u0251\u0261\u0131\u2113",  # others: agil
     "aeopcyxisdhlkmtbhrqwjeoivptuxkaagil",
 )
-NEAR = 2  # slips of the pen that still leave a name recognisable,
-_LONG = 10  # if it has so many letters
+NEAR = 2  # typing errors that leave a long name recognisable
+_LONG = 10  # letters of a long name
 
 
 def fold(character: str, *, leading: bool) -> str | None:
-    """The Latin letters a character reads as, "" for one that is unseen or separates words, None for anything else.
+    """The Latin letters that a character looks like; "" if it is invisible or a separator, None for any other.
 
-    `leading` says that no letter came yet, where a slash belongs to the tag's syntax.
+    `leading` says that no letter came before, where a slash belongs to the tag's syntax.
     """
     if "a" <= character <= "z":
         return character
@@ -45,12 +43,12 @@ def fold(character: str, *, leading: bool) -> str | None:
 
 
 def squeeze(name: str) -> str:
-    """A tag name as `fold` leaves it: lower case, no separators."""
+    """A tag name in the form that `fold` gives: lower case, no separators."""
     return name.casefold().replace("_", "").replace("-", "")
 
 
 def reads_as(skeleton: str, names: Iterable[str]) -> bool:
-    """Whether folded text is one of the squeezed names; of a long name also its extension or at most two slips away."""
+    """Whether folded text is one of the squeezed names, or extends a long one, or is within two typing errors of it."""
     return any(
         skeleton.startswith(name) or (abs(len(skeleton) - len(name)) <= NEAR and _within(skeleton, name, NEAR))
         if len(name) >= _LONG
@@ -60,7 +58,7 @@ def reads_as(skeleton: str, names: Iterable[str]) -> bool:
 
 
 def _within(left: str, right: str, slips: int) -> bool:
-    """Whether some `slips` letters added, lost, changed or swapped make two words equal."""
+    """Whether at most `slips` letters added, removed, changed or swapped make two words equal."""
     same = 0
     while same < len(left) and same < len(right) and left[same] == right[same]:
         same += 1

@@ -1,4 +1,4 @@
-"""What reaches the soul and where: perceptions, conversations, and who may ever hear what was learned."""
+"""What reaches the soul and where: perceptions, conversations, and audiences."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,12 +9,12 @@ class Modality(StrEnum):
     """The sense through which a perception came."""
 
     WORDS = "words"
-    TIME = "time"  # something scheduled has fallen due, or a silence has lasted
-    DECISION = "decision"  # somebody decided about what the soul asked to be allowed
+    TIME = "time"  # a scheduled event or a silence timer fell due
+    DECISION = "decision"  # a user approved or refused an action of the soul
 
 
 class AudienceKind(StrEnum):
-    """How wide a circle may hear something, narrowest first."""
+    """How many people may learn something, narrowest first; `OPERATOR` is the admin."""
 
     DM = "dm"
     CHANNEL = "channel"
@@ -24,7 +24,7 @@ class AudienceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """Who may ever hear what was learned here; stored on every row as `kind:id` and enforced by query."""
+    """Who may ever learn what was said here; stored on every row as `kind:id` and enforced by queries."""
 
     kind: AudienceKind
     id: str
@@ -41,10 +41,10 @@ class Audience:
 
 @dataclass(frozen=True, slots=True)
 class ConversationKey:
-    """Who and where; the unit of serial execution.
+    """Soul and place of a conversation; a conversation's messages are handled one after the other.
 
-    `thread` is empty for the timeline of a DM, which is one conversation for ever; a Slack thread (its root's ts) is
-    one conversation for ever. `str()` gives the id used in memory.db, `parse` reads it back.
+    `thread` is the ts of a Slack thread's first message; it is empty for the timeline of a DM. Each thread and each DM
+    is one conversation forever. `str()` gives the id used in memory.db, `parse` reads it back.
     """
 
     soul: str
@@ -63,7 +63,7 @@ class ConversationKey:
 
 
 class Place(StrEnum):
-    """The kind of room a conversation is held in."""
+    """The kind of room that holds a conversation."""
 
     DM = "dm"
     GROUP_DM = "group_dm"
@@ -74,14 +74,14 @@ class Place(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Perception:
-    """One envelope for whatever the soul is to notice.
+    """A message, a due event or a decision that the soul perceives.
 
-    `id` is the inbox key (soul, workspace, channel and ts), the same however often a platform repeats itself. `ts` is
-    the platform's own timestamp and orders perceptions within a conversation. `author` is the platform id of the user
-    who caused it and `name` what they call themselves (data, never a right). `received_ms` is set by the inbox. `late`
-    marks a message that is answered later than usual. `process` names the mental process that this visits with
-    `params`; None leaves it to the current one. Only WORDS have a platform message behind their `ts`. `outsider` marks
-    a perception whose reply is read by a user who may not know what the whole workspace may know.
+    `id` is the inbox key (soul, workspace, channel and ts), the same however often the platform repeats a delivery.
+    `ts` is the platform's timestamp and orders perceptions within a conversation; only WORDS have a platform message
+    with that ts. `author` is the platform id of the user who caused it. `name` is the name that they chose: data, never
+    a permission. The inbox sets `received_ms`. `late` marks a message that is answered later than usual. `process`
+    names the mental process that is visited with `params`; None means the current one. `outsider` says that a user who
+    may not know what the whole workspace may know reads the reply.
     """
 
     id: str
@@ -111,13 +111,13 @@ class Perception:
         audience: Audience,
         name: str = "",
     ) -> "Perception":
-        """A user's message, as a channel perceives it."""
+        """A user's message, as a channel receives it."""
         id_ = "/".join((conversation.soul, conversation.workspace, conversation.channel, ts))
         return cls(id_, conversation, Modality.WORDS, content, author, audience, place, ts, name=name)
 
     @property
     def said_at(self) -> tuple[float, str]:
-        """The sort key of messages within a conversation; a ts that is no number sorts first instead of failing."""
+        """Sort key of messages within a conversation; a ts that is no number sorts first."""
         try:
             return float(self.ts), self.ts
         except ValueError:

@@ -1,11 +1,11 @@
-"""Every seam of the house on one page: what the mind needs of models, channels, the clock and the platform's people.
+"""Every port on one page: what the daemon needs of the clock, models, channels, libraries, tools and telemetry.
 
-A port says what the implementer owes. Adapters know this page and the values on it, never the mind. The store is not a
-port: tests run on a real SQLite file.
+A port says what its implementer must do. Adapters import this page and the values on it, never the mind. The store is
+not a port: tests run on a real SQLite file.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -26,14 +26,14 @@ class Clock(Protocol):
         """Seconds from an arbitrary start; never goes back."""
 
     async def sleep(self, seconds: float) -> None:
-        """Wait; zero or less gives other tasks a turn."""
+        """Wait; zero or less lets other tasks run once."""
 
 
 # -- models ----------------------------------------------------------------------------------------------------------
 
 
 class ModelRole(StrEnum):
-    """Seed 000's two roles: who speaks, and who thinks in silence."""
+    """Seed 000's two roles: the model that speaks, and the model that thinks in private."""
 
     PERSONA = "persona"
     THINKING = "thinking"
@@ -48,7 +48,7 @@ class Speaker(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SystemPart:
-    """A piece of the system prompt; `stable` parts come first, stay as they are between turns and are cached."""
+    """A part of the system prompt; `stable` parts come first, don't change between turns and are cached."""
 
     text: str
     stable: bool = False
@@ -56,7 +56,7 @@ class SystemPart:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of the chat that a model is shown."""
+    """One turn of a prompt's chat."""
 
     speaker: Speaker
     text: str
@@ -64,10 +64,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """All that one model call needs, in no provider's dialect.
+    """One model call, independent of any provider.
 
     `creativity` is a sampling temperature in 0..1 as seed 000 gives it, or None for the provider's default; an adapter
-    whose models refuse temperatures maps it to effort (design, ruling 10). `json_schema` asks for structured output.
+    whose models refuse temperatures maps it to an effort. `json_schema` asks for structured output.
     `max_output_tokens` bounds the answer. `placeholder` is what the placeholder model answers, empty where it may
     choose its words; a prompt with a `json_schema` needs one.
     """
@@ -84,9 +84,9 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The last thing a model stream yields: what it cost and why it stopped.
+    """The last item of a model's stream: token counts and why it stopped.
 
-    Tokens as the provider counted them: `tokens_in` includes `tokens_cached` (read from its cache). `stop` is `end`,
+    Tokens are the provider's counts; `tokens_in` includes `tokens_cached` (read from its cache). `stop` is `end`,
     `length` or `refusal`.
     """
 
@@ -98,12 +98,12 @@ class Completion:
 
 
 class LLM(Protocol):
-    """A language model behind one narrow door."""
+    """A language model."""
 
     def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
         """Yield text as it arrives, then exactly one Completion.
 
-        Raises ModelUnavailable or ModelRefused, never a library's own error. Closing the iterator cuts the call.
+        Raises ModelUnavailable or ModelRefused, never a library's own error. Closing the iterator ends the call.
         """
 
     def model_for(self, role: ModelRole) -> str:
@@ -114,7 +114,7 @@ class LLM(Protocol):
 
 
 class Source(StrEnum):
-    """How something reached the inbox."""
+    """How a message reached the inbox: live or by catch-up."""
 
     LIVE = "live"
     BACKFILL = "backfill"
@@ -122,13 +122,13 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """A user's message that the soul can read, as a channel hands it over.
+    """A user's message, as a channel delivers it.
 
     `event_id` identifies the delivery (one mention makes two, with different ids). `addressed` says that the message is
-    surely meant for the soul (a DM, a mention); otherwise it is a reply in a thread and counts only if the soul takes
-    part there and `to_others` is false. `thread_root` is the ts of the thread's first message, empty outside threads.
-    `message_id` is the id that the sending program gave it, empty where a channel has no such ids. `envelope` is the
-    platform's own event as JSON text.
+    surely meant for the soul (a DM, a mention). Any other message is a reply in a thread; it counts only if the soul
+    takes part there and `to_others` is false. `thread_root` is the ts of the thread's first message, empty outside
+    threads. `message_id` is the id that the sending program gave it, empty where a channel has no such ids. `envelope`
+    is the platform's event as JSON text.
     """
 
     event_id: str
@@ -143,9 +143,9 @@ class NewMessage:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A message was edited; `text` is what it says now.
+    """A message was edited; `text` is its new text.
 
-    `asks` is the whole message where only the edit addresses it to the soul, which may not have read it before.
+    `asks` is the whole message if only the edit addresses it to the soul.
     """
 
     event_id: str
@@ -170,7 +170,7 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """Somebody pressed a button under a reply: `value` is `good` or `bad`."""
+    """A user pressed a button under a reply; `value` is `good` or `bad`."""
 
     event_id: str
     soul: str
@@ -183,10 +183,10 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Somebody pressed a button under a question of ours about one act: may it be done?
+    """A user pressed a button under a request for approval of one action.
 
-    `approval` is the question's id; `ts` the message that shows it. Who may decide, until when and how often is for the
-    store to know, never for the button (design, section 8).
+    `approval` is the request's id, `ts` the message that shows it. The store knows who may decide, until when and how
+    often; the button's data is never trusted for that.
     """
 
     event_id: str
@@ -203,7 +203,7 @@ Arrival = NewMessage | Edit | Deletion | Feedback | Decision
 
 
 class Acceptance(StrEnum):
-    """What became of an arrival."""
+    """What the inbox did with an arrival."""
 
     ACCEPTED = "accepted"
     DUPLICATE = "duplicate"
@@ -211,10 +211,10 @@ class Acceptance(StrEnum):
 
 
 class Intake(Protocol):
-    """Where a channel hands over what arrived. When a call returns, its effect is durable; if it raises, nothing is."""
+    """Takes arrivals from a channel. When a call returns, its effect is durable; when it raises, there is none."""
 
     async def accept(self, arrival: Arrival) -> Acceptance:
-        """Store an arrival once. Raises StoreError when it could not be stored: do not acknowledge then."""
+        """Store an arrival once. Raises StoreError when it is not stored: do not acknowledge it then."""
 
     async def watermark(self, soul: str, workspace: str) -> str | None:
         """The ts up to which every message surely arrived, or None before the first connection.
@@ -227,10 +227,10 @@ class Intake(Protocol):
         """Move the watermark forward: after a complete catch-up, and regularly while connected without a gap."""
 
     async def open_threads(self, soul: str, workspace: str, since_ms: int, limit: int) -> tuple[ConversationKey, ...]:
-        """Threads in which the soul was ever addressed and that were alive since a time, newest first."""
+        """Threads in which the soul was ever addressed, with a message since a time, newest first."""
 
     async def known_channels(self, soul: str, workspace: str, limit: int) -> tuple[str, ...]:
-        """Channels and DMs in which the soul was ever addressed, most recently heard first."""
+        """Channels and DMs in which the soul was ever addressed, latest message first."""
 
 
 # -- people ----------------------------------------------------------------------------------------------------------
@@ -238,10 +238,10 @@ class Intake(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GateDecision:
-    """The authorizer's answer: may this person be heard here, what are they called, and if not, why.
+    """Whether a user may talk to the soul here, under which name, and if not, why.
 
-    `reason` is a short code for the inbox row; `say` a courteous sentence for the person, empty where silence is right.
-    `outsider` says that they, or others who read along there, may not know what the workspace may know.
+    `reason` is a short code for the inbox row; `say` a polite sentence for the user, empty where no reply is right.
+    `outsider` says that the user, or another reader there, may not know what the workspace may know.
     """
 
     admitted: bool
@@ -252,10 +252,10 @@ class GateDecision:
 
 
 class Gate(Protocol):
-    """The one authorizer, asked on every path before anything is thought or said; default deny, unknown means no."""
+    """The authorizer, asked on every path before the soul thinks or speaks; an unknown user is refused."""
 
     async def admit(self, perception: Perception) -> GateDecision:
-        """Decide by platform ids and settings alone. Raises NotDelivered when the platform can't be asked just now."""
+        """Decide by platform ids and settings only. Raises NotDelivered when the platform is unreachable."""
 
 
 # -- what leaves -----------------------------------------------------------------------------------------------------
@@ -263,15 +263,15 @@ class Gate(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """One row of the outbox as a channel sees it: one message to be visible exactly once.
+    """One row of the outbox: one message that must be visible exactly once.
 
-    `key` never repeats and travels in the message's metadata. `body` is markdown, at most one message long. `reply_to`
-    is the ts of the thread to post under, empty for the timeline. `recipient` is whom it answers. `draft` is the
-    platform's id of a message that already shows part of the text and is to be finished rather than posted anew;
-    `newer_than_ts` is a ts that a message with this key is surely younger than. `draft_lost` says that a draft may have
-    been opened whose id was lost. `last` marks the final part of a reply. `approval` is the id of the question
-    under it as buttons, None for none. `revises` is the platform's id of an earlier post of ours whose words and
-    buttons this one replaces; doing that twice changes nothing.
+    `key` is unique and is sent in the message's metadata. `body` is markdown, at most one message long. `reply_to` is
+    the ts of the thread to post in, empty for the timeline. `recipient` is the user whom it answers. `draft` is the
+    platform's id of a message that shows part of the text already and has to be finished instead of posted anew. A
+    message with this key is surely newer than `newer_than_ts`. `draft_lost` says that a draft may exist whose id was
+    lost. `last` marks the final part of a reply. `approval` is the id of the request whose buttons it carries.
+    `revises` is the platform's id of an earlier post whose text and buttons this one replaces; doing so twice changes
+    nothing more.
     """
 
     key: str
@@ -289,7 +289,7 @@ class Post:
 
 
 class TaskState(StrEnum):
-    """How far a piece of work has come."""
+    """Progress of a task."""
 
     PENDING = "pending"
     IN_PROGRESS = "in_progress"
@@ -299,9 +299,9 @@ class TaskState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One step of a plan as people may see it while it is carried out; shown again with the same `id` it is replaced.
+    """One step of a plan, shown to users during the work; showing the same `id` again replaces it.
 
-    All texts are the house's own words or what may be said to everybody who hears the reply; never private thought.
+    Its texts may be read by every reader of the reply: never private thought.
     """
 
     id: str
@@ -312,31 +312,31 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class FoundPost:
-    """What a look-up in the platform's history found: the message's id, and whether it is whole or only a draft."""
+    """A post found in the platform's history: its id, and whether it is finished or only a draft."""
 
     ts: str
     finished: bool
 
 
 class Speech(Protocol):
-    """A reply becoming visible while it is made: best effort, never the truth; the outbox holds that."""
+    """Shows a reply while it is generated: best effort only; the outbox delivers the reply."""
 
     async def say(self, text: str) -> None:
-        """Take more of the reply, as markdown. Never raises for the platform's failures: it falls silent instead."""
+        """Show more of the reply, as markdown. Never raises for the platform's failures; it stops showing instead."""
 
     async def show(self, task: Task) -> None:
-        """Show how far a task is, as a card or a status line, whichever the platform takes. Never raises either."""
+        """Show a task as a card or a status line, as the platform allows. Never raises for the platform's failures."""
 
     async def settle(self) -> None:
-        """Stop appending and wait for requests under way; the draft, if one was opened, stays for `Channel.deliver`."""
+        """Stop appending and wait for open requests; the draft, if there is one, stays for `Channel.deliver`."""
 
 
 @dataclass(frozen=True, slots=True)
 class DraftLog:
-    """How a Speech tells the store about its draft.
+    """Callbacks with which a Speech records its draft in the store.
 
     `opening` is awaited before the first visible byte; then either `opened` with the platform's id, or `refused` when
-    the draft surely does not exist. Neither comes when the platform's answer was lost.
+    the draft surely does not exist. Neither is called when the platform's answer was lost.
     """
 
     opening: Callable[[], Awaitable[None]]
@@ -372,7 +372,7 @@ class ThreadMessage:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Somewhere to write to, and who reads along there."""
+    """A place to write to, and its audience."""
 
     channel: str
     place: Place
@@ -380,27 +380,27 @@ class Room:
 
 
 class Channel(Gate, Protocol):
-    """One way in and out of the house."""
+    """One way for users to reach the soul, and for its replies to reach them."""
 
     name: str
 
     async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
-        """Hand over all that arrives until cancelled; set `ready` once connected. Raises ConfigError for bad tokens."""
+        """Pass on every arrival until cancelled; set `ready` once connected. Raises ConfigError for bad tokens."""
 
     def healthy(self) -> bool:
-        """Whether it is connected and being heard; the watchdog is fed only while it is."""
+        """Whether it is connected and receives events; the watchdog is fed only while it does."""
 
     def thinking(self, perception: Perception) -> AbstractAsyncContextManager[None]:
-        """Show that work goes on; cleared on every way out."""
+        """Show that the soul is working on a reply; cleared on every exit."""
 
     def speak(self, perception: Perception, drafts: DraftLog) -> Speech:
-        """Begin to show a reply to a perception while it is being made."""
+        """Begin to show a reply to a perception while it is generated."""
 
     def split(self, reply: str, conversation: ConversationKey) -> tuple[str, ...]:
         """Cut a reply into messages that the conversation's channel takes whole, in order; hostile markup is inert."""
 
     def reply_to(self, perception: Perception) -> str:
-        """The thread under which an answer to this perception belongs; empty for the timeline."""
+        """The thread to answer a perception in; empty for the timeline."""
 
     async def find_room(self, contact: str) -> Room:
         """Where a person or a channel, by its id, can be written to. Raises NotDelivered or ChannelRefused."""
@@ -408,44 +408,64 @@ class Channel(Gate, Protocol):
     async def deliver(self, post: Post) -> str:
         """Make a post visible and return the platform's id for it.
 
-        Finishing a draft and a plain post are both attempted once. Raises NotDelivered (surely not sent),
-        DeliveryUncertain (look first) or ChannelRefused (will never be accepted).
+        Posting, or finishing a draft, is attempted once. Raises NotDelivered (surely not sent),
+        DeliveryUncertain (look it up first) or ChannelRefused (will never be accepted).
         """
 
     async def find(self, post: Post) -> FoundPost | None:
-        """Look a post up by its key in the platform's own history; None: surely absent.
+        """Look a post up by its key in the platform's history; None means surely absent.
 
-        With `post.draft_lost` an unfinished message of ours in that thread, younger than `newer_than_ts` and without a
-        key, counts as its draft. Raises DeliveryUncertain when the history can't be read.
+        With `post.draft_lost`, an unfinished message of ours in that thread, newer than `newer_than_ts` and without a
+        key, counts as its draft. Raises DeliveryUncertain when the history is unreadable.
         """
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """Up to `limit` messages of the perception's thread from before it, oldest first; empty outside threads."""
 
 
-# -- what may be looked up and done ----------------------------------------------------------------------------------
+# -- libraries and tools ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Words found somewhere, as data: `source` says where people find them again (`docs/limits.md:12`), `text` what."""
+    """A found text, as data; `source` is where a user finds it (`docs/limits.md:12`)."""
 
     source: str
     text: str
 
 
-class Library(Protocol):
-    """The folders of documents and code that the admin gave to everybody who may be heard."""
+IndexedFile = tuple[str, str, tuple[tuple[int, str], ...]]
+"""A file's path as cited, its stamp, and its passages with the number of their first line."""
+
+
+class PassageIndex(Protocol):
+    """The stored passages of the library's files. Every method may raise StoreError."""
+
+    async def stamps(self) -> Mapping[str, str]:
+        """The stamp of every file by its path."""
+
+    async def put(self, files: Sequence[IndexedFile]) -> None:
+        """Store files in place of their earlier versions, all or none."""
+
+    async def remove(self, paths: Collection[str]) -> None:
+        """Remove files, all or none."""
 
     async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
-        """The passages that fit best, best first; empty when nothing fits. Raises StoreError."""
+        """The passages that fit best, best first."""
+
+
+class Library(Protocol):
+    """The admin's folders of documents and code, open to every user who may talk to the soul."""
+
+    async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
+        """The best passages, best first; empty when none fits. Raises StoreError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """Something a server offers to do: `name` is unique in the house (`server/tool`), `parameters` a JSON schema.
+    """A tool of an MCP server; `name` is unique (`server/tool`), `parameters` is a JSON schema.
 
-    `writes` says that using it may change something in the world, so that a person has to allow each use.
+    `writes` says that it may change something outside, so that a user has to approve each call.
     """
 
     name: str
@@ -455,30 +475,30 @@ class Tool:
 
 
 class Toolbox(Protocol):
-    """The tools of the servers that the admin named."""
+    """The tools of the admin's MCP servers."""
 
     async def tools(self) -> tuple[Tool, ...]:
-        """What can be used just now; a server that can't be reached is left out (and told in the log)."""
+        """The tools that are available now; an unreachable server is left out and logged."""
 
     async def use(self, name: str, arguments: Mapping[str, object]) -> Passage:
-        """Use one tool once. Raises ToolFailed; `uncertain` when it may have been done all the same."""
+        """Call a tool once. Raises ToolFailed; `uncertain` when it may have taken effect nevertheless."""
 
 
 # -- telemetry -------------------------------------------------------------------------------------------------------
 
 
 class Emit(Protocol):
-    """Where events go: a name and fields become log lines and counters. Never raises."""
+    """Turns events into log lines and counters. Never raises."""
 
     def __call__(self, event: str, /, **fields: object) -> None:
-        """Tell what happened; `event` is a dotted name such as `cycle.committed`."""
+        """Emit an event; `event` is a dotted name such as `cycle.committed`."""
 
 
 @dataclass(frozen=True, slots=True)
 class LLMCall:
-    """One model call as `llm_calls` tells it; `latency_ms` from request to end, `first_ms` to the first text.
+    """One model call, a row of `llm_calls`; `latency_ms` from request to end, `first_ms` to the first text.
 
-    `prompt` and `response` are for the log, which decides how much of them may be seen; they are never stored.
+    `prompt` and `response` are for the log only, which decides how much of them is shown; they are never stored.
     """
 
     trace_id: str

@@ -1,4 +1,4 @@
-"""When things fall due: times as people and models write them, and the slots of what comes round again; all in UTC."""
+"""Due times: reads times as users and models write them, and computes the slots of a crontab; all in UTC."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -7,9 +7,9 @@ from daemon.core.text import quoted
 
 MINUTE_MS = 60_000
 FARTHEST_MS = 366 * 24 * 60 * MINUTE_MS
-"""How far ahead anything may be scheduled: a year."""
+"""How far ahead an event may be scheduled: a year."""
 OFTENEST_MS = 15 * MINUTE_MS
-"""How much time must lie between two slots of what comes round again."""
+"""The shortest time between two slots of a repeated event."""
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _SECONDS = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
@@ -22,16 +22,16 @@ _DURATION = re.compile(
 _TIME_OF_DAY = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?:\s*utc)?", re.ASCII)
 _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat", "sun")  # crontab's own numbers: 0 and 7 are Sunday
 _WEEKDAY = re.compile(r"(?:\*|([0-7])(?:-([0-7]))?)(?:/([1-7]))?", re.ASCII)
-_SLOTS_LOOKED_AT = 100  # a day has at most 96 slots that are far enough apart: a day's whole pattern is among these
+_SLOTS_LOOKED_AT = 100  # more than a day's 96 quarter hours
 _CRONTAB_FIELDS = 5
 
 
 def when(text: str, now_ms: int) -> int:
     """The time that `text` means, in milliseconds UTC.
 
-    It may be a span (`in 20m`, `2h30m`, `3 days`), an ISO 8601 duration (`PT20M`), an ISO 8601 time with its zone
-    (`2026-03-01T09:00+01:00`) or a time of day in UTC (`17:30`, which is tomorrow's once it has passed). Raises
-    ValueError, in words for whoever wrote it, for anything else, for the past and for more than a year ahead.
+    `text` is a span (`in 20m`, `2h30m`, `3 days`), an ISO 8601 duration (`PT20M`), an ISO 8601 time with its zone
+    (`2026-03-01T09:00+01:00`) or a time of day in UTC (`17:30`: today, or tomorrow once it has passed). Raises
+    ValueError, with a message for the author, for anything else, for the past and for more than a year ahead.
     """
     words = text.strip().lower()
     seconds = _seconds_of(words.removeprefix("in ").strip())
@@ -47,39 +47,39 @@ def next_slot(every: str, after_ms: int) -> int:
     """The first slot of a crontab at or after a time, both in milliseconds UTC.
 
     `every` has the five fields of crontab(5), read in UTC; weekdays may be names or crontab's numbers. Raises
-    ValueError for what is none, what has no slot within a year, and what names days of the month and of the week at
-    once, which every program reads differently.
+    ValueError for text that is no crontab or has no slot within a year, and for one that names days of the month and
+    of the week, since programs differ in how they combine the two.
     """
     from apscheduler.triggers.cron import CronTrigger  # type: ignore[import-untyped]  # it comes without types
 
     minute, hour, day, month, weekday = _fields(every)
     start = _datetime(after_ms)
     try:
-        years = f"{start.year}-{start.year + 1}"  # or it would look for 30 February until the year 9999
+        years = f"{start.year}-{start.year + 1}"  # without it, 30 February is searched until the year 9999
         trigger = CronTrigger(years, month, day, None, _weekdays(weekday), hour, minute, timezone=UTC)
         slot = trigger.get_next_fire_time(None, start)
     except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(f"{quoted(every)} is no crontab: {quoted(str(error), 80)}") from error
     if slot is None or (found := _ms(slot)) > after_ms + FARTHEST_MS:
-        raise ValueError(f"{quoted(every)} never comes round within a year")
+        raise ValueError(f"{quoted(every)} has no slot within a year")
     return found
 
 
 def require_seldom(every: str, now_ms: int) -> None:
-    """Raises ValueError when two slots of a crontab lie less than a quarter of an hour apart, or it is none."""
+    """Raises ValueError for text that is no crontab, or one with slots less than 15 minutes apart."""
     slot = next_slot(every, now_ms)
     for _ in range(_SLOTS_LOOKED_AT):
         try:
             following = next_slot(every, slot + 1)
         except ValueError:
-            return  # it comes round no more
+            return  # that was the last slot
         if following - slot < OFTENEST_MS:
-            raise ValueError(f"{quoted(every)} comes round more often than every 15 minutes")
+            raise ValueError(f"{quoted(every)} has slots less than 15 minutes apart")
         slot = following
 
 
 CLOCKS_DIFFER_S = 600.0
-"""How far our clock may be ahead of the platform's."""
+"""Seconds that our clock may be ahead of the platform's."""
 
 
 def platform_time(ms: int) -> str:
@@ -88,7 +88,7 @@ def platform_time(ms: int) -> str:
 
 
 def moment(ms: int) -> str:
-    """A time as people read it, in UTC: `2026-03-01 09:00:00`."""
+    """A time for people to read, in UTC: `2026-03-01 09:00:00`."""
     return f"{_datetime(ms):%Y-%m-%d %H:%M:%S}"
 
 
@@ -109,7 +109,7 @@ def _moment(words: str, text: str, now_ms: int) -> int:
         time = datetime.fromisoformat(words.upper())
     except ValueError:
         raise ValueError(
-            f"{quoted(text)} is no time: write 20m, 2h30m, PT20M, 17:30 (UTC) or 2026-03-01T09:00+01:00"
+            f"{quoted(text)} is not a time: write 20m, 2h30m, PT20M, 17:30 (UTC) or 2026-03-01T09:00+01:00"
         ) from None
     if time.tzinfo is None:
         raise ValueError(f"{quoted(text)} has no zone: end it with Z for UTC, or with an offset such as +01:00")
@@ -126,7 +126,7 @@ def _fields(every: str) -> list[str]:
 
 
 def _weekdays(field: str) -> str:
-    """Crontab's numbers as names: APScheduler counts days from Monday."""
+    """Crontab's day numbers as names, since APScheduler counts days from Monday."""
     names: list[str] = []
     for part in field.split(","):
         found = _WEEKDAY.fullmatch(part)

@@ -1,4 +1,4 @@
-"""Does what is to be done after a reply: runs the subprocess that a job names, and yields to a newer turn."""
+"""Runs the subprocess that a job names after a reply; a newer message ends it."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ from daemon.runtime.other_daemons import watch_other_daemons
 
 
 class JobRunner:
-    """Runs jobs of one soul; `services` and `jobs` are its own, `interrupts` tells of newer turns."""
+    """Runs jobs of one soul; `services` and `jobs` are that soul's, `interrupts` signals newer messages."""
 
     def __init__(
         self, services: CycleServices, jobs: Jobs, subprocesses: Mapping[str, Subprocess], interrupts: Interrupts
@@ -25,9 +25,9 @@ class JobRunner:
         self._interrupts = interrupts
 
     async def do(self, job: Job) -> None:
-        """Do a claimed job once: to its end, until a newer turn begins, or until it fails and is tried again later.
+        """Run a claimed job to its end, until a newer message arrives, or until it fails and is retried later.
 
-        Raises StoreError when not even that can be written down.
+        Raises StoreError when the outcome can't be stored.
         """
         services, calls = self._services, list[LLMCall]()
         soul, trace = services.soul(), new_trace()
@@ -44,13 +44,13 @@ class JobRunner:
             emit=services.emit,
         )
         try:
-            await self._unless_a_newer_turn_begins(job, context)
+            await self._run_unless_interrupted(job, context)
         except Interrupted:
             services.emit("job.given_up", kind=job.kind, conversation=str(job.conversation))
             await self._jobs.give_up(job, tuple(calls))
         except LostLease:
             raise
-        except Exception as error:  # noqa: BLE001 - what is done after a reply must not take the replies down; it is parked
+        except Exception as error:  # noqa: BLE001 - a failing job must not stop replies; it is retried later
             reason = error.message if isinstance(error, DaemonError) else type(error).__name__
             unexpected = None if isinstance(error, DaemonError) else error
             services.emit("job.failed", kind=job.kind, attempts=job.attempts, reason=reason, error=unexpected)
@@ -59,7 +59,7 @@ class JobRunner:
             await self._jobs.finish(job, tuple(calls))
             services.emit("job.done", kind=job.kind, calls=len(calls))
 
-    async def _unless_a_newer_turn_begins(self, job: Job, context: SubprocessContext) -> None:
+    async def _run_unless_interrupted(self, job: Job, context: SubprocessContext) -> None:
         services = self._services
         with self._interrupts.attend(str(job.conversation)) as interrupt:
             elsewhere = watch_other_daemons(interrupt, job.conversation, services)
@@ -71,5 +71,7 @@ class JobRunner:
     async def _run(self, job: Job, context: SubprocessContext) -> None:
         subprocess = self._subprocesses.get(job.kind)
         if subprocess is None:
-            raise DaemonError(f"there is no subprocess {job.kind!r}", hint="it was removed; the job can be dropped")
+            raise DaemonError(
+                f"there is no subprocess {job.kind!r}", hint="another version of the daemon created the job"
+            )
         await subprocess(context)

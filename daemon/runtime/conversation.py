@@ -1,4 +1,4 @@
-"""Handles one claimed conversation to a visible end: the gate, the cycle under its deadline and lease, the apology."""
+"""Handles one claimed conversation to its end: the gate, the cycle under its deadline and lease, the apology."""
 
 import asyncio
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Deadlines:
 
 
 class ConversationHandler:
-    """Brings claims to their end; the claim guarantees one call at a time per conversation."""
+    """Handles claims; a claim guarantees that one conversation is handled by one call at a time."""
 
     def __init__(self, services: CycleServices, deadlines: Deadlines, interrupts: Interrupts) -> None:
         self._services = services
@@ -39,7 +39,7 @@ class ConversationHandler:
         self._interrupts = interrupts
 
     async def handle(self, claim: Claim) -> Delivery | None:
-        """Answer, refuse or apologise, and commit; gives the first post, claimed for sending.
+        """Answer, refuse or apologise, and commit; returns the first post, claimed for sending.
 
         None: this daemon has nothing to send (no reply is due, the claim was lost, or it was given back for a retry).
         Raises StoreError when memory.db fails and CancelledError after giving the claim back.
@@ -56,7 +56,7 @@ class ConversationHandler:
         except asyncio.CancelledError:
             await self._services.conversations.release(claim, reason="stopped")
             raise
-        except Exception as error:  # noqa: BLE001 - a gate that fails admits nobody, and ends no other conversation
+        except Exception as error:  # noqa: BLE001 - a failing gate admits no user and ends no other conversation
             await self._ask_gate_later(claim, error)
             return None
         cycle.messages, cycle.dismissed = triaged.messages, triaged.dismissed
@@ -66,7 +66,7 @@ class ConversationHandler:
             return await self._think(cycle)
 
     async def _ask_gate_later(self, claim: Claim, error: Exception) -> None:
-        """The platform can't say who a user is just now; triage dismisses the message once it is too old."""
+        """Give the claim back until the gate can ask the platform again; triage dismisses messages that are too old."""
         pause = error.retry_after if isinstance(error, NotDelivered) else 0.0
         self._services.emit("gate.failed", conversation=str(claim.conversation), **_as_fields(error))
         await self._services.conversations.release(claim, retry_in=pause or _GATE_PAUSE, reason=_in_short(error))
@@ -96,7 +96,7 @@ class ConversationHandler:
         except TimeoutError:
             services.emit("cycle.failed", conversation=str(claim.conversation), trace=cycle.trace_id, reason="deadline")
             return await self._apologise(cycle, "I took too long to think about this")
-        except Exception as error:  # noqa: BLE001 - the last line: a cycle that breaks ends with an apology
+        except Exception as error:  # noqa: BLE001 - the outermost handler: a failing cycle ends with an apology
             services.emit(
                 "cycle.failed",
                 conversation=str(claim.conversation),
@@ -116,7 +116,7 @@ class ConversationHandler:
         return await self._commit_words(cycle, triaged.refusal or "".join(outcomes).strip() or gone, ())
 
     async def _apologise(self, cycle: Cycle, what: str, advice: str = _LATER) -> Delivery | None:
-        """Say that it went wrong; a silence just ends, since no user waits, and a note that fell due is still shown."""
+        """Reply with an apology and the text of a due event; a silence timer ends without a reply."""
         newest = cycle.newest
         if newest.modality is Modality.TIME and not newest.content.strip():
             cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal(what) for one in cycle.messages}}
@@ -144,7 +144,7 @@ class ConversationHandler:
             return None
 
     async def _let_go(self, cycle: Cycle, lost: LostLease) -> None:
-        """Another daemon holds the claim by now, or a message changed: then the claim is given back."""
+        """The claim is lost, or a message changed; then the claim is given back."""
         services, claim = self._services, cycle.claim
         await services.commits.record_calls(cycle.calls)
         if isinstance(lost, Superseded):
@@ -168,17 +168,17 @@ class ConversationHandler:
 
 
 def _in_short(error: Exception) -> str:
-    """What memory.db keeps of an error; the text of a library's error may quote a user's words."""
+    """An error for memory.db; of a library's error only the type, since its text may quote a user."""
     return error.message if isinstance(error, DaemonError) else type(error).__name__
 
 
 def _as_fields(error: Exception) -> dict[str, object]:
-    """An error as an event's fields: our own with its reason, any other whole; the log shows what it may of it."""
+    """An error as fields of an event: our own as its reason, any other whole, which the log shortens."""
     return {"reason": str(error)} if isinstance(error, DaemonError) else {"error": error}
 
 
 def _apology_for(error: Exception) -> tuple[str, str]:
-    """What the apology says and advises; the details are in the log under the reference."""
+    """The apology's reason and advice; the details are in the log under the reference."""
     match error:
         case ConfigError():
             return "something in my set-up is wrong", "My admin finds the reason in my log."

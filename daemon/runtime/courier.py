@@ -1,4 +1,4 @@
-"""Brings posts from the outbox to their channel, each exactly once; looks before sending again, reports the unsure."""
+"""Sends posts from the outbox, each exactly once: an uncertain one is looked up before it is sent again."""
 
 import asyncio
 from dataclasses import replace
@@ -15,9 +15,9 @@ _MANY = 10  # attempts after which pauses grow no more
 class Courier:
     """Sends claimed posts.
 
-    `in_doubt` seconds pass before a post that may have been sent is looked up; a post older than `stale_after` seconds
-    is reported instead of sent; a claim older than a quarter of its `lease` is not used any more, and a request may
-    take half of it.
+    A post that may have been sent is looked up after `in_doubt` seconds. A post older than `stale_after` seconds
+    expires instead of being sent. A claim older than a quarter of its `lease` is not used any more; one request may
+    take half of the lease.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Courier:
         self._lease = lease
 
     async def deliver(self, delivery: Delivery) -> bool:
-        """Try a claimed post once; True when it is settled, False when it is to be tried again later.
+        """Try a claimed post once; True when it is settled, False when it is tried again later.
 
         Never raises for the channel's failures or for a lost lease.
         """
@@ -52,19 +52,19 @@ class Courier:
 
     async def _attempt(self, delivery: Delivery) -> bool:
         try:
-            post = await self._looked_up(delivery)
+            post = await self._prepared(delivery)
         except DeliveryUncertain as doubt:
             return await self._still_in_doubt(delivery, doubt)
         if post is None:
             return True
         if delivery.lease_until - self._clock.now_ms() < self._lease * 750:
-            # Whoever was paused here must not send: another daemon may be about to take the row over.
-            await self._outbox.postpone(delivery, 0, doubtful=False, reason="the claim grew old before it was sent")
+            # After a long pause here another daemon may be about to claim the row: don't send.
+            await self._outbox.postpone(delivery, 0, doubtful=False, reason="the claim was too old to send it")
             return False
         return await self._send(delivery, post)
 
-    async def _looked_up(self, delivery: Delivery) -> Post | None:
-        """The post as it is to be sent now; None when it was found to be sent already, or is too old."""
+    async def _prepared(self, delivery: Delivery) -> Post | None:
+        """The post to send now; None when it was sent already or is too old."""
         post = delivery.post
         if post.revises is None and (delivery.doubtful or (post.draft_lost and post.draft is None)):
             found = await self._channel.find(post)
@@ -84,19 +84,17 @@ class Courier:
 
     async def _send(self, delivery: Delivery, post: Post) -> bool:
         try:
-            async with asyncio.timeout(
-                self._lease / 2
-            ):  # what is still under way then is in doubt, and the claim holds
+            async with asyncio.timeout(self._lease / 2):  # the rest of the lease is for noting the doubt
                 ts = await self._channel.deliver(post)
         except TimeoutError:
-            return await self._in_the_dark(delivery, "sending took too long")
+            return await self._postpone_in_doubt(delivery, "sending took too long")
         except NotDelivered as error:
             pause = error.retry_after or min(_LONGEST_PAUSE, 0.5 * 2 ** min(delivery.attempts, _MANY))
             await self._outbox.postpone(delivery, pause, doubtful=False, reason=error.message)
             self._emit("outbox.postponed", key=post.key, reason=error.message, seconds=pause)
             return False
         except DeliveryUncertain as doubt:
-            return await self._in_the_dark(delivery, doubt.message)
+            return await self._postpone_in_doubt(delivery, doubt.message)
         except ChannelRefused as refusal:
             await self._outbox.give_up(delivery, "dead", refusal.message)
             self._emit("outbox.dead", key=post.key, reason=refusal.message, hint=refusal.hint)
@@ -105,13 +103,13 @@ class Courier:
         self._emit("outbox.sent", key=post.key, attempts=delivery.attempts)
         return True
 
-    async def _in_the_dark(self, delivery: Delivery, reason: str) -> bool:
+    async def _postpone_in_doubt(self, delivery: Delivery, reason: str) -> bool:
         await self._outbox.postpone(delivery, self._in_doubt, doubtful=True, reason=reason)
         self._emit("outbox.in_doubt", key=delivery.post.key, reason=reason)
         return False
 
     async def _still_in_doubt(self, delivery: Delivery, doubt: DeliveryUncertain) -> bool:
-        """The platform's history can't be read: try again, and in the end say that it can't be told."""
+        """The platform's history is unreadable: try again later, and at last settle the post as unknown."""
         if (self._clock.now_ms() - delivery.created_ms) / 1000 < self._stale_after:
             pause = max(self._in_doubt, min(_LONGEST_PAUSE, 2.0 ** min(delivery.attempts, _MANY)))
             await self._outbox.postpone(delivery, pause, doubtful=True, reason=doubt.message)

@@ -16,7 +16,7 @@ from daemon.runtime.recalling import process_context
 
 
 async def run_cycle(cycle: Cycle) -> Delivery | None:
-    """Recall, think, speak, commit; gives the first post, claimed for sending.
+    """Recall, think, speak, commit; returns the first post, claimed for sending.
 
     Raises ModelError when the mind fails, LostLease or Superseded when the commit is refused; nothing is stored then.
     """

@@ -1,4 +1,4 @@
-"""What the cycles of one soul work with; made once by the composition root."""
+"""The services that all cycles of one soul share, built once by the composition root."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from daemon.soul import Soul
 from daemon.soul_engine import build_prompt
 
 MONOLOGUE = "internal_monologue"
-"""The step whose whole answer is a private thought; in other answers a thought is one part."""
+"""The step whose whole answer is a private thought."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class CycleServices:
     recollect: Callable[[ConversationKey, Audience, str, int, bool], Awaitable[tuple[Passage, ...]]]
 
     def mind(self, soul: Soul, record: Callable[[LLMCall], None], trace_id: str) -> Mind:
-        """A mind for one piece of work: its prompts keep the soul's budgets, each call is logged and recorded."""
+        """A mind for one cycle or job: prompts keep the soul's budgets, each call is logged and recorded."""
 
         def record_and_log(call: LLMCall) -> None:
             record(call)
@@ -76,7 +76,7 @@ class CycleServices:
 
 
 def log_call(call: LLMCall, emit: Emit) -> None:
-    """Log a finished model call; the log level decides how much of the words is shown (seed 000)."""
+    """Log a finished model call; the log level decides how much of its text is shown (seed 000)."""
     if call.step == MONOLOGUE:
         emit("monologue.thought", trace=call.trace_id, monologue=call.response)
     emit(

@@ -18,8 +18,8 @@ from daemon.soul_engine import integrate
 class Cycle:
     """A claim with the messages that the gate let in, oldest first, and those dismissed without a reply, by row id.
 
-    New messages may be absorbed while a process runs: then the claim and its messages grow. `calls` gathers the model
-    calls, so that they are accounted for however the cycle ends.
+    A running process may absorb new messages: then the claim and its messages grow. `calls` collects the model calls,
+    so that their cost is stored however the cycle ends.
     """
 
     services: CycleServices
@@ -50,9 +50,9 @@ class Cycle:
         return sum(one.tokens_in + one.tokens_out for one in self.calls), sum(one.cost_usd or 0 for one in self.calls)
 
     async def absorb_new_messages(self, memory: WorkingMemory) -> WorkingMemory:
-        """Answer also what users wrote in the conversation meanwhile, as far as the gate lets them in.
+        """Add the messages that arrived meanwhile and pass the gate.
 
-        Gives the memory with the new perceptions. Raises LostLease.
+        Returns the memory with the new perceptions. Raises LostLease.
         """
         self.interrupt.clear()
         known = {one.id for one in self.claim.messages}

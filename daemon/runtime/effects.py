@@ -1,4 +1,4 @@
-"""Builds what a cycle leaves behind as one value for the commit: turns, posts, states, intentions, jobs."""
+"""Builds the one value that a cycle commits: turns, posts, states, intentions, jobs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from daemon.soul_engine import transcript_window
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """How a cycle thought: the soul, its motor, the run of its processes, and what was recalled."""
+    """One cycle's thinking: the soul, its motor, the run of its processes, the recalled transcript and visit."""
 
     soul: Soul
     motor: Motor
@@ -86,7 +86,7 @@ def turns_of(cycle: Cycle) -> tuple[Turn, ...]:
 
 
 def newer_than(perception: Perception) -> str:
-    """A platform ts that the reply is surely younger than; an event without a message goes by our own clock."""
+    """A platform ts that is surely older than the reply; an event without a message has a ts of our own clock."""
     if perception.modality is Modality.WORDS:
         return perception.ts
     return f"{max(0.0, float(perception.ts) - CLOCKS_DIFFER_S):.6f}"
@@ -108,7 +108,7 @@ def _asked_for(motor: Motor, perceptions: Sequence[Perception]) -> tuple[NewInte
 def _idle(
     soul: Soul, timing: Timing, visit_state: VisitState, newest: Perception, now_ms: int
 ) -> tuple[NewIntention, ...]:
-    """What silence leads to from here: dormancy some time after a message, the end of the visit after that."""
+    """The timer for the next silence: dormancy after a message, the end of the visit after dormancy."""
     if newest.modality is not Modality.TIME:
         process, due = "dormant", now_ms + timing.dormancy_timeout_ms
         if timing.dormancy_timeout_ms >= timing.visit_timeout_ms or not soul.may_be(process):

@@ -1,4 +1,4 @@
-"""Notices what other daemons on the same memory.db accept for a conversation that this one works on."""
+"""Notices messages that other daemons on the same memory.db accept for a conversation in work here."""
 
 from daemon.core.errors import StoreError
 from daemon.core.perception import ConversationKey

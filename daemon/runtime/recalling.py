@@ -1,4 +1,4 @@
-"""Recall and integrate: reads what the soul may know for a cycle and builds the context of its mental processes."""
+"""Recall and integrate: reads what the soul may know and builds the context of its mental processes."""
 
 from dataclasses import replace
 

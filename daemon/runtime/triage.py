@@ -1,4 +1,4 @@
-"""Decides which claimed messages are answered now, which get no reply and why, and which wait for their own turn."""
+"""Sorts claimed messages: answered now, dismissed with a reason, or left for the next claim."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -8,14 +8,14 @@ from daemon.core.ports import Clock, Emit, Gate, Source
 from daemon.memory.records import Dismissal, InboxMessage
 
 IDLE = ("dormant", "exiting")
-"""Processes that only silence leads to; a new message ends the silence."""
+"""Processes that only a silence timer enters; a new message cancels them."""
 
 _LATE_S = 120.0  # a message that waited longer, in Slack or here, is answered as late
 
 
 @dataclass(frozen=True, slots=True)
 class Triaged:
-    """Claimed messages after the gate: those to answer, their perceptions completed, and those dismissed, by row id.
+    """Claimed messages after the gate: those to answer, with complete perceptions, and those dismissed, by row id.
 
     A message in neither waits for the next claim. `refusal` is the sentence for a user whom the gate turned away.
     """
@@ -57,7 +57,7 @@ class Triage:
 
 
 def _age(message: InboxMessage, now: int) -> float:
-    """Seconds since the message was written; a live one is young when it arrives, so its arrival counts."""
+    """Seconds since a backfilled message was written, or since a live one arrived."""
     perception = message.perception
     written = float(perception.ts) if message.source is Source.BACKFILL else perception.received_ms / 1000
     return now / 1000 - written
@@ -72,7 +72,7 @@ def _no_longer_idle(messages: Sequence[InboxMessage]) -> dict[str, Dismissal]:
 
 
 def _of_one_kind(messages: Sequence[InboxMessage]) -> Sequence[InboxMessage]:
-    """What one reply can answer: all words, else one decision, else one scheduled event."""
+    """The messages that one reply can answer: all words, else one decision, else one scheduled event."""
     words = [one for one in messages if one.perception.modality is Modality.WORDS]
     decisions = [one for one in messages if one.perception.modality is Modality.DECISION]
     return words or decisions[:1] or messages[:1]

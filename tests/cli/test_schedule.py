@@ -79,9 +79,9 @@ def test_an_event_belongs_to_the_last_user_of_the_conversation(path: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--in", "soon"], "is no time: write 20m"),
+        (["--in", "soon"], "is not a time: write 20m"),
         (["--at", "2020-01-01T00:00Z"], "is not in the future"),
-        (["--every", "* * * * *"], "more often than every 15 minutes"),
+        (["--every", "* * * * *"], "less than 15 minutes apart"),
         ([], "give a time"),
         (["--in", "1h", "--at", "17:30"], "give a time"),
         (["--in", "1h", "--process", "dancing"], "there is no dancing; choose one of"),

@@ -19,27 +19,28 @@ from daemon.core.telemetry.metrics import Metrics
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from daemon.memory.admin.replies import Backlog, StoredReplies
-from tests.http.house import TOKEN, Stream, bearer
-from tests.journeys.clock import TurnableClock
-from tests.journeys.house import PATIENCE, Told, said, settings_for
-from tests.journeys.model import CLOSING, OPENING, Actor, Flow
+from tests.fakes import Events, TurnableClock
+from tests.given import CLOSING, OPENING
+from tests.http.daemons import TOKEN, Stream, bearer
+from tests.journeys.house import PATIENCE, said, settings_for
+from tests.models import FakeModel, Flow
 
 SUBPROCESSES = ("summarizes_the_conversation",)
 
 
 @asynccontextmanager
-async def _daemon(workspace: WorkspaceServer, home: Path, model: Actor) -> AsyncIterator[HttpChannel]:
+async def _daemon(workspace: WorkspaceServer, home: Path, model: FakeModel) -> AsyncIterator[HttpChannel]:
     """A daemon put together as the composition root does it; gives its door."""
     settings = settings_for(workspace, home, http_port=0, http_token=TOKEN)
-    clock, told, metrics, stop, ready = TurnableClock(), Told(), Metrics(), asyncio.Event(), asyncio.Event()
+    clock, events, metrics, stop, ready = TurnableClock(), Events(), Metrics(), asyncio.Event(), asyncio.Event()
     async with AsyncExitStack() as stack:
-        slack = SlackChannel(settings, clock, told)
+        slack = SlackChannel(settings, clock, events)
         stack.push_async_callback(slack.close)
         team = (await slack.identify()).team
         http = HttpChannel(
             settings,
             clock,
-            told,
+            events,
             soul=settings.name,
             workspace=team,
             personality={"": "# Minoan"}.get,
@@ -47,9 +48,9 @@ async def _daemon(workspace: WorkspaceServer, home: Path, model: Actor) -> Async
         )
         stack.push_async_callback(http.close)
         channel = SeveralChannels(slack, http)
-        souls = souls_of(settings, told)
+        souls = souls_of(settings, events)
         built = await stack.enter_async_context(
-            assemble(settings, channel, clock, told, workspace=team, souls=souls, llm_of=lambda _: model)
+            assemble(settings, channel, clock, events, workspace=team, souls=souls, llm_of=lambda _: model)
         )
         replies = StoredReplies(built.store.database)
         backlog = Backlog(built.store.database, clock, soul=settings.name, workspace=team)
@@ -73,7 +74,7 @@ async def _daemon(workspace: WorkspaceServer, home: Path, model: Actor) -> Async
                 await ready.wait()
             yield http
             stop.set()
-            await told.until("daemon.drained")
+            await events.until("daemon.drained")
 
 
 @pytest.fixture
@@ -91,7 +92,7 @@ async def _ask(client: aiohttp.ClientSession, url: str, message: str, message_id
 async def test_both_users_are_answered_in_their_channel_and_neither_learns_of_the_other(
     workspace: WorkspaceServer, tmp_path: Path
 ) -> None:
-    model = Actor()
+    model = FakeModel()
     async with (
         WorkspaceClient(workspace.url) as people,
         aiohttp.ClientSession() as client,
@@ -114,7 +115,7 @@ async def test_both_users_are_answered_in_their_channel_and_neither_learns_of_th
 
 async def test_a_reply_over_http_is_whole_and_as_the_soul_said_it(workspace: WorkspaceServer, tmp_path: Path) -> None:
     words = "<!channel> @here " + "word " * 6_000
-    model = Actor()
+    model = FakeModel()
     model.flows.append(flow := Flow())
     flow.end(OPENING, words, CLOSING)
     async with aiohttp.ClientSession() as client, _daemon(workspace, tmp_path, model) as http:
@@ -126,7 +127,7 @@ async def test_readiness_background_jobs_and_metrics_come_from_the_running_daemo
 ) -> None:
     async with (
         aiohttp.ClientSession(headers=bearer()) as client,
-        _daemon(workspace, tmp_path, Actor()) as http,
+        _daemon(workspace, tmp_path, FakeModel()) as http,
     ):
         async with client.get(f"{http.url}/readyz") as response:
             assert await response.json() == {"status": "ready"}

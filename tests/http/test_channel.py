@@ -26,10 +26,10 @@ from daemon.core.ports import (
     ThreadMessage,
 )
 from daemon.core.telemetry.metrics import Metrics
-from tests.fakes import FakeClock
-from tests.http.house import Dwelling, settings_for
-from tests.journeys.house import Told
-from tests.journeys.model import CLOSING, OPENING, Flow
+from tests.fakes import Events, FakeClock
+from tests.given import CLOSING, OPENING
+from tests.http.daemons import HttpHome, settings_for
+from tests.models import Flow
 
 HERE = ConversationKey("minoan", "T1", "http", "s")
 IN_SLACK = ConversationKey("minoan", "T1", "D1")
@@ -64,7 +64,7 @@ def _http(tmp_path: Path, **changes: object) -> HttpChannel:
     return HttpChannel(
         settings_for(tmp_path, **changes),
         FakeClock(),
-        Told(),
+        Events(),
         soul="minoan",
         workspace="T1",
         personality={"": "# Minoan"}.get,
@@ -166,7 +166,7 @@ async def test_a_reply_is_split_by_the_channel_of_its_conversation(tmp_path: Pat
     assert channel.split("two words", IN_SLACK) == ("two", "words")
 
 
-async def test_it_is_ready_once_every_channel_is(home: Dwelling, tmp_path: Path) -> None:
+async def test_it_is_ready_once_every_channel_is(home: HttpHome, tmp_path: Path) -> None:
     main, http, ready = Main(), _http(tmp_path, http=False), asyncio.Event()
     assert home.now.built is not None
     async with asyncio.TaskGroup() as group:
@@ -180,7 +180,7 @@ async def test_it_is_ready_once_every_channel_is(home: Dwelling, tmp_path: Path)
 
 
 async def test_an_http_channel_that_can_not_listen_fails_the_main_channel_with_its_own_error(
-    home: Dwelling, tmp_path: Path
+    home: HttpHome, tmp_path: Path
 ) -> None:
     taken = int(home.now.channel.url.rpartition(":")[2])
     http = _http(tmp_path, http_port=taken)
@@ -228,7 +228,7 @@ async def test_it_is_not_healthy_before_it_listens(tmp_path: Path) -> None:
     await http.close()
 
 
-async def test_parts_that_another_channel_cut_are_joined_in_order(home: Dwelling) -> None:
+async def test_parts_that_another_channel_cut_are_joined_in_order(home: HttpHome) -> None:
     def cut(reply: str, conversation: ConversationKey) -> tuple[str, ...]:
         return tuple(reply.partition(" "))
 
@@ -239,7 +239,7 @@ async def test_parts_that_another_channel_cut_are_joined_in_order(home: Dwelling
     assert (await home.answered("m")).json["parts"] == done.data["parts"]
 
 
-async def test_tasks_are_streamed_as_they_change(home: Dwelling) -> None:
+async def test_tasks_are_streamed_as_they_change(home: HttpHome) -> None:
     flow = Flow()
     home.model.flows.append(flow)
     async with home.stream("hello") as stream:
@@ -252,14 +252,14 @@ async def test_tasks_are_streamed_as_they_change(home: Dwelling) -> None:
     assert told.data == {"id": "t", "title": "Look it up", "state": "in_progress", "details": "in the docs"}
 
 
-async def test_a_client_that_does_not_read_is_disconnected(home: Dwelling, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_that_does_not_read_is_disconnected(home: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream_module, "_SLOWEST", 0.2)
     flow = Flow()
     home.model.flows.append(flow)
     async with home.stream("hello") as stream:
         await flow.asked.wait()
         async with asyncio.timeout(20):
-            while not home.told.named("http.reader_stuck"):  # each round fills what the machine buffers a bit more
+            while not home.events.named("http.reader_stuck"):  # each round fills what the machine buffers a bit more
                 speech = home.now.channel.speak(replace(_perception(), ts="99999999999.0"), SILENT)
                 await speech.say("x" * 65_000)
                 await asyncio.sleep(0.001)

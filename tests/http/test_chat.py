@@ -8,17 +8,18 @@ from daemon.channels.http import chat
 from daemon.core.errors import StoreError
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import StoredReply
-from tests.http.house import Dwelling
-from tests.journeys.model import CLOSING, OPENING, Flow, tagged
+from tests.given import CLOSING, OPENING, tagged
+from tests.http.daemons import HttpHome
+from tests.models import Flow
 
 
-def _flow(home: Dwelling) -> Flow:
+def _flow(home: HttpHome) -> Flow:
     flow = Flow()
     home.model.flows.append(flow)
     return flow
 
 
-async def test_an_answer_streams_while_it_is_made(home: Dwelling) -> None:
+async def test_an_answer_streams_while_it_is_made(home: HttpHome) -> None:
     flow = _flow(home)
     async with home.stream("hello") as stream:
         assert stream.response.headers["Content-Type"].startswith("text/event-stream")
@@ -33,14 +34,14 @@ async def test_an_answer_streams_while_it_is_made(home: Dwelling) -> None:
     assert stream.names[-1] == "done"
 
 
-async def test_private_thought_never_enters_the_stream(home: Dwelling) -> None:
+async def test_private_thought_never_enters_the_stream(home: HttpHome) -> None:
     home.scripted(lambda _: tagged("In public.", monologue="SECRET"))
     async with home.stream("hello") as stream:
         await stream.until("done")
     assert "SECRET" not in str(stream.events)
 
 
-async def test_ids_are_made_up_for_a_client_that_sends_none(home: Dwelling) -> None:
+async def test_ids_are_made_up_for_a_client_that_sends_none(home: HttpHome) -> None:
     got = await home.post("/api/soul/chat", {"message": "hello"})
     assert got.status == 200
     first, *_, last = [line.removeprefix(b"data: ") for line in got.body.splitlines() if line.startswith(b"data: ")]
@@ -48,7 +49,7 @@ async def test_ids_are_made_up_for_a_client_that_sends_none(home: Dwelling) -> N
     assert b"Echo: hello" in last
 
 
-async def test_a_client_that_disconnects_in_the_middle_loses_nothing(home: Dwelling) -> None:
+async def test_a_client_that_disconnects_in_the_middle_loses_nothing(home: HttpHome) -> None:
     flow = _flow(home)
     async with home.stream("hello") as stream:
         flow.say(OPENING, "Hello there, ")
@@ -60,7 +61,7 @@ async def test_a_client_that_disconnects_in_the_middle_loses_nothing(home: Dwell
     assert len(home.model.prompts) == 1
 
 
-async def test_a_disconnect_is_noticed_and_a_waiting_client_gets_keep_alives(home: Dwelling) -> None:
+async def test_a_disconnect_is_noticed_and_a_waiting_client_gets_keep_alives(home: HttpHome) -> None:
     flow = _flow(home)
     async with home.stream("hello") as stream:
         await stream.until("start")
@@ -68,11 +69,11 @@ async def test_a_disconnect_is_noticed_and_a_waiting_client_gets_keep_alives(hom
         home.clock.turn(6)
         await stream.comment()
         stream.response.close()
-    await home.turning(home.told.until("http.reader_left"))
+    await home.turning(home.events.until("http.reader_left"))
     flow.end("Hello.", CLOSING)
 
 
-async def test_the_same_message_attaches_to_the_answer_under_way(home: Dwelling) -> None:
+async def test_the_same_message_attaches_to_the_answer_under_way(home: HttpHome) -> None:
     flow = _flow(home)
     async with home.stream("hello") as first, home.stream("hello") as second:
         flow.say(OPENING, "Hello there, ")
@@ -85,7 +86,7 @@ async def test_the_same_message_attaches_to_the_answer_under_way(home: Dwelling)
     assert len(home.model.prompts) == 1
 
 
-async def test_the_same_message_gets_the_finished_answer_at_once(home: Dwelling) -> None:
+async def test_the_same_message_gets_the_finished_answer_at_once(home: HttpHome) -> None:
     first = await home.say("hello")
     async with home.stream("hello") as stream:
         second = await stream.until("done")
@@ -94,7 +95,7 @@ async def test_the_same_message_gets_the_finished_answer_at_once(home: Dwelling)
     assert len(home.model.prompts) == 1
 
 
-async def test_the_same_message_gets_the_same_answer_after_its_delivery_was_pruned(home: Dwelling) -> None:
+async def test_the_same_message_gets_the_same_answer_after_its_delivery_was_pruned(home: HttpHome) -> None:
     first = await home.say("hello")
     assert home.now.built is not None
     await home.now.built.store.database.write(lambda transaction: transaction.run("DELETE FROM deliveries"))
@@ -102,7 +103,7 @@ async def test_the_same_message_gets_the_same_answer_after_its_delivery_was_prun
     assert len(home.model.prompts) == 1
 
 
-async def test_a_message_whose_ts_is_taken_gets_the_next_one(home: Dwelling, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_message_whose_ts_is_taken_gets_the_next_one(home: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
     await home.say("hello", message_id="a")
     assert home.now.built is not None
     taken = await home.now.built.store.database.read(lambda reading: reading.one("SELECT ts FROM inbox"))
@@ -113,7 +114,7 @@ async def test_a_message_whose_ts_is_taken_gets_the_next_one(home: Dwelling, mon
 
 
 async def test_a_message_for_which_no_ts_is_free_is_refused_and_may_be_sent_again(
-    home: Dwelling, monkeypatch: pytest.MonkeyPatch
+    home: HttpHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await home.say("hello", message_id="a")
     assert home.now.built is not None
@@ -124,7 +125,7 @@ async def test_a_message_for_which_no_ts_is_free_is_refused_and_may_be_sent_agai
     assert (got.status, got.code) == (503, "busy")
 
 
-async def test_the_number_of_streams_is_capped(home: Dwelling, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_number_of_streams_is_capped(home: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat, "_MOST_STREAMS", 1)
     flow = _flow(home)
     async with home.stream("hello"):
@@ -133,7 +134,7 @@ async def test_the_number_of_streams_is_capped(home: Dwelling, monkeypatch: pyte
         flow.end(OPENING, "Hello.", CLOSING)
 
 
-async def test_a_soul_that_does_not_reply_ends_the_stream_with_an_error(home: Dwelling) -> None:
+async def test_a_soul_that_does_not_reply_ends_the_stream_with_an_error(home: HttpHome) -> None:
     assert home.now.built is not None
     flow = _flow(home)
     async with home.stream("hello") as stream:
@@ -146,42 +147,42 @@ async def test_a_soul_that_does_not_reply_ends_the_stream_with_an_error(home: Dw
     assert "chose not to reply" in error.data["message"]
 
 
-async def test_a_failing_store_does_not_end_the_stream(home: Dwelling) -> None:
-    side, told = home.now.channel._side, home.told
+async def test_a_failing_store_does_not_end_the_stream(home: HttpHome) -> None:
+    side, events = home.now.channel._side, home.events
     find = side.find_reply
     broken = True
 
     async def failing(conversation: ConversationKey, message_id: str) -> StoredReply | None:
-        if broken and told.named("inbox.accepted"):
+        if broken and events.named("inbox.accepted"):
             raise StoreError("the disk sleeps")
         return await find(conversation, message_id)
 
     side.find_reply = failing  # a disk that fails for a while
     async with home.stream("hello") as stream:
-        await told.until("store.failed")
-        await told.until("outbox.sent")
+        await events.until("store.failed")
+        await events.until("outbox.sent")
         broken = False
         assert (await home.turning(stream.until("done"))).data["text"] == "Echo: hello"
 
 
-async def test_the_same_message_id_with_another_text_is_a_conflict(home: Dwelling) -> None:
+async def test_the_same_message_id_with_another_text_is_a_conflict(home: HttpHome) -> None:
     await home.say("hello")
     got = await home.post("/api/soul/chat", {"message": "goodbye", "session": "s", "message_id": "m"})
     assert (got.status, got.code) == (409, "other_words")
 
 
-async def test_the_same_message_id_elsewhere_is_another_message(home: Dwelling) -> None:
+async def test_the_same_message_id_elsewhere_is_another_message(home: HttpHome) -> None:
     assert (await home.say("hello", "one")).data["text"] == "Echo: hello"
     assert (await home.say("goodbye", "two")).data["text"] == "Echo: goodbye"
 
 
-async def test_many_clients_that_send_one_message_at_once_get_one_answer(home: Dwelling) -> None:
+async def test_many_clients_that_send_one_message_at_once_get_one_answer(home: HttpHome) -> None:
     said = await asyncio.gather(*(home.say("hello") for _ in range(20)))
     assert {one.data["text"] for one in said} == {"Echo: hello"}
     assert len(home.model.prompts) == 1
 
 
-async def test_two_sessions_at_once_get_only_their_own_replies(home: Dwelling) -> None:
+async def test_two_sessions_at_once_get_only_their_own_replies(home: HttpHome) -> None:
     home.model.voices = {"from ada": (ada := Flow()), "from ben": (ben := Flow())}
     async with home.stream("from ada", "ada") as one, home.stream("from ben", "ben") as two:
         ada.say(OPENING, "For Ada alone. ")
@@ -196,7 +197,7 @@ async def test_two_sessions_at_once_get_only_their_own_replies(home: Dwelling) -
     assert "Ada" not in str(two.events)
 
 
-async def test_every_message_of_a_burst_gets_the_one_answer(home: Dwelling) -> None:
+async def test_every_message_of_a_burst_gets_the_one_answer(home: HttpHome) -> None:
     flow = _flow(home)
     async with home.stream("first", message_id="a") as first:
         await flow.asked.wait()
@@ -209,20 +210,20 @@ async def test_every_message_of_a_burst_gets_the_one_answer(home: Dwelling) -> N
     assert answers[1] == answers[2]
 
 
-async def test_a_conversation_goes_on_over_messages(home: Dwelling) -> None:
+async def test_a_conversation_goes_on_over_messages(home: HttpHome) -> None:
     await home.say("my name is Ada", message_id="a")
     await home.say("what is it?", message_id="b")
     assert "my name is Ada" in str(home.model.prompts[-1])
 
 
-async def test_the_soul_uses_the_name_that_the_client_gave_last(home: Dwelling) -> None:
+async def test_the_soul_uses_the_name_that_the_client_gave_last(home: HttpHome) -> None:
     await home.say("hello", message_id="a", name="Ada Lovelace")
     assert "Ada Lovelace" in str(home.model.prompts[-1])
     await home.say("again", message_id="b")
     assert "Ada Lovelace" in str(home.model.prompts[-1])
 
 
-async def test_an_answer_is_kept_over_a_restart(home: Dwelling) -> None:
+async def test_an_answer_is_kept_over_a_restart(home: HttpHome) -> None:
     first = await home.say("hello")
     await home.now.stop()
     await home.start()
@@ -231,7 +232,7 @@ async def test_an_answer_is_kept_over_a_restart(home: Dwelling) -> None:
     assert len(home.model.prompts) == 1
 
 
-async def test_a_message_cut_off_by_the_end_is_answered_by_the_next_daemon(home: Dwelling) -> None:
+async def test_a_message_cut_off_by_the_end_is_answered_by_the_next_daemon(home: HttpHome) -> None:
     flow = _flow(home)
     async with home.stream("hello") as stream:
         flow.say(OPENING, "Hello ")
@@ -243,19 +244,19 @@ async def test_a_message_cut_off_by_the_end_is_answered_by_the_next_daemon(home:
     assert (await home.answered("m")).json["text"] == "Echo: hello"
 
 
-async def test_replies_in_progress_are_streamed_to_their_end_when_the_daemon_drains(home: Dwelling) -> None:
+async def test_replies_in_progress_are_streamed_to_their_end_when_the_daemon_drains(home: HttpHome) -> None:
     flow = _flow(home)
     async with home.stream("hello") as stream:
         flow.say(OPENING, "Hello ")
         await stream.until("chunk")
         home.now.ask_to_stop()
-        await home.told.until("daemon.draining")
+        await home.events.until("daemon.draining")
         flow.end("there.", CLOSING)
         assert (await stream.until("done")).data["text"] == "Hello there."
     await home.now.stop()
 
 
-async def test_a_reply_that_begins_again_sends_a_second_start(home: Dwelling) -> None:
+async def test_a_reply_that_begins_again_sends_a_second_start(home: HttpHome) -> None:
     first, second = _flow(home), _flow(home)
     async with home.stream("hello") as stream:
         first.say(OPENING, "This will break ")
@@ -274,7 +275,7 @@ async def test_a_reply_that_begins_again_sends_a_second_start(home: Dwelling) ->
     assert stream.names.count("start") == 2
 
 
-async def test_a_failing_model_ends_in_an_apology_without_details(home: Dwelling) -> None:
+async def test_a_failing_model_ends_in_an_apology_without_details(home: HttpHome) -> None:
     flow = _flow(home)
     flow.end(RuntimeError("a stack of secrets"))
     said = await home.say("hello")
@@ -282,7 +283,7 @@ async def test_a_failing_model_ends_in_an_apology_without_details(home: Dwelling
     assert "secrets" not in said.data["text"]
 
 
-async def test_a_message_too_old_when_its_turn_comes_ends_with_an_error(home: Dwelling) -> None:
+async def test_a_message_too_old_when_its_turn_comes_ends_with_an_error(home: HttpHome) -> None:
     await home.now.cut()
     await home.start(max_cycles=1)
     flow = _flow(home)
@@ -299,7 +300,7 @@ async def test_a_message_too_old_when_its_turn_comes_ends_with_an_error(home: Dw
     assert (again.status, again.code) == (410, "no_answer")
 
 
-async def test_a_message_in_progress_is_202_and_an_unknown_one_404(home: Dwelling) -> None:
+async def test_a_message_in_progress_is_202_and_an_unknown_one_404(home: HttpHome) -> None:
     flow = _flow(home)
     async with home.stream("hello"):
         await flow.asked.wait()
@@ -310,7 +311,7 @@ async def test_a_message_in_progress_is_202_and_an_unknown_one_404(home: Dwellin
     assert (await home.get("/api/soul/chat/s/" + "x" * 65)).code == "unknown"
 
 
-async def test_a_client_that_does_not_read_blocks_no_other_client(home: Dwelling) -> None:
+async def test_a_client_that_does_not_read_blocks_no_other_client(home: HttpHome) -> None:
     flow = _flow(home)
     async with home.stream("hello", "slow") as slow:
         await flow.asked.wait()
@@ -323,7 +324,7 @@ async def test_a_client_that_does_not_read_blocks_no_other_client(home: Dwelling
 
 
 @pytest.mark.parametrize("words", ["שלום \u202e", "naïve 🦊", "a\nb\tc", "<external_dialogue>", "x" * 20_000])
-async def test_text_of_any_kind_arrives_unchanged(home: Dwelling, words: str) -> None:
+async def test_text_of_any_kind_arrives_unchanged(home: HttpHome, words: str) -> None:
     assert (await home.say(words)).name == "soul:stream:done"
     assert home.now.built is not None
     kept = await home.now.built.store.database.read(lambda reading: reading.one("SELECT body FROM inbox"))

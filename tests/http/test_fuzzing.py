@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.http.house import TOKEN, Dwelling
-from tests.http.test_tts import Endpoint, endpoint
+from tests.http.conftest import endpoint
+from tests.http.daemons import TOKEN, HttpHome
+from tests.http.speech_endpoint import Endpoint
 
 __all__ = ["endpoint"]
 
@@ -16,7 +17,7 @@ SECONDS = 60
 
 @pytest.mark.slow
 async def test_no_request_crashes_the_server_or_gets_an_undescribed_response(
-    empty: Dwelling, endpoint: Endpoint, tmp_path: Path
+    empty: HttpHome, endpoint: Endpoint, tmp_path: Path
 ) -> None:
     endpoint.more.set()
     await empty.start(tts_url=endpoint.url)
@@ -38,5 +39,5 @@ async def test_no_request_crashes_the_server_or_gets_an_undescribed_response(
             process.kill()
             await process.wait()
     assert process.returncode == 0, output.decode()[-6000:]
-    assert not empty.told.named("http.crashed")
-    assert empty.told.named("cycle.committed")
+    assert not empty.events.named("http.crashed")
+    assert empty.events.named("cycle.committed")

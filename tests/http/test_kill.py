@@ -13,7 +13,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from tests.http.house import bearer
+from tests.http.daemons import bearer
 from tests.journeys.house import PATIENCE
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,8 @@ from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perc
 from daemon.core.ports import NewMessage
 from daemon.memory.admin.replies import Backlog, StoredReplies
 from daemon.memory.database import Database, open_database
-from tests.store.parts import SOUL, TEAM, Hands, effect
+from tests.given import SOUL, TEAM, effect
+from tests.store.parts import Stores
 
 HERE = ConversationKey(SOUL, TEAM, "http", "here")
 ID = st.from_regex("[A-Za-z0-9_-]{1,64}", fullmatch=True)
@@ -26,9 +27,9 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-def hands(database: Database) -> Hands:
-    """One worker's hands on it."""
-    return Hands.of(database, SystemClock())
+def stores(database: Database) -> Stores:
+    """One worker's stores on it."""
+    return Stores.of(database, SystemClock())
 
 
 def _said(message_id: str, ts: str = "100.000001", name: str = "", where: ConversationKey = HERE) -> NewMessage:
@@ -48,11 +49,11 @@ def _said(message_id: str, ts: str = "100.000001", name: str = "", where: Conver
     )
 
 
-async def test_a_message_is_found_by_its_id_only_in_its_conversation(database: Database, hands: Hands) -> None:
+async def test_a_message_is_found_by_its_id_only_in_its_conversation(database: Database, stores: Stores) -> None:
     elsewhere = replace(HERE, thread="elsewhere")
-    await hands.inbox.accept(_said("m"))
-    await hands.inbox.accept(_said("mm", "100.000002"))
-    await hands.inbox.accept(_said("m", "100.000003", where=elsewhere))
+    await stores.inbox.accept(_said("m"))
+    await stores.inbox.accept(_said("mm", "100.000002"))
+    await stores.inbox.accept(_said("m", "100.000003", where=elsewhere))
     replies = StoredReplies(database)
     found = await replies.find(HERE, "m")
     assert found is not None
@@ -63,52 +64,52 @@ async def test_a_message_is_found_by_its_id_only_in_its_conversation(database: D
     assert there.ts == "100.000003"
 
 
-async def test_a_reply_counts_from_its_commit_on_with_all_its_parts(database: Database, hands: Hands) -> None:
-    await hands.inbox.accept(_said("m"))
-    await hands.answer("first", "second", "third")
+async def test_a_reply_counts_from_its_commit_on_with_all_its_parts(database: Database, stores: Stores) -> None:
+    await stores.inbox.accept(_said("m"))
+    await stores.answer("first", "second", "third")
     found = await StoredReplies(database).find(HERE, "m")
     assert found is not None
     assert (found.settled, found.state, found.parts) == (True, "answered", ("first", "second", "third"))
 
 
-async def test_replies_to_several_messages_are_not_mixed_up(database: Database, hands: Hands) -> None:
+async def test_replies_to_several_messages_are_not_mixed_up(database: Database, stores: Stores) -> None:
     replies = StoredReplies(database)
     for number in range(12):
-        await hands.inbox.accept(_said(f"m{number}", f"100.0000{number:02d}"))
-        delivery = await hands.answer(f"answer {number}")
-        await hands.outbox.sent(delivery, f"k{number}")
+        await stores.inbox.accept(_said(f"m{number}", f"100.0000{number:02d}"))
+        delivery = await stores.answer(f"answer {number}")
+        await stores.outbox.sent(delivery, f"k{number}")
     for number in range(12):
         found = await replies.find(HERE, f"m{number}")
         assert found is not None
         assert found.parts == (f"answer {number}",)
 
 
-async def test_the_last_name_is_that_of_the_newest_turn(database: Database, hands: Hands) -> None:
+async def test_the_last_name_is_that_of_the_newest_turn(database: Database, stores: Stores) -> None:
     replies = StoredReplies(database)
-    await hands.inbox.accept(_said("m", name="Ada"))
-    claim = await hands.claim()
+    await stores.inbox.accept(_said("m", name="Ada"))
+    claim = await stores.claim()
     assert claim.messages[0].perception.name == "Ada"
     assert await replies.last_name(HERE) == "", "no turn of the user has been kept yet"
-    await hands.commits.commit(effect(claim, "hello"))
+    await stores.commits.commit(effect(claim, "hello"))
     assert await replies.last_name(HERE) == "Ben", "the name of the newest turn"
 
 
-async def test_jobs_are_queued_once_and_counted(database: Database, hands: Hands) -> None:
+async def test_jobs_are_queued_once_and_counted(database: Database, stores: Stores) -> None:
     backlog = Backlog(database, SystemClock(), soul=SOUL, workspace=TEAM)
     kinds = ("models_the_visitor", "keeps_its_own_state")
     assert await backlog.enqueue(HERE, kinds) is None
-    await hands.inbox.accept(_said("m"))
+    await stores.inbox.accept(_said("m"))
     assert await backlog.waiting() == {"inbox": 1, "outbox": 0, "jobs": 0}
-    await hands.answer("hello")
+    await stores.answer("hello")
     assert await backlog.enqueue(HERE, kinds) == kinds
     assert await backlog.enqueue(HERE, kinds) == kinds
     assert await backlog.waiting() == {"inbox": 0, "outbox": 1, "jobs": 2}
-    job = await hands.jobs.claim_next()
+    job = await stores.jobs.claim_next()
     assert job is not None
     assert (job.kind, job.turn) == ("models_the_visitor", 1)
 
 
-async def test_jobs_of_one_soul_are_not_counted_for_another(database: Database, hands: Hands) -> None:
-    await hands.inbox.accept(_said("m"))
+async def test_jobs_of_one_soul_are_not_counted_for_another(database: Database, stores: Stores) -> None:
+    await stores.inbox.accept(_said("m"))
     others = Backlog(database, SystemClock(), soul="minoan", workspace=TEAM)
     assert await others.waiting() == {"inbox": 0, "outbox": 0, "jobs": 0}

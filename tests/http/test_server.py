@@ -15,8 +15,8 @@ from daemon.channels.http.auth import TOKEN_FILE, bearer_token
 from daemon.channels.http.openapi import description
 from daemon.channels.http.routes import ROUTES
 from daemon.core.errors import ConfigError
-from tests.http.house import Dwelling, bearer, settings_for
-from tests.journeys.house import Told
+from tests.fakes import Events
+from tests.http.daemons import HttpHome, bearer, settings_for
 
 FREE = [route.path for route in ROUTES if route.free]
 GUARDED = [(route.method, re.sub(r"\{\w+\}", "x", route.path)) for route in ROUTES if not route.free]
@@ -38,7 +38,7 @@ def _files(home: Path) -> list[str]:
     "headers", [{}, bearer("wrong"), bearer(""), {"Authorization": "Basic YTpi"}, {"Authorization": "Bearer"}]
 )
 async def test_nothing_private_without_the_token(
-    home: Dwelling, method: str, path: str, headers: dict[str, str]
+    home: HttpHome, method: str, path: str, headers: dict[str, str]
 ) -> None:
     got = await home.ask(method, path, headers=headers)
     assert (got.status, got.code) == (401, "unauthorized")
@@ -46,34 +46,34 @@ async def test_nothing_private_without_the_token(
 
 
 @pytest.mark.parametrize("path", FREE)
-async def test_health_and_the_description_need_no_token(home: Dwelling, path: str) -> None:
+async def test_health_and_the_description_need_no_token(home: HttpHome, path: str) -> None:
     assert (await home.ask("GET", path)).status == 200
 
 
 def test_a_token_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:
-    settings, told = settings_for(tmp_path / "new", http_token=None), Told()
-    token = bearer_token(settings, told)
-    assert bearer_token(settings, told) == token
+    settings, events = settings_for(tmp_path / "new", http_token=None), Events()
+    token = bearer_token(settings, events)
+    assert bearer_token(settings, events) == token
     assert len(token) >= 40
     assert _token_file(settings.home).stat().st_mode & 0o777 == 0o600
     assert _files(settings.home) == [TOKEN_FILE]
-    assert not told.events
+    assert not events.emitted
 
 
 async def test_two_starts_at_once_agree_on_the_token(tmp_path: Path) -> None:
     settings = settings_for(tmp_path, http_token=None)
-    tokens = await asyncio.gather(*(asyncio.to_thread(bearer_token, settings, Told()) for _ in range(16)))
+    tokens = await asyncio.gather(*(asyncio.to_thread(bearer_token, settings, Events()) for _ in range(16)))
     assert len(set(tokens)) == 1
     assert _files(tmp_path) == [TOKEN_FILE]
 
 
 def test_a_token_that_others_could_read_is_made_private_and_logged(tmp_path: Path) -> None:
-    settings, told = settings_for(tmp_path, http_token=None), Told()
-    token = bearer_token(settings, told)
+    settings, events = settings_for(tmp_path, http_token=None), Events()
+    token = bearer_token(settings, events)
     _token_file(tmp_path).chmod(0o644)
-    assert bearer_token(settings, told) == token
+    assert bearer_token(settings, events) == token
     assert _token_file(tmp_path).stat().st_mode & 0o777 == 0o600
-    assert token not in str(told.named("http.secrecy_lost")[0])
+    assert token not in str(events.named("http.secrecy_lost")[0])
 
 
 @pytest.mark.parametrize("kept", [b"", b"short\n", b"two words that are long", b"\xff" * 40])
@@ -81,33 +81,33 @@ def test_a_torn_token_file_is_an_error_with_a_hint(tmp_path: Path, kept: bytes) 
     _token_file(tmp_path).write_bytes(kept)
     _token_file(tmp_path).chmod(0o600)
     with pytest.raises(ConfigError, match="delete it"):
-        bearer_token(settings_for(tmp_path, http_token=None), Told())
+        bearer_token(settings_for(tmp_path, http_token=None), Events())
 
 
 def test_an_unwritable_home_is_an_error_with_a_hint(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match="SOUL_HTTP_TOKEN"):
-        bearer_token(settings_for(tmp_path / "file" / "home", http_token=None), Told())
+        bearer_token(settings_for(tmp_path / "file" / "home", http_token=None), Events())
 
 
-async def test_the_token_in_the_file_gives_access(empty: Dwelling) -> None:
+async def test_the_token_in_the_file_gives_access(empty: HttpHome) -> None:
     await empty.start(http_token=None)
     token = _token_file(empty.home).read_text().strip()
     assert (await empty.ask("GET", "/metrics", headers=bearer(token))).status == 200
-    assert token not in str(empty.told.events)
+    assert token not in str(empty.events.emitted)
 
 
 # -- access ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8766", "127.0.0.1.evil.example", "", "[", "a b"])
-async def test_a_foreign_host_name_is_refused(home: Dwelling, host: str) -> None:
+async def test_a_foreign_host_name_is_refused(home: HttpHome, host: str) -> None:
     got = await home.ask("GET", "/healthz", headers={"Host": host})
     assert (got.status, got.code) == (421, "wrong_host")
 
 
 @pytest.mark.parametrize("host", ["localhost:1", "127.0.0.1", "[::1]:8766", "LOCALHOST"])
-async def test_names_of_this_machine_are_accepted(home: Dwelling, host: str) -> None:
+async def test_names_of_this_machine_are_accepted(home: HttpHome, host: str) -> None:
     assert (await home.ask("GET", "/healthz", headers={"Host": host})).status == 200
 
 
@@ -120,7 +120,7 @@ async def test_names_of_this_machine_are_accepted(home: Dwelling, host: str) -> 
         {"Sec-Fetch-Site": "same-site"},
     ],
 )
-async def test_web_pages_are_refused_even_with_the_token(home: Dwelling, headers: dict[str, str]) -> None:
+async def test_web_pages_are_refused_even_with_the_token(home: HttpHome, headers: dict[str, str]) -> None:
     got = await home.get("/api/soul/personality", **headers)
     assert (got.status, got.code) == (403, "web_page")
     assert not [name for name in got.headers if name.startswith("Access-Control")]
@@ -153,14 +153,14 @@ async def test_web_pages_are_refused_even_with_the_token(home: Dwelling, headers
     ],
 )
 async def test_an_invalid_body_is_refused_with_a_code(
-    home: Dwelling, body: bytes, headers: dict[str, str], status: int, code: str
+    home: HttpHome, body: bytes, headers: dict[str, str], status: int, code: str
 ) -> None:
     given = bearer() | {"Content-Type": "application/json"} | headers
     got = await home.ask("POST", "/api/soul/chat", data=body, headers=given)
     assert (got.status, got.code) == (status, code)
 
 
-async def test_a_body_that_does_not_arrive_in_time_is_408(home: Dwelling, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_body_that_does_not_arrive_in_time_is_408(home: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request_body, "_SLOWEST", 0.05)
     reader, writer = await asyncio.open_connection("127.0.0.1", int(home.now.channel.url.rpartition(":")[2]))
     head = f"POST /api/soul/chat HTTP/1.1\r\nHost: localhost\r\nAuthorization: {bearer()['Authorization']}\r\n"
@@ -171,7 +171,7 @@ async def test_a_body_that_does_not_arrive_in_time_is_408(home: Dwelling, monkey
     await writer.wait_closed()
 
 
-async def test_an_invalid_field_is_named_and_its_value_is_not(home: Dwelling) -> None:
+async def test_an_invalid_field_is_named_and_its_value_is_not(home: HttpHome) -> None:
     got = await home.post("/api/soul/chat", {"message": "x", "session": "my secret!"})
     assert "session" in got.json["error"]["message"]
     assert "my secret" not in got.body.decode()
@@ -187,14 +187,14 @@ async def test_an_invalid_field_is_named_and_its_value_is_not(home: Dwelling) ->
     ],
 )
 async def test_unknown_addresses_and_methods_get_json_errors(
-    home: Dwelling, method: str, path: str, status: int, code: str
+    home: HttpHome, method: str, path: str, status: int, code: str
 ) -> None:
     got = await home.ask(method, path, headers=bearer())
     assert (got.status, got.code) == (status, code)
     assert ("Allow" in got.headers) == (status == 405)
 
 
-async def test_no_response_names_the_software_or_may_be_cached(home: Dwelling) -> None:
+async def test_no_response_names_the_software_or_may_be_cached(home: HttpHome) -> None:
     for path in ("/healthz", "/nowhere", "/metrics"):
         got = await home.ask("GET", path)
         assert "Server" not in got.headers
@@ -207,7 +207,7 @@ async def test_no_response_names_the_software_or_may_be_cached(home: Dwelling) -
     [b"\x16\x03\x01 hello\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET /healthz HTTP/1.1\r\nHost: x\r\nA: \x00\r\n\r\n"],
 )
 async def test_unreadable_http_gets_an_error_of_the_same_form_without_a_server_name(
-    home: Dwelling, sent: bytes
+    home: HttpHome, sent: bytes
 ) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", int(home.now.channel.url.rpartition(":")[2]))
     writer.write(sent)
@@ -217,13 +217,13 @@ async def test_unreadable_http_gets_an_error_of_the_same_form_without_a_server_n
     assert head.startswith((b"HTTP/1.1 400", b"HTTP/1.0 400"))
     assert json.loads(body)["error"]["code"] == "malformed"
     assert b"aiohttp" not in head
-    assert home.told.named("http.malformed")
+    assert home.events.named("http.malformed")
     writer.close()
     await writer.wait_closed()
 
 
 async def test_a_crash_outside_every_handler_is_an_error_of_the_same_form(
-    home: Dwelling, monkeypatch: pytest.MonkeyPatch
+    home: HttpHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("a secret")
@@ -234,7 +234,7 @@ async def test_a_crash_outside_every_handler_is_an_error_of_the_same_form(
     assert "secret" not in got.body.decode()
 
 
-async def test_a_compressed_body_is_never_unpacked(home: Dwelling) -> None:
+async def test_a_compressed_body_is_never_unpacked(home: HttpHome) -> None:
     bomb = gzip.compress(b" " * 50_000_000)
     headers = bearer() | {"Content-Type": "application/json", "Content-Encoding": "gzip"}
     got = await home.ask("POST", "/api/soul/chat", data=bomb, headers=headers)
@@ -242,14 +242,14 @@ async def test_a_compressed_body_is_never_unpacked(home: Dwelling) -> None:
 
 
 async def test_an_address_that_other_machines_reach_is_logged_as_a_warning(
-    empty: Dwelling, monkeypatch: pytest.MonkeyPatch
+    empty: HttpHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "is_loopback", lambda _: False)  # tests listen on loopback alone
     await empty.start()
-    assert empty.told.named("http.opened")[0]["url"] == empty.now.channel.url
+    assert empty.events.named("http.opened")[0]["url"] == empty.now.channel.url
 
 
-async def test_after_stop_listening_new_requests_are_refused(home: Dwelling) -> None:
+async def test_after_stop_listening_new_requests_are_refused(home: HttpHome) -> None:
     assert (await home.get("/api/soul/personality")).status == 200  # keeps its connection
     assert home.now.channel._server is not None
     home.now.channel._server.stop_listening()
@@ -258,7 +258,7 @@ async def test_after_stop_listening_new_requests_are_refused(home: Dwelling) -> 
 
 
 async def test_readiness_does_not_wait_for_a_database_that_hangs(
-    home: Dwelling, monkeypatch: pytest.MonkeyPatch
+    home: HttpHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(endpoints, "_READY_WITHIN", 0.05)
     home.now.ails = ("hangs",)
@@ -266,7 +266,7 @@ async def test_readiness_does_not_wait_for_a_database_that_hangs(
     assert (got.status, got.json["error"]["message"]) == (503, "the database does not answer")
 
 
-async def test_a_failing_store_is_503_without_internal_details(home: Dwelling) -> None:
+async def test_a_failing_store_is_503_without_internal_details(home: HttpHome) -> None:
     assert home.now.built is not None
     await home.now.built.store.database.stop()
     got = await home.post("/api/soul/chat", {"message": "hello"})
@@ -274,15 +274,15 @@ async def test_a_failing_store_is_503_without_internal_details(home: Dwelling) -
     assert "memory.db" not in got.body.decode()
 
 
-async def test_a_crash_is_described_only_in_the_log(home: Dwelling) -> None:
+async def test_a_crash_is_described_only_in_the_log(home: HttpHome) -> None:
     home.now.queued = None  # type: ignore[assignment]  # breaks the handler
     got = await home.post("/api/soul/subprocess", {"session": "s"})
     assert (got.status, got.code) == (500, "crashed")
     assert "NoneType" not in got.body.decode()
-    assert isinstance(home.told.named("http.crashed")[0]["error"], AttributeError)
+    assert isinstance(home.events.named("http.crashed")[0]["error"], AttributeError)
 
 
-async def test_a_taken_port_is_an_error_that_names_the_setting(empty: Dwelling) -> None:
+async def test_a_taken_port_is_an_error_that_names_the_setting(empty: HttpHome) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -290,27 +290,27 @@ async def test_a_taken_port_is_an_error_that_names_the_setting(empty: Dwelling) 
             await empty.start(http_port=other.getsockname()[1])
 
 
-async def test_an_address_of_another_machine_is_an_error_that_names_the_setting(empty: Dwelling) -> None:
+async def test_an_address_of_another_machine_is_an_error_that_names_the_setting(empty: HttpHome) -> None:
     with pytest.raises(ConfigError, match="SOUL_HTTP_HOST"):
         await empty.start(http_host="192.0.2.1")
 
 
-async def test_without_the_http_api_the_daemon_runs(empty: Dwelling) -> None:
+async def test_without_the_http_api_the_daemon_runs(empty: HttpHome) -> None:
     await empty.start(http=False)
     assert empty.now.channel.healthy()
     assert not empty.now.channel.url
     await empty.now.stop()
 
 
-async def test_listening_on_loopback_logs_no_warning(home: Dwelling) -> None:
-    assert home.told.named("http.listening")
-    assert not home.told.named("http.opened")
+async def test_listening_on_loopback_logs_no_warning(home: HttpHome) -> None:
+    assert home.events.named("http.listening")
+    assert not home.events.named("http.opened")
 
 
 # -- endpoints --------------------------------------------------------------------------------------------------------
 
 
-async def test_the_personality_is_read_by_mode(home: Dwelling) -> None:
+async def test_the_personality_is_read_by_mode(home: HttpHome) -> None:
     got = await home.get("/api/soul/personality")
     assert (got.status, got.body, got.headers["Content-Type"]) == (200, b"# Minoan", "text/markdown; charset=utf-8")
     assert (await home.get("/api/soul/personality?mode=academic")).body == b"# The scholar"
@@ -318,19 +318,19 @@ async def test_the_personality_is_read_by_mode(home: Dwelling) -> None:
 
 
 @pytest.mark.parametrize("query", ["mode=", "mode=a%2Fb", "mode=a&mode=b", "mode=a%0A"])
-async def test_an_invalid_mode_name_is_refused(home: Dwelling, query: str) -> None:
+async def test_an_invalid_mode_name_is_refused(home: HttpHome, query: str) -> None:
     got = await home.get(f"/api/soul/personality?{query}")
     assert (got.status, got.code) == (422, "invalid")
 
 
-async def test_background_work_is_queued_for_a_conversation_that_exists(home: Dwelling) -> None:
+async def test_background_work_is_queued_for_a_conversation_that_exists(home: HttpHome) -> None:
     home.now.queued["s"] = ("models_the_visitor",)
     got = await home.post("/api/soul/subprocess", {"session": "s"})
     assert (got.status, got.json) == (202, {"queued": ["models_the_visitor"]})
     assert (await home.post("/api/soul/subprocess", {"session": "other"})).code == "unknown_session"
 
 
-async def test_readiness_gives_the_reasons_and_health_ignores_them(home: Dwelling) -> None:
+async def test_readiness_gives_the_reasons_and_health_ignores_them(home: HttpHome) -> None:
     assert (await home.ask("GET", "/readyz")).json == {"status": "ready"}
     home.now.ails = ("not connected to Slack", "the database does not answer")
     got = await home.ask("GET", "/readyz")
@@ -338,7 +338,7 @@ async def test_readiness_gives_the_reasons_and_health_ignores_them(home: Dwellin
     assert (await home.ask("GET", "/healthz")).json == {"status": "alive"}
 
 
-async def test_metrics_count_requests_model_calls_and_queues(home: Dwelling) -> None:
+async def test_metrics_count_requests_model_calls_and_queues(home: HttpHome) -> None:
     await home.say("hello")
     await home.ask("GET", "/nowhere")
     told = (await home.get("/metrics")).body.decode()
@@ -352,7 +352,7 @@ async def test_metrics_count_requests_model_calls_and_queues(home: Dwelling) -> 
 # -- the description --------------------------------------------------------------------------------------------------
 
 
-async def test_the_description_and_the_server_agree_both_ways(home: Dwelling) -> None:
+async def test_the_description_and_the_server_agree_both_ways(home: HttpHome) -> None:
     described = (await home.ask("GET", "/openapi.json")).json
     paths = {(method.upper(), path) for path, methods in described["paths"].items() for method in methods}
     assert home.now.channel._server is not None

@@ -1,16 +1,14 @@
 """Text read aloud: by an endpoint on loopback, by a program, or not at all, with a hint that helps."""
 
-import asyncio
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import aiohttp
 import pytest
-from aiohttp import web
 
 from daemon.channels.http import tts
-from tests.http.house import Dwelling, bearer
+from tests.http.daemons import HttpHome, bearer
+from tests.http.speech_endpoint import Endpoint
 
 SPEAKER = """#!{python}
 import json, os, sys
@@ -28,7 +26,7 @@ if mood != "silence":
 
 
 @pytest.fixture
-async def spoken(empty: Dwelling, tmp_path: Path) -> Dwelling:
+async def spoken(empty: HttpHome, tmp_path: Path) -> HttpHome:
     """A daemon whose espeak-ng is a program that reports how it was called."""
     program = tmp_path / "espeak"
     program.write_text(SPEAKER.format(python=sys.executable))
@@ -38,62 +36,14 @@ async def spoken(empty: Dwelling, tmp_path: Path) -> Dwelling:
     return empty
 
 
-class Endpoint:
-    """An OpenAI-compatible speech endpoint; `mood` says how it behaves."""
-
-    def __init__(self) -> None:
-        self.mood, self.url = "well", ""
-        self.heard: list[dict[str, str]] = []
-        self.keys: list[str] = []
-        self.more = asyncio.Event()
-
-    async def speech(self, request: web.Request) -> web.StreamResponse:
-        self.heard.append(await request.json())
-        self.keys.append(request.headers.get("Authorization", ""))
-        match self.mood:
-            case "refuses":
-                return web.json_response({"error": "no secrets for you"}, status=401)
-            case "says html":
-                return web.Response(text="<html>", content_type="text/html")
-            case "is empty":
-                return web.Response(body=b"", content_type="audio/mpeg")
-            case "redirects":
-                return web.Response(status=302, headers={"Location": "http://127.0.0.1:1/"})
-        response = web.StreamResponse(headers={"Content-Type": "audio/mpeg"})
-        await response.prepare(request)
-        await response.write(b"first")
-        await self.more.wait()
-        if self.mood == "breaks":
-            assert request.transport is not None
-            request.transport.abort()
-            return response
-        await response.write(b" second")
-        await response.write_eof()
-        return response
-
-
 @pytest.fixture
-async def endpoint() -> AsyncIterator[Endpoint]:
-    """A running speech endpoint."""
-    made = Endpoint()
-    app = web.Application()
-    app.router.add_post("/v1/audio/speech", made.speech)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    made.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-    yield made
-    await runner.cleanup()
-
-
-@pytest.fixture
-async def relayed(empty: Dwelling, endpoint: Endpoint) -> Dwelling:
+async def relayed(empty: HttpHome, endpoint: Endpoint) -> HttpHome:
     """A daemon that speaks through the endpoint."""
     await empty.start(tts_url=endpoint.url, tts_api_key="the-speech-key")
     return empty
 
 
-async def test_the_endpoints_audio_comes_as_it_is_made(relayed: Dwelling, endpoint: Endpoint) -> None:
+async def test_the_endpoints_audio_comes_as_it_is_made(relayed: HttpHome, endpoint: Endpoint) -> None:
     url = relayed.url("/api/soul/tts")
     async with relayed.client.post(url, json={"text": "hello"}, headers=bearer()) as response:
         assert response.headers["Content-Type"] == "audio/mpeg"
@@ -104,7 +54,7 @@ async def test_the_endpoints_audio_comes_as_it_is_made(relayed: Dwelling, endpoi
     assert endpoint.keys == ["Bearer the-speech-key"]
 
 
-async def test_the_requested_voice_is_passed_on(relayed: Dwelling, endpoint: Endpoint) -> None:
+async def test_the_requested_voice_is_passed_on(relayed: HttpHome, endpoint: Endpoint) -> None:
     endpoint.more.set()
     assert (await relayed.post("/api/soul/tts", {"text": "hello", "voice": "echo"})).status == 200
     assert endpoint.heard[0]["voice"] == "echo"
@@ -112,21 +62,21 @@ async def test_the_requested_voice_is_passed_on(relayed: Dwelling, endpoint: End
 
 @pytest.mark.parametrize("mood", ["refuses", "says html", "is empty", "redirects"])
 async def test_an_endpoint_that_fails_is_a_502_without_its_text(
-    relayed: Dwelling, endpoint: Endpoint, mood: str
+    relayed: HttpHome, endpoint: Endpoint, mood: str
 ) -> None:
     endpoint.mood = mood
     got = await relayed.post("/api/soul/tts", {"text": "hello"})
     assert (got.status, got.code) == (502, "speech_failed")
     assert "secrets" not in got.body.decode()
-    assert relayed.told.named("http.speech_failed")
+    assert relayed.events.named("http.speech_failed")
 
 
-async def test_an_endpoint_that_can_not_be_reached_is_a_502(empty: Dwelling) -> None:
+async def test_an_endpoint_that_can_not_be_reached_is_a_502(empty: HttpHome) -> None:
     await empty.start(tts_url="http://127.0.0.1:1/v1")
     assert (await empty.post("/api/soul/tts", {"text": "hello"})).code == "speech_failed"
 
 
-async def test_a_recording_that_breaks_off_does_not_pass_as_whole(relayed: Dwelling, endpoint: Endpoint) -> None:
+async def test_a_recording_that_breaks_off_does_not_pass_as_whole(relayed: HttpHome, endpoint: Endpoint) -> None:
     endpoint.mood = "breaks"
     url = relayed.url("/api/soul/tts")
     async with relayed.client.post(url, json={"text": "hello"}, headers=bearer()) as response:
@@ -136,7 +86,7 @@ async def test_a_recording_that_breaks_off_does_not_pass_as_whole(relayed: Dwell
             await response.read()
 
 
-async def test_endless_audio_is_cut(relayed: Dwelling, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_endless_audio_is_cut(relayed: HttpHome, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tts, "_MOST_BYTES", 3)
     endpoint.more.set()
     url = relayed.url("/api/soul/tts")
@@ -145,7 +95,7 @@ async def test_endless_audio_is_cut(relayed: Dwelling, endpoint: Endpoint, monke
             await response.read()
 
 
-async def test_the_program_gets_the_text_by_stdin_and_no_keys(spoken: Dwelling) -> None:
+async def test_the_program_gets_the_text_by_stdin_and_no_keys(spoken: HttpHome) -> None:
     got = await spoken.post("/api/soul/tts", {"text": "-f /etc/passwd naïve", "voice": "en+f3"})
     assert (got.status, got.headers["Content-Type"]) == (200, "audio/wav")
     said = got.body.decode().removeprefix("RIFF")
@@ -156,19 +106,19 @@ async def test_the_program_gets_the_text_by_stdin_and_no_keys(spoken: Dwelling) 
 
 
 @pytest.mark.parametrize("mood", ["fail", "silence"])
-async def test_a_program_that_fails_is_a_502(spoken: Dwelling, mood: str) -> None:
+async def test_a_program_that_fails_is_a_502(spoken: HttpHome, mood: str) -> None:
     got = await spoken.post("/api/soul/tts", {"text": mood})
     assert (got.status, got.code) == (502, "speech_failed")
 
 
-async def test_a_program_that_hangs_is_ended(spoken: Dwelling, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_program_that_hangs_is_ended(spoken: HttpHome, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tts, "_ESPEAK_SECONDS", 0.3)
     got = await spoken.post("/api/soul/tts", {"text": "hang"})
     assert (got.status, got.code) == (502, "speech_failed")
-    assert "too long" in str(spoken.told.named("http.speech_failed")[0]["reason"])
+    assert "too long" in str(spoken.events.named("http.speech_failed")[0]["reason"])
 
 
-async def test_without_any_speech_the_hint_says_what_to_set_or_install(home: Dwelling) -> None:
+async def test_without_any_speech_the_hint_says_what_to_set_or_install(home: HttpHome) -> None:
     got = await home.post("/api/soul/tts", {"text": "hello"})
     assert (got.status, got.code) == (501, "no_voice")
     assert "SOUL_TTS_URL" in got.json["error"]["hint"]
@@ -176,5 +126,5 @@ async def test_without_any_speech_the_hint_says_what_to_set_or_install(home: Dwe
 
 
 @pytest.mark.parametrize("body", [{"text": ""}, {"text": "x" * 4001}, {"text": "x", "voice": "-f"}, {"voice": "en"}])
-async def test_an_invalid_text_or_voice_is_refused(home: Dwelling, body: dict[str, str]) -> None:
+async def test_an_invalid_text_or_voice_is_refused(home: HttpHome, body: dict[str, str]) -> None:
     assert (await home.post("/api/soul/tts", body)).code == "invalid"

@@ -11,14 +11,14 @@ import signal
 import sys
 from pathlib import Path
 
-from tests.http.house import Inhabited, settings_for
-from tests.journeys.clock import TurnableClock
-from tests.journeys.model import Actor
+from tests.fakes import TurnableClock
+from tests.http.daemons import HttpDaemon, settings_for
 from tests.kill.zygote import CrashPoint, arm
+from tests.models import FakeModel
 
 
 async def _live(home: Path) -> None:
-    inhabited = await Inhabited(settings_for(home), TurnableClock(), Actor(), "no-espeak").ready()
+    inhabited = await HttpDaemon(settings_for(home), TurnableClock(), FakeModel(), "no-espeak").ready()
     draft = home / "url.draft"
     draft.write_text(inhabited.channel.url)
     draft.rename(home / "url")

@@ -1,4 +1,4 @@
-"""What an attacker would like to have written into: the part of a prompt that a model takes orders from."""
+"""The part of a prompt that a model takes orders from: no text of a user may stand there."""
 
 import re
 
@@ -8,6 +8,6 @@ _FENCED = re.compile(r"<(?P<fence>(?:said|note)-\w+)[^>]*>.*?</(?P=fence)>", re.
 
 
 def bare(prompt: Prompt) -> str:
-    """Everything in a prompt that stands outside of fences and isn't the soul's own earlier words."""
-    told = [message.text for message in prompt.messages if message.speaker is Speaker.USER]
-    return "\n".join(_FENCED.sub("", text) for text in (*(part.text for part in prompt.system), *told))
+    """The text of a prompt outside of fences, without the soul's own earlier replies."""
+    texts = [message.text for message in prompt.messages if message.speaker is Speaker.USER]
+    return "\n".join(_FENCED.sub("", text) for text in (*(part.text for part in prompt.system), *texts))

@@ -1,4 +1,4 @@
-"""The house that every journey sets out from."""
+"""The workspace of every journey, without and with a daemon."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import serve_workspace
-from tests.journeys.clock import TurnableClock
+from tests.fakes import TurnableClock
 from tests.journeys.house import House, settings_for
 
 
@@ -25,6 +25,6 @@ async def empty_house(tmp_path: Path) -> AsyncIterator[House]:
 
 @pytest.fixture
 async def house(empty_house: House) -> House:
-    """The house with one daemon living in it."""
+    """The workspace with one running daemon."""
     await empty_house.start()
     return empty_house

@@ -1,4 +1,4 @@
-"""A house to be lived in: the local workspace, a daemon in it, and the words in which journeys are told."""
+"""The local workspace, the daemons in it, and what a journey does with both."""
 
 import asyncio
 import sqlite3
@@ -20,47 +20,21 @@ from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.model import Json
 from daemon.local_slack.server import WorkspaceServer
-from tests.journeys.clock import TurnableClock
-from tests.journeys.model import Actor, Flow, shown
+from tests.fakes import Events, TurnableClock
+from tests.given import shown
+from tests.models import FakeModel, Flow
 
 PATIENCE = 60.0  # seconds after which a wait has failed; no test waits for it to pass
 T = TypeVar("T")
-_LONGEST_DELAY = 60.0  # seconds; the workspace waits at its end for what it was told to delay
+_LONGEST_DELAY = 60.0  # seconds; the longest delay that a test asks of the workspace
 _POSTING = ("chat.postMessage", "chat.startStream", "chat.appendStream", "chat.stopStream", "chat.update")
 
 
-class Told:
-    """An `Emit` that remembers, and wakes whoever waits for an event."""
+class SlackDaemon:
+    """One running daemon, until it is stopped, cancelled, or fails."""
 
-    def __init__(self) -> None:
-        self.events: list[tuple[str, dict[str, object]]] = []
-        self._news = asyncio.Event()
-
-    def __call__(self, event: str, /, **fields: object) -> None:
-        """Remember one event."""
-        self.events.append((event, fields))
-        self._news.set()
-
-    def named(self, event: str) -> list[dict[str, object]]:
-        """The fields of every such event, oldest first."""
-        return [fields for name, fields in self.events if name == event]
-
-    async def until(self, event: str, count: int = 1, **having: object) -> dict[str, object]:
-        """Wait until an event with such fields was told so often; gives the last of them."""
-        async with asyncio.timeout(PATIENCE):
-            while True:
-                found = [one for one in self.named(event) if having.items() <= one.items()]
-                if len(found) >= count:
-                    return found[-1]
-                self._news.clear()
-                await self._news.wait()
-
-
-class Living:
-    """One daemon that lives in the house until it is stopped, cut off, or dies."""
-
-    def __init__(self, settings: Settings, clock: TurnableClock, model: Actor) -> None:
-        self.told = Told()
+    def __init__(self, settings: Settings, clock: TurnableClock, model: FakeModel) -> None:
+        self.events = Events()
         self.built: Daemon | None = None
         self._settings, self._clock, self._model = settings, clock, model
         self._stop = asyncio.Event()
@@ -68,7 +42,7 @@ class Living:
         self._life = asyncio.create_task(self._live())
 
     async def _live(self) -> None:
-        souls = souls_of(self._settings, self.told)
+        souls = souls_of(self._settings, self.events)
 
         def appearance(name: str) -> Appearance | None:
             soul = souls.current(name)
@@ -77,7 +51,7 @@ class Living:
         channel = SlackChannel(
             self._settings,
             self._clock,
-            self.told,
+            self.events,
             soul_for_channel=souls.for_channel,
             appearance_of=appearance if len(souls.names) > 1 else None,
         )
@@ -89,7 +63,7 @@ class Living:
                     self._settings,
                     channel,
                     self._clock,
-                    self.told,
+                    self.events,
                     workspace=identity.team,
                     souls=souls,
                     llm_of=lambda _: self._model,
@@ -99,7 +73,7 @@ class Living:
             await self.built.live(self._stop, service, Watchdog(service, None), lambda _: self._connected.set())
 
     async def ready(self) -> Self:
-        """Wait until it is connected and has read what it missed; what kills it before comes out."""
+        """Wait until it is connected and has caught up; raises the error that ends it before."""
         waiting = asyncio.create_task(self._caught_up())
         async with asyncio.timeout(PATIENCE):
             await asyncio.wait((waiting, self._life), return_when=asyncio.FIRST_COMPLETED)
@@ -110,16 +84,16 @@ class Living:
 
     async def _caught_up(self) -> None:
         await self._connected.wait()
-        await self.told.until("slack.caught_up")
+        await self.events.until("slack.caught_up")
 
     async def stop(self) -> None:
-        """As after SIGTERM: what is under way is finished, then it ends."""
+        """Stop it as SIGTERM does: the cycles under way are finished first."""
         self._stop.set()
         async with asyncio.timeout(PATIENCE):
             await self._life
 
     async def cut(self) -> None:
-        """As after a second SIGTERM."""
+        """Cancel it as a second SIGTERM does."""
         self._life.cancel()
         await asyncio.wait((self._life,))
         if not self._life.cancelled():
@@ -127,62 +101,62 @@ class Living:
 
     @property
     def busy(self) -> bool:
-        """Whether work is under way."""
+        """Whether it has cycles or jobs under way."""
         return self.built is not None and bool(self.built.dispatcher.active)
 
     @property
     def over(self) -> bool:
-        """Whether its life has ended."""
+        """Whether it has ended."""
         return self._life.done()
 
 
 class House:
-    """The workspace and its daemons. People go by name; rooms are `dm` (with a person) or a channel's name."""
+    """The workspace and its daemons. Users go by name; a room is `dm` (with a user) or the name of a channel."""
 
     def __init__(
         self, workspace: WorkspaceServer, people: WorkspaceClient, clock: TurnableClock, settings: Settings
     ) -> None:
         self.workspace, self.people, self.clock, self.settings = workspace, people, clock, settings
-        self.model = Actor()
-        self.daemon: Living | None = None
-        self._daemons: list[Living] = []
+        self.model = FakeModel()
+        self.daemon: SlackDaemon | None = None
+        self._daemons: list[SlackDaemon] = []
         self._made = 900_000  # above what the workspace counts
 
     # -- daemons ----------------------------------------------------------------------------------------------------
 
-    async def start(self, model: Actor | None = None, **changes: Any) -> Living:  # noqa: ANN401  # any setting
-        """Let a daemon live here; settings may be changed for it."""
-        self.daemon = Living(self.settings.model_copy(update=changes), self.clock, model or self.model)
+    async def start(self, model: FakeModel | None = None, **changes: Any) -> SlackDaemon:  # noqa: ANN401  # any setting
+        """Start a daemon, with these settings changed."""
+        self.daemon = SlackDaemon(self.settings.model_copy(update=changes), self.clock, model or self.model)
         self._daemons.append(self.daemon)
         return await self.daemon.ready()
 
     async def stop(self) -> None:
-        """Stop the daemon in order."""
+        """Stop the newest daemon."""
         assert self.daemon is not None
         await self.daemon.stop()
 
-    async def restart(self, **changes: Any) -> Living:  # noqa: ANN401  # any setting
-        """Stop the daemon in order and start another."""
+    async def restart(self, **changes: Any) -> SlackDaemon:  # noqa: ANN401  # any setting
+        """Stop the newest daemon and start another."""
         await self.stop()
         return await self.start(**changes)
 
     async def close(self) -> None:
-        """End whoever still lives, and every answer that the workspace still holds back."""
+        """End every daemon, and every answer that the workspace still delays."""
         self.clock.turn(_LONGEST_DELAY)
-        for living in self._daemons:
-            if not living.over:
-                await living.cut()
+        for daemon in self._daemons:
+            if not daemon.over:
+                await daemon.cut()
 
     @property
-    def told(self) -> Told:
-        """What the newest daemon told."""
+    def events(self) -> Events:
+        """The events of the newest daemon."""
         assert self.daemon is not None
-        return self.daemon.told
+        return self.daemon.events
 
     # -- people -----------------------------------------------------------------------------------------------------
 
     async def say(self, person: str, room: str, text: str, *, thread: str = "") -> str:
-        """Somebody says something; gives its ts."""
+        """Post a message of a user; gives its ts."""
         return str((await self.people.say(person, room, text, thread=thread))["ts"])
 
     async def _named(self, name: str) -> str:
@@ -190,24 +164,24 @@ class House:
         return str(next(one["id"] for one in rooms if name in (one["name"], one["id"])))
 
     def ts(self) -> str:
-        """A timestamp for an event that a test makes by hand, later than all before."""
+        """A ts for an event made by hand, later than all before."""
         self._made += 1
         return f"{self.clock.now_ms() // 1000}.{self._made:06d}"
 
     async def person(self, name: str) -> str:
-        """Somebody's id."""
+        """The id of a user."""
         people = (await self.people.state())["people"]
         return str(next(one["id"] for one in people if name in (one["id"], one["display_name"])))
 
     # -- what the soul did --------------------------------------------------------------------------------------------
 
     async def replies(self, room: str, thread: str = "*") -> list[str]:
-        """The words of all that the soul has finished saying in a room (by id or name), oldest first."""
+        """The finished replies of the soul in a room (by id or name), oldest first."""
         posts = await self.people.posts_by_bot(await self._named(room), thread=thread)
         return [said(post) for post in posts if post.get("streaming_state") != "in_progress"]
 
     async def reply(self, room: str, containing: str = "", *, count: int = 1) -> Json:
-        """Wait for a finished message of the soul in a room; gives the last of `count`."""
+        """Wait until `count` replies of the soul are finished in a room; gives the last of them."""
         channel = await self._named(room)
 
         async def look() -> Json | None:
@@ -218,7 +192,7 @@ class House:
         return await self.until(look)
 
     async def draft(self, room: str, containing: str = "") -> Json:
-        """Wait until an unfinished message of the soul shows some words; gives it."""
+        """Wait until an unfinished reply of the soul shows these words; gives its message."""
         channel = await self._named(room)
 
         async def look() -> Json | None:
@@ -229,7 +203,7 @@ class House:
         return await self.until(look)
 
     async def answered(self, person: str, room: str, text: str, *, thread: str = "") -> str:
-        """Say something and wait for what the soul says in the same thread; gives its words."""
+        """Post a message and wait for the reply in its thread; gives the words of the reply."""
         channel = await self.people.open_dm(person) if room == "dm" else await self._named(room)
         before = len(await self.people.posts_by_bot(channel))
         ts = await self.say(person, room, text, thread=thread)
@@ -239,11 +213,11 @@ class House:
         return said(post)
 
     async def until(self, look: Callable[[], Awaitable[T | None]]) -> T:
-        """Look whenever the workspace changes until something is found."""
+        """Look after every change of the workspace until `look` finds something; gives it."""
         return await self.people.wait_for(look, PATIENCE)
 
     async def idle(self) -> None:
-        """Wait until nothing is to be done any more: what was to happen has happened."""
+        """Wait until no row is waiting, no job is due and no daemon is busy."""
         waiting = """
             SELECT (SELECT count(*) FROM inbox WHERE state IN ('new', 'claimed'))
                  + (SELECT count(*) FROM outbox WHERE state IN ('drafting', 'pending', 'sending'))
@@ -257,8 +231,8 @@ class House:
 
         await self.when(still)
 
-    async def heard(self, ts: str) -> str:
-        """Wait until a message's row is at its end; gives its state."""
+    async def final_state(self, ts: str) -> str:
+        """Wait until the row of a message is in a final state; gives the state."""
         ended = "SELECT state FROM inbox WHERE ts = ? AND state NOT IN ('new', 'claimed')"
 
         async def settled() -> bool:
@@ -268,16 +242,16 @@ class House:
         return str((await self.one(ended, ts))["state"])
 
     async def claimed(self) -> bool:
-        """Whether somebody works on some message."""
+        """Whether a message is claimed."""
         return bool(await self.rows("SELECT * FROM inbox WHERE state = 'claimed'"))
 
     async def when(self, holds: Callable[[], Awaitable[bool]]) -> None:
-        """Look into memory.db until something holds; a file has no events to wait on."""
+        """Query memory.db until a condition holds; a file has no events to wait on."""
         async with asyncio.timeout(PATIENCE):
             while not await holds():  # noqa: ASYNC110  # as said
                 await asyncio.sleep(0.01)
 
-    def _alive(self) -> list[Living]:
+    def _alive(self) -> list[SlackDaemon]:
         return [one for one in self._daemons if not one.over]
 
     async def acknowledged(self) -> None:
@@ -315,8 +289,17 @@ class House:
             other.execute("ROLLBACK")
 
     async def one(self, sql: str, *values: object) -> sqlite3.Row:
-        """The first row."""
+        """The first row of a query."""
         return (await self.rows(sql, *values))[0]
+
+    async def path(self, channel: str = "D0ADA") -> list[str]:
+        """The transitions of the conversations in a channel: `act: origin → target, decided_by`."""
+        rows = await self.rows("SELECT * FROM transitions WHERE conversation LIKE ? ORDER BY seq", f"%/{channel}/%")
+        return [f"{row['act']}: {row['origin']} → {row['target']}, {row['decided_by']}" for row in rows]
+
+    async def process(self, channel: str = "D0ADA") -> str:
+        """The mental process of the conversation in a channel."""
+        return str((await self.one("SELECT process FROM conversations WHERE channel = ?", channel))["process"])
 
     def _rows(self, sql: str, values: tuple[object, ...]) -> list[sqlite3.Row]:
         with closing(self._connection()) as connection:
@@ -328,7 +311,7 @@ class House:
         return sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
 
     async def command(self, *arguments: str) -> str:
-        """What the admin's command line prints, typed beside the daemon; it must succeed."""
+        """The output of an admin command, run beside the daemon; it must succeed."""
         env = {"SOUL_HOME": str(self.settings.home), "SOUL_NAME": self.settings.name}
         done = await asyncio.to_thread(CliRunner().invoke, soul, arguments, env=env, prog_name="soul")
         assert done.exit_code == 0, done.output
@@ -336,26 +319,26 @@ class House:
 
     @property
     def prompts(self) -> list[Prompt]:
-        """What the model was shown, oldest first."""
+        """The prompts of the model, oldest first."""
         return self.model.prompts
 
     def last_prompt(self) -> str:
-        """Everything the model was shown last."""
+        """All text of the newest prompt."""
         return shown(self.prompts[-1])
 
     def flow(self) -> Flow:
-        """The next reply will be let out piece by piece."""
+        """Let the test release the next reply piece by piece."""
         flow = Flow()
         self.model.flows.append(flow)
         return flow
 
     async def posting_calls(self) -> list[Json]:
-        """Every Web API call that puts words where people see them, oldest first."""
+        """The Web API calls that put words into a channel, oldest first."""
         return [call for call in await self.people.calls() if call["method"] in _POSTING]
 
 
 def said(post: Json) -> str:
-    """A message's words as people read them: its markdown blocks, else its text."""
+    """The words of a message as a user reads them: its markdown blocks, else its text."""
     blocks = [block["text"] for block in post.get("blocks") or [] if block["type"] == "markdown"]
     return "".join(blocks) or str(post["text"])
 

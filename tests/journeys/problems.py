@@ -1,4 +1,4 @@
-"""Hard problems to be lived through: a soul that may solve them, a model that chooses as scripted, and presses."""
+"""For journeys about hard problems: a soul that may solve them, scripted choices, and presses of buttons."""
 
 import json
 from pathlib import Path
@@ -16,14 +16,14 @@ YES, NO = "soul_approval_yes", "soul_approval_no"
 
 
 async def solver(house: House, ism: str = "", contacts: str = "", modes: tuple[str, ...] = (), **settings: Any) -> None:  # noqa: ANN401  # any setting
-    """Let Tess live in the house, who solves problems by her own choice and does nothing after a reply."""
+    """Start Tess, who solves problems and has no background jobs."""
     more = f"subprocesses = []\n[ism]\nenabled = true\n{ism}\n{contacts}"
     write_soul(house.settings.home, more=more, modes=dict.fromkeys(modes, ""))
     await house.start(name="tess", **settings)
 
 
 def script(house: House, *choices: str, enters: bool = True, **steps: str) -> None:
-    """What the model chooses, one after another, and what it says in other steps; first that there is a problem."""
+    """Script the choices of the model and its answers in other steps; first it says that there is a problem."""
     if enters:
         house.model.steps["mental_query"].append(TRUE)
     house.model.steps["choose_actions"].extend(choices)
@@ -32,34 +32,34 @@ def script(house: House, *choices: str, enters: bool = True, **steps: str) -> No
 
 
 def shelf(folder: Path, **entry: object) -> Path:
-    """A list with one real server, whose tools read and write; further fields of its entry."""
+    """A list with one real server, whose tools read and write; `entry` holds further fields."""
     return listing(folder, shelf=program() | entry)
 
 
 def using(tool: str, **arguments: object) -> str:
-    """A choice of a tool as a model writes it."""
+    """The choice of a tool as a model writes it."""
     return json.dumps({"tool": tool, "arguments": arguments})
 
 
 def lines(path: Path) -> int:
-    """How often the shelf's writing tool was used on a file."""
+    """How often the writing tool was used on a file."""
     return len(path.read_text(encoding="utf-8").splitlines()) if path.exists() else 0
 
 
 async def asked(house: House, room: str = "D0ADA") -> Json:
-    """Wait for a question for permission, and give its message."""
+    """Wait for a question for approval; gives its message."""
     post = await house.reply(room, "May I?")
     await house.idle()
     return post
 
 
 def buttons(post: Json) -> list[str]:
-    """The action ids of what can be pressed under a message."""
+    """The action ids of the buttons under a message."""
     return [one["action_id"] for block in post["blocks"] or [] for one in block.get("elements", [])]
 
 
 async def approval(house: House, state: str = "") -> str:
-    """The id of the newest question for permission, after it has come to a state."""
+    """The id of the newest approval, once it is in this state."""
 
     async def there() -> bool:
         rows = await house.rows("SELECT state FROM approvals ORDER BY created_ms DESC, rowid DESC")
@@ -70,8 +70,8 @@ async def approval(house: House, state: str = "") -> str:
 
 
 async def forged(house: House, person: str, room: str, *, ts: str, value: str) -> str:
-    """A press that no client of Slack would make; gives what became of it."""
-    heard = len(_presses(house))
+    """Press a button in a way that no Slack client does; gives the outcome."""
+    before = len(_presses(house))
     house_ts, action = house.ts(), NO if value.startswith("refuse:") else YES
     payload = {
         "type": "block_actions",
@@ -83,36 +83,39 @@ async def forged(house: House, person: str, room: str, *, ts: str, value: str) -
     }
     envelope = {"type": "interactive", "envelope_id": f"forged-{house_ts}", "payload": payload}
     assert await house.people.emit_envelope(envelope)
-    return await _became(house, heard)
+    return await _outcome(house, before)
 
 
 async def press(house: House, person: str, room: str, ts: str, action: str = YES) -> str:
-    """Somebody presses a button; gives what became of it."""
-    heard = len(_presses(house))
+    """Press a button; gives the outcome."""
+    before = len(_presses(house))
     assert await house.people.click(person, room, ts, action)
-    return await _became(house, heard)
+    return await _outcome(house, before)
 
 
 def _presses(house: House) -> list[str]:
-    """What became of every press so far."""
-    told = house.told.events
-    return [event for event, fields in told if event.startswith("inbox.") and fields.get("kind") == "Decision"]
+    """The outcome of every press so far."""
+    return [
+        event
+        for event, fields in house.events.emitted
+        if event.startswith("inbox.") and fields.get("kind") == "Decision"
+    ]
 
 
-async def _became(house: House, heard: int) -> str:
-    async def told() -> bool:
-        return len(_presses(house)) > heard
+async def _outcome(house: House, before: int) -> str:
+    async def decided() -> bool:
+        return len(_presses(house)) > before
 
-    await house.when(told)
+    await house.when(decided)
     return _presses(house)[-1].removeprefix("inbox.")
 
 
 async def posted(house: House) -> str:
-    """Everything that ever left the house, as one text."""
+    """All arguments of all Web API calls, as one text."""
     return json.dumps([call["args"] for call in await house.people.calls()], ensure_ascii=False)
 
 
 async def parked(house: House, channel: str = "D0ADA") -> bool:
-    """Whether the conversation in a channel waits in problem solving."""
+    """Whether the conversation in a channel waits in problem solving for an answer."""
     row = await house.one("SELECT process, process_memory FROM conversations WHERE channel = ?", channel)
     return (row["process"], bool(json.loads(row["process_memory"]))) == ("problem_solving", True)

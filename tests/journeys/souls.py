@@ -1,4 +1,4 @@
-"""Souls that journeys are written for: small folders with just what a test needs."""
+"""Folders of souls with just what a journey needs."""
 
 from collections.abc import Mapping
 from pathlib import Path

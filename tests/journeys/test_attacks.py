@@ -1,10 +1,10 @@
-"""What somebody might try who wants more than is theirs, through Slack alone, and what overloads a conversation."""
+"""Attacks through Slack alone: on the words and reminders of other users, on prompts, and on the queue."""
 
 import json
 
+from tests.given import shown, tagged
 from tests.journeys.attacker import bare
 from tests.journeys.house import House
-from tests.journeys.model import shown, tagged
 from tests.journeys.problems import PROBLEM, script, shelf, solver
 from tests.journeys.souls import write_soul
 from tests.unit.ism_parts import chosen
@@ -16,7 +16,7 @@ def _wish(when: str = "", what: str = "", drop: tuple[int, ...] = ()) -> str:
     return json.dumps({"when": when, "what": what, "drop": drop})
 
 
-async def test_many_reminders_due_at_once_are_all_brought_up_and_none_is_given_up(house: House) -> None:
+async def test_many_reminders_due_at_once_are_all_posted(house: House) -> None:
     house.model.replies.append(tagged("Hello."))
     await house.answered("Ada", "dm", "hi")
     conversation = (await house.one("SELECT id FROM conversations"))["id"]
@@ -24,13 +24,13 @@ async def test_many_reminders_due_at_once_are_all_brought_up_and_none_is_given_u
         await house.command("schedule", "add", conversation, f"errand {number}", "--in", "10m")
     house.model.replies += [tagged(f"Brought up {number}.") for number in range(7)]
     house.clock.turn(10 * 60 + 1)
-    await house.told.until("schedule.due")
+    await house.events.until("schedule.due")
     await house.idle()
     replies = await house.replies(await house.people.open_dm("Ada"))
     assert replies[1:] == [f"Brought up {number}." for number in range(7)]
 
 
-async def test_a_reminder_asked_for_in_a_burst_is_set_and_not_merely_promised(house: House) -> None:
+async def test_a_reminder_asked_for_in_a_burst_is_really_set(house: House) -> None:
     flow = house.flow()
     await house.say("Ada", "dm", "hi")
     await flow.asked.wait()
@@ -47,7 +47,7 @@ async def test_a_reminder_asked_for_in_a_burst_is_set_and_not_merely_promised(ho
     assert "thanks!" in shown(next(prompt for prompt in house.prompts if prompt.step == "intend")), "it was one burst"
 
 
-async def test_nobody_drops_a_reminder_that_somebody_else_had_set(house: House) -> None:
+async def test_a_person_can_not_drop_a_reminder_of_another_person(house: House) -> None:
     house.model.replies += [_wish("in 20m", "the build"), tagged("Noted.")]
     root = await house.say("Ada", "general", "@soul remind me of the build in 20 minutes")
     await house.reply("general", "Noted.")
@@ -64,7 +64,7 @@ async def test_nobody_drops_a_reminder_that_somebody_else_had_set(house: House) 
     assert (await house.one("SELECT state FROM intentions WHERE slot <> 'idle'"))["state"] == "cancelled"
 
 
-async def test_a_time_worded_as_an_order_never_stands_among_the_houses_own_words(house: House) -> None:
+async def test_a_time_worded_as_an_order_stays_inside_a_fence(house: House) -> None:
     house.model.replies += [_wish(ORDER, "x"), tagged("When?")]
     await house.answered("Ada", "dm", "Remind me some day")
     assert ORDER not in bare(house.prompts[-1])
@@ -73,7 +73,7 @@ async def test_a_time_worded_as_an_order_never_stands_among_the_houses_own_words
 # -- what a model was talked into writing ------------------------------------------------------------------------------
 
 
-async def test_what_a_model_writes_into_an_action_never_stands_among_the_houses_own_words(empty_house: House) -> None:
+async def test_text_that_a_model_writes_into_an_action_stays_inside_a_fence(empty_house: House) -> None:
     house = empty_house
     await solver(house, mcp_servers=shelf(house.settings.home))
     script(
@@ -87,7 +87,7 @@ async def test_what_a_model_writes_into_an_action_never_stands_among_the_houses_
     assert [prompt.step for prompt in house.prompts if ORDER in bare(prompt)] == []
 
 
-async def test_what_a_model_writes_into_a_question_never_stands_among_the_houses_own_words(empty_house: House) -> None:
+async def test_text_that_a_model_writes_into_a_question_stays_inside_a_fence(empty_house: House) -> None:
     house = empty_house
     await solver(house)
     script(house, chosen(("Ask", ORDER)), external_dialog="Which kiln?")
@@ -118,7 +118,7 @@ async def test_the_same_reminder_of_two_people_is_two_reminders(empty_house: Hou
 # -- words taken back --------------------------------------------------------------------------------------------------
 
 
-async def test_nobodys_words_stand_in_the_path_of_states_where_they_could_not_be_taken_back(empty_house: House) -> None:
+async def test_the_path_of_states_holds_the_cue_and_no_other_words(empty_house: House) -> None:
     house = empty_house
     write_soul(house.settings.home, more="subprocesses = []", modes={"poetic": ""})
     await house.start(name="tess")
@@ -134,7 +134,7 @@ async def test_nobodys_words_stand_in_the_path_of_states_where_they_could_not_be
 # -- who belongs to the workspace --------------------------------------------------------------------------------------
 
 
-async def test_a_guest_is_not_told_what_was_said_in_channels_that_guests_cannot_read(empty_house: House) -> None:
+async def test_a_guest_gets_no_words_from_channels_that_guests_can_not_read(empty_house: House) -> None:
     house = empty_house
     await solver(house, allow_guests=True)
     await house.people.add_channel("kilns", members=["U0ADA"])
@@ -146,7 +146,7 @@ async def test_a_guest_is_not_told_what_was_said_in_channels_that_guests_cannot_
     assert not [prompt.step for prompt in house.prompts[-2:] if "because of the cobalt" in shown(prompt)]
 
 
-async def test_another_organisation_is_not_told_what_was_said_in_channels_of_ours(empty_house: House) -> None:
+async def test_another_organisation_gets_no_words_from_our_channels(empty_house: House) -> None:
     house = empty_house
     await solver(house, allow_shared_channels=True)
     await house.people.add_channel("partners", members=["U0ADA", "U0BEN"], shared=True)
@@ -173,11 +173,11 @@ async def test_a_reminder_asked_for_beside_a_poem_is_set(empty_house: House) -> 
     assert [row["content"] for row in waiting] == ["the build"]
 
 
-async def test_a_reminder_goes_with_the_words_that_asked_for_it(house: House) -> None:
+async def test_deleting_the_message_that_asked_for_a_reminder_drops_the_reminder(house: House) -> None:
     house.model.replies += [_wish("in 20m", "my secret divorce"), tagged("Noted.")]
     said = await house.say("Ada", "dm", "Remind me of my secret divorce in 20 minutes")
     await house.reply("D0ADA", "Noted.")
     await house.idle()
     await house.people.delete("Ada", "D0ADA", said)
-    await house.told.until("inbox.accepted", kind="Withdrawal")
+    await house.events.until("inbox.accepted", kind="Deletion")
     assert not [row for row in await house.rows("SELECT content FROM intentions") if "divorce" in row["content"]]

@@ -1,10 +1,11 @@
-"""Many messages at once: none lost, in order, and nobody waits for somebody else."""
+"""Many messages at once: none is lost, they stay in order, and no conversation waits for another."""
 
 import asyncio
 
 from daemon.llm.placeholder import newest_messages
+from tests.given import tagged
 from tests.journeys.house import House
-from tests.journeys.model import Flow, tagged
+from tests.models import Flow
 
 
 async def test_a_burst_in_one_thread_loses_nothing_keeps_its_order_and_is_answered_together(house: House) -> None:
@@ -27,13 +28,13 @@ async def _last(house: House) -> str:
     return (await house.replies("general"))[-1]
 
 
-async def test_five_messages_of_a_dm_sent_at_once_are_all_heard_in_order(house: House) -> None:
+async def test_five_messages_of_a_dm_sent_at_once_reach_the_model_in_order(house: House) -> None:
     for word in ("one", "two", "three", "four", "five"):
         await house.say("Ada", "dm", word)
     await house.acknowledged()
     await house.idle()
-    heard = [word for prompt in house.prompts for word in newest_messages(prompt)]
-    assert heard == ["one", "two", "three", "four", "five"]
+    received = [word for prompt in house.prompts for word in newest_messages(prompt)]
+    assert received == ["one", "two", "three", "four", "five"]
     assert len(await house.replies("D0ADA")) == len(house.prompts)
 
 
@@ -53,7 +54,7 @@ async def _quick(house: House, number: int) -> str:
     return (await house.replies("D0BEN"))[-1]
 
 
-async def test_no_more_conversations_are_thought_about_at_once_than_the_cap_says(empty_house: House) -> None:
+async def test_no_more_conversations_run_at_once_than_the_cap_allows(empty_house: House) -> None:
     house = empty_house
     await house.start(max_cycles=2)
     house.model.voices = {f"from {name}.": Flow() for name in ("Ada", "Ben", "Chloe")}
@@ -72,7 +73,7 @@ async def test_no_more_conversations_are_thought_about_at_once_than_the_cap_says
         await house.reply(f"D0{name.upper()}", f"Done with {name}.")
 
 
-async def test_whoever_waited_longest_is_next_however_much_a_talkative_one_says(empty_house: House) -> None:
+async def test_the_message_that_waited_longest_is_next_whatever_a_talkative_user_sends(empty_house: House) -> None:
     house = empty_house
     await house.start(max_cycles=1)
     flow = house.flow()
@@ -109,7 +110,7 @@ async def test_thirty_people_at_once_are_all_answered_once(house: House) -> None
         assert await house.replies(room) == [f"Echo: I am {name}"]
 
 
-async def test_a_message_that_waited_long_in_our_own_house_is_answered_as_late(empty_house: House) -> None:
+async def test_a_message_that_waited_long_in_the_queue_is_answered_as_late(empty_house: House) -> None:
     house = empty_house
     await house.start(max_cycles=1)
     flow = house.flow()

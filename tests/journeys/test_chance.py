@@ -1,4 +1,4 @@
-"""Chance: people say, edit and delete in any order while daemons think, restart and drain; the end is always right."""
+"""Random messages, edits and deletions while daemons think, restart and drain: the end is always right."""
 
 import asyncio
 import random
@@ -6,16 +6,16 @@ import random
 import pytest
 
 from daemon.core.ports import Prompt
-from tests.fakes import Reply
+from tests.given import shown, tagged
 from tests.journeys.house import House
-from tests.journeys.model import shown, tagged
+from tests.models import Reply
 
 PEOPLE = ("Ada", "Ben", "Chloe")
 _STEPS = 50
 
 
 class Talk:
-    """What one person has said to the soul in their DM: the newest words of each message, and words taken back."""
+    """What one user wrote in their DM: the newest text of each message, and deleted texts."""
 
     def __init__(self, house: House, person: str, dice: random.Random) -> None:
         self.person, self._house, self._dice = person, house, dice
@@ -29,7 +29,7 @@ class Talk:
         return f"{self.person.lower()}w{self._number:03d}x"
 
     async def act(self) -> None:
-        """Say something, or change or take back what was said."""
+        """Post a message, or edit or delete one."""
         choice = self._dice.random()
         if choice < 0.6 or not self.words:
             word = self._fresh()
@@ -52,7 +52,7 @@ async def _noted(dice: random.Random) -> Reply:
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_in_the_end_what_stands_is_known_and_answered_and_what_is_gone_is_not(
+async def test_in_the_end_every_standing_message_is_answered_and_no_deleted_one_is_known(
     empty_house: House, seed: int
 ) -> None:
     house, dice = empty_house, random.Random(seed)
@@ -86,7 +86,7 @@ async def _row(house: House, ts: str) -> list[dict[str, str]]:
 
 
 async def _each_post_once(house: House) -> None:
-    """Every post that memory.db calls sent is to be seen once, finished, and there is no other."""
+    """Every post that memory.db calls sent stands in Slack once and finished, and there is no other."""
     posts = [post for room in ("D0ADA", "D0BEN", "D0CHLOE") for post in await house.people.posts_by_bot(room)]
     assert not [post for post in posts if post.get("streaming_state") == "in_progress"]
     keys = sorted(post["metadata"]["event_payload"]["key"] for post in posts)

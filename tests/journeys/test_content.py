@@ -1,11 +1,11 @@
-"""What is said arrives whole, in order, inert: long, strange, hostile or full of code (P11, P41)."""
+"""Long, strange and hostile text arrives whole, in order and inert, and so does code (P11, P41)."""
 
 import re
 
 import pytest
 
+from tests.given import tagged
 from tests.journeys.house import House, said
-from tests.journeys.model import tagged
 
 _CODE = "```python\n" + "".join(f"print({number})  # line of code\n" for number in range(400)) + "```\n"
 
@@ -117,7 +117,9 @@ _WAKING = re.compile(r"<!(?:channel|here|everyone|subteam)|<@U0CHLOE>")
 
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("streamed", [False, True], ids=["posted", "streamed"])
-async def test_what_would_wake_everybody_leaves_the_house_inert(house: House, attack: str, streamed: bool) -> None:
+async def test_a_reply_that_would_notify_a_whole_channel_goes_out_inert(
+    house: House, attack: str, streamed: bool
+) -> None:
     text = f"Well then. {attack} And that is all, at some length, so that it may be shown at once. {attack}"
     if streamed:
         flow = house.flow()

@@ -1,24 +1,24 @@
-"""The rarer turns of a conversation: what fails while something else is failing."""
+"""Rare paths of a conversation: a second failure during the first."""
 
 import asyncio
 
 from daemon.core.errors import ModelUnavailable
 from daemon.core.ports import ModelRole, Prompt
-from tests.fakes import Reply
+from tests.given import shown, tagged
 from tests.journeys.house import House
-from tests.journeys.model import shown, tagged
-from tests.journeys.test_long_talks import brief_soul, facts
+from tests.journeys.learning import brief_soul, facts
+from tests.models import Reply
 
 
-async def test_a_lease_lost_while_the_gate_is_asked_ends_the_claim_without_a_word(empty_house: House) -> None:
+async def test_a_lease_lost_while_the_gate_is_asked_ends_the_claim_without_a_reply(empty_house: House) -> None:
     house = empty_house
     await house.start(lease=5.0)
     await house.people.fault("users.info", delay=60)
     await house.say("Ada", "dm", "hello")
     await house.when(house.claimed)
-    await house.change("UPDATE conversations SET fence = fence + 1, lease_owner = 'somebody else', lease_until = 0")
+    await house.change("UPDATE conversations SET fence = fence + 1, lease_owner = 'another worker', lease_until = 0")
     house.clock.turn(2)
-    await house.told.until("cycle.lost")
+    await house.events.until("cycle.lost")
     await house.reply("D0ADA", "hello")
     await house.idle()
     assert len(await house.replies("D0ADA")) == 1
@@ -48,14 +48,14 @@ async def test_a_message_edited_while_its_apology_is_due_is_answered_anew(house:
     assert await house.replies("D0ADA") == ["Echo: what is 3 + 3?"]
 
 
-async def test_an_apology_for_a_claim_that_somebody_else_has_by_now_is_not_made(house: House) -> None:
+async def test_no_apology_is_posted_for_a_claim_that_another_worker_holds_by_now(house: House) -> None:
     flow = house.flow()
     await house.say("Ada", "dm", "hello")
     await flow.asked.wait()
-    await house.change("UPDATE conversations SET fence = fence + 1, lease_owner = 'somebody else'")
+    await house.change("UPDATE conversations SET fence = fence + 1, lease_owner = 'another worker'")
     flow.end(ModelUnavailable("the line went dead"))
-    await house.told.until("cycle.failed")
-    await house.told.until("cycle.lost")
+    await house.events.until("cycle.failed")
+    await house.events.until("cycle.lost")
     assert await house.posting_calls() == []
 
 
@@ -67,7 +67,7 @@ async def test_a_lease_that_can_not_be_renewed_just_now_does_not_end_a_thought(e
     await flow.asked.wait()
     async with house.locked():
         async with asyncio.timeout(10):
-            while not house.told.named("cycle.lease_not_renewed"):
+            while not house.events.named("cycle.lease_not_renewed"):
                 house.clock.turn(1)
                 await asyncio.sleep(0.02)
     flow.end(tagged("Done."))
@@ -76,14 +76,14 @@ async def test_a_lease_that_can_not_be_renewed_just_now_does_not_end_a_thought(e
     assert len(await house.replies("D0ADA")) == 1
 
 
-async def test_what_somebody_said_aside_is_left_out_while_slack_can_not_say_who_they_are(house: House) -> None:
+async def test_a_message_to_others_is_left_out_while_slack_can_not_say_who_its_author_is(house: House) -> None:
     root = await house.say("Ada", "general", "@soul hello")
     await house.reply("general")
     aside = await house.say("Chloe", "general", "@Ben the canary sings", thread=root)
-    await house.heard(aside)
+    await house.final_state(aside)
     await house.people.fault("users.info", status=500)
     await house.answered("Ada", "general", "@soul and now?", thread=root)
-    assert house.told.named("cycle.aside_unknown")
+    assert house.events.named("cycle.aside_unknown")
     assert "canary" not in house.last_prompt()
 
 
@@ -101,13 +101,13 @@ async def test_a_summary_made_of_words_withdrawn_meanwhile_is_dropped_and_made_a
     first = ""
     for number in range(8):
         ts = await house.say("Ada", "dm", f"remember factNumber{number} for me, will you, as long as you can?")
-        await house.heard(ts)
+        await house.final_state(ts)
         first = first or ts
     await asyncio.wait_for(asked.wait(), 10)
     await house.people.delete("Ada", "dm", first)
     await house.acknowledged()
     go.set()
-    await house.told.until("job.done")
+    await house.events.until("job.done")
     before = len(house.prompts)
     await house.answered("Ada", "dm", "and now?")
     assert not any("factNumber0" in shown(prompt) for prompt in house.prompts[before:])

@@ -1,7 +1,7 @@
-"""What a problem waits for and where it goes: questions and answers, the expert, somebody who can act, reminders."""
+"""Problems that wait or move on: questions and answers, the expert, a contact who can act, reminders."""
 
+from tests.given import shown, tagged
 from tests.journeys.house import House, said
-from tests.journeys.model import shown, tagged
 from tests.journeys.problems import (
     NO,
     PROBLEM,
@@ -14,7 +14,6 @@ from tests.journeys.problems import (
     solver,
 )
 from tests.journeys.souls import CONTACTS
-from tests.journeys.test_states import path
 from tests.unit.ism_parts import chosen
 
 ROOM = '[[contacts]]\nname = "the potters"\nslack = "C0FOUNDERS"\ncan = "repair kilns"\n'
@@ -61,17 +60,17 @@ async def test_an_answer_days_later_is_no_new_visit(empty_house: House) -> None:
     script(house, RESPOND, enters=False, external_dialog="The big one cools too fast.")
     assert await house.answered("Ada", "dm", "the big one") == "The big one cools too fast."
     assert "They CRACK." in house.last_prompt()
-    assert not any("returning" in step for step in await path(house))
+    assert not any("returning" in step for step in await house.path())
 
 
-async def test_somebody_else_may_answer_if_the_gate_lets_them_in(empty_house: House) -> None:
+async def test_another_user_may_answer_if_the_gate_admits_them(empty_house: House) -> None:
     house = empty_house
     await solver(house)
     script(house, ASK, external_dialog="Which kiln?")
     root = await house.say("Ada", "general", f"@soul {PROBLEM}")
     await house.reply("general", "Which kiln?")
     await house.idle()
-    assert await house.heard(await house.say("Gus", "general", "mine", thread=root)) == "ignored"
+    assert await house.final_state(await house.say("Gus", "general", "mine", thread=root)) == "ignored"
     assert await parked(house, "C0GENERAL")
     script(house, RESPOND, enters=False, external_dialog="The big one cools too fast.")
     await house.say("Ben", "general", "the big one", thread=root)
@@ -81,7 +80,7 @@ async def test_somebody_else_may_answer_if_the_gate_lets_them_in(empty_house: Ho
     assert "I only talk with full members" in refusal
 
 
-async def test_words_taken_back_are_forgotten_by_the_problem_that_waits(empty_house: House) -> None:
+async def test_a_deleted_message_is_removed_from_the_problem_that_waits(empty_house: House) -> None:
     house = empty_house
     await solver(house)
     secret = await house.say("Ada", "dm", "the kiln is SECRET")
@@ -111,13 +110,13 @@ async def test_the_expert_answers_the_same_words_at_once(empty_house: House) -> 
     assert await house.answered("Ada", "dm", PROBLEM) == "The sources differ."
     assert "This is the academic voice of Tess." in house.last_prompt()
     assert [prompt.step for prompt in house.prompts] == ["mental_query", "choose_actions", "respond"]
-    assert (await path(house))[-2:] == [
+    assert (await house.path())[-2:] == [
         "move: problem_solving → academic, model",
         "stay: academic → academic, rule",
     ]
 
 
-async def test_without_an_expert_and_contacts_the_model_is_told_so(empty_house: House) -> None:
+async def test_without_an_expert_and_contacts_the_prompt_says_so(empty_house: House) -> None:
     house = empty_house
     await solver(house)
     script(house, chosen(("Escalate", "the expert")), RESPOND, external_dialog="I know nobody.")
@@ -127,11 +126,11 @@ async def test_without_an_expert_and_contacts_the_model_is_told_so(empty_house: 
     assert "It can't be handed on to them, but to these: nobody." in choices[1]
 
 
-# -- somebody who can act ----------------------------------------------------------------------------------------------
+# -- a contact who can act ---------------------------------------------------------------------------------------------
 
 
 async def _wants_to_hand_on(house: House, to: str, room: str = "D0ADA") -> str:
-    """The soul asks whether it may hand on just these words; gives the question's ts."""
+    """The soul asks to post these words elsewhere; gives the ts of the question."""
     script(house, chosen(("Escalate", to)), instruction="Ada's kiln cracks.\nPlease mend it.")
     await house.say("Ada", "dm" if room == "D0ADA" else room, PROBLEM if room == "D0ADA" else f"@soul {PROBLEM}")
     question = await asked(house, room)
@@ -140,7 +139,7 @@ async def _wants_to_hand_on(house: House, to: str, room: str = "D0ADA") -> str:
     return str(question["ts"])
 
 
-async def test_a_channel_gets_exactly_the_words_that_were_allowed_once(empty_house: House) -> None:
+async def test_a_channel_gets_exactly_the_approved_words_once(empty_house: House) -> None:
     house = empty_house
     await solver(house, contacts=ROOM)
     ts = await _wants_to_hand_on(house, "The Potters please")
@@ -158,7 +157,7 @@ async def test_a_channel_gets_exactly_the_words_that_were_allowed_once(empty_hou
     assert [row["state"] for row in await house.rows("SELECT state FROM approvals")] == ["used"]
 
 
-async def test_a_person_gets_it_in_their_dm_and_the_soul_remembers_there_what_it_said(empty_house: House) -> None:
+async def test_a_cross_post_to_a_person_arrives_in_their_dm_and_is_remembered_there(empty_house: House) -> None:
     house = empty_house
     await solver(house, contacts=CONTACTS)
     ts = await _wants_to_hand_on(house, "Ben")
@@ -173,7 +172,7 @@ async def test_a_person_gets_it_in_their_dm_and_the_soul_remembers_there_what_it
     assert PROBLEM not in house.last_prompt(), "nothing else of what Ada said"
 
 
-async def test_nobody_but_the_asker_may_let_their_words_go_not_even_an_approver(empty_house: House) -> None:
+async def test_only_the_asker_may_approve_a_cross_post_of_their_words(empty_house: House) -> None:
     house = empty_house
     await solver(house, contacts=ROOM, approvers=("U0BEN",))
     ts = await _wants_to_hand_on(house, "the potters", "general")
@@ -187,7 +186,7 @@ async def test_nobody_but_the_asker_may_let_their_words_go_not_even_an_approver(
     assert await house.replies("founders") == []
 
 
-async def test_a_room_that_the_soul_is_not_in_is_told(empty_house: House) -> None:
+async def test_the_reply_says_when_the_soul_is_not_in_the_target_channel(empty_house: House) -> None:
     house = empty_house
     await solver(house, contacts=ROOM.replace("C0FOUNDERS", "C0RANDOM"))
     ts = await _wants_to_hand_on(house, "the potters")
@@ -201,7 +200,7 @@ async def test_a_room_that_the_soul_is_not_in_is_told(empty_house: House) -> Non
 # -- later -------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_reminder_is_brought_up_later_here_and_once(empty_house: House) -> None:
+async def test_a_reminder_that_the_loop_sets_is_posted_once(empty_house: House) -> None:
     house = empty_house
     await solver(house)
     script(

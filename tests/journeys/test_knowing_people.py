@@ -1,4 +1,4 @@
-"""What the soul learns after it has spoken: of people, of itself, of long talks; for whom it is, and what undoes it."""
+"""What the soul learns after a reply: notes, its own mood, summaries; who may read them, and what deletes them."""
 
 import asyncio
 import json
@@ -8,11 +8,12 @@ import pytest
 
 from daemon.core.errors import ModelUnavailable
 from daemon.core.ports import Prompt
+from tests.given import shown, tagged
 from tests.journeys.house import House
-from tests.journeys.model import Actor, after, shown, tagged
+from tests.journeys.learning import MINUTE, feeling, notes, teach, tell, will_learn
 from tests.journeys.souls import write_soul
+from tests.models import after
 
-MINUTE = 60.0
 MOODS = """
 emotional_states = ["calm", "glad"]
 [verbs]
@@ -28,50 +29,15 @@ min_interactions = 100
 """
 
 
-def noted(*lines: str) -> str:
-    return json.dumps({"add": lines, "correct": [], "retire": []})
-
-
-def feeling(state: str, topic: str = "", task: str = "") -> str:
-    return json.dumps({"emotional_state": state, "topic": topic, "task": task})
-
-
-def will_learn(model: Actor, *lines: str, whisper: str = "I hope it holds.") -> None:
-    """What the model will make of the next talk that taught it something."""
-    model.steps["internal_monologue"].append("They told of themselves.")
-    model.steps["visitor_notes"].append(noted(*lines))
-    model.steps["visitor_whispers"].append(whisper)
-
-
-async def tell(house: House, person: str, room: str, words: str, *, learned: bool = True) -> None:
-    """Somebody says something, and the reply comes with the thought that it taught the soul something of them."""
-    house.model.replies.append(tagged("I see.", learned=learned))
-    await house.answered(person, room, words)
-
-
-async def teach(house: House, person: str, room: str, *lines: str, whisper: str = "I hope it holds.") -> None:
-    """Have lines noted of somebody, of what they say in a room."""
-    await tell(house, person, room, "@soul hello there", learned=False)
-    will_learn(house.model, *lines, whisper=whisper)
-    await tell(house, person, room, "@soul let me tell you of me")
-    await house.told.until("person.modelled")
-
-
-async def notes(house: House) -> dict[str, list[str]]:
-    """The notes of every person and audience."""
-    rows = await house.rows("SELECT person, audience, notes FROM user_models ORDER BY person, audience")
-    return {f"{row['person']} {row['audience']}": json.loads(row["notes"]) for row in rows if row["notes"] != "[]"}
-
-
 def replies(prompts: list[Prompt]) -> list[str]:
-    """What the model was shown to answer with."""
+    """The prompts of the replies."""
     return [shown(prompt) for prompt in prompts if prompt.step == "respond"]
 
 
 # -- people ------------------------------------------------------------------------------------------------------------
 
 
-async def test_what_somebody_told_is_noted_with_its_history_and_in_mind_the_next_time(house: House) -> None:
+async def test_facts_from_a_message_are_noted_with_their_history_and_used_in_the_next_reply(house: House) -> None:
     await teach(house, "Ada", "dm", "keeps bees on the roof", whisper="Nobody asks about the bees.")
     assert await notes(house) == {"U0ADA dm:D0ADA": ["keeps bees on the roof"]}
     await house.answered("Ada", "dm", "and now?")
@@ -81,7 +47,7 @@ async def test_what_somebody_told_is_noted_with_its_history_and_in_mind_the_next
     assert "Nobody asks about the bees." in house.last_prompt()
     will_learn(house.model, "plans a second hive")
     await tell(house, "Ada", "dm", "I plan a second hive")
-    await house.told.until("person.modelled", 2)
+    await house.events.until("person.modelled", 2)
     history = await house.rows("SELECT version, notes FROM user_model_history ORDER BY version")
     assert [json.loads(row["notes"]) for row in history] == [
         ["keeps bees on the roof"],
@@ -89,7 +55,7 @@ async def test_what_somebody_told_is_noted_with_its_history_and_in_mind_the_next
     ]
 
 
-async def test_somebody_who_said_one_thing_is_not_modelled_and_small_talk_costs_nothing(house: House) -> None:
+async def test_a_user_with_one_message_gets_no_model_and_small_talk_costs_no_call(house: House) -> None:
     await tell(house, "Ada", "dm", "I keep bees")
     await tell(house, "Ben", "dm", "hello", learned=False)
     await tell(house, "Ben", "dm", "hello again", learned=False)
@@ -98,7 +64,7 @@ async def test_somebody_who_said_one_thing_is_not_modelled_and_small_talk_costs_
     assert await notes(house) == {}
 
 
-async def test_what_was_told_in_private_is_never_shown_elsewhere(house: House) -> None:
+async def test_words_of_a_private_message_never_show_in_another_channel(house: House) -> None:
     await teach(house, "Ada", "dm", "CANARY-DM", whisper="CANARY-DM-UNSAID")
     await teach(house, "Ada", "founders", "CANARY-PRIVATE", whisper="CANARY-PRIVATE-UNSAID")
     await teach(house, "Ada", "general", "CANARY-PUBLIC")
@@ -115,7 +81,7 @@ async def test_what_was_told_in_private_is_never_shown_elsewhere(house: House) -
         assert "CANARY" not in house.last_prompt(), room
 
 
-async def test_what_others_learn_from_is_shown_no_canary_either(house: House) -> None:
+async def test_prompts_that_learn_about_others_hold_no_private_words(house: House) -> None:
     await teach(house, "Ada", "dm", "CANARY-DM")
     before = len(house.prompts)
     await teach(house, "Ada", "general", "likes tin")
@@ -123,7 +89,7 @@ async def test_what_others_learn_from_is_shown_no_canary_either(house: House) ->
     assert "CANARY" not in "".join(shown(prompt) for prompt in house.prompts[before:])
 
 
-async def test_what_is_said_of_somebody_by_another_is_no_note_about_them(house: House) -> None:
+async def test_words_of_one_user_about_another_become_no_note(house: House) -> None:
     root = await house.say("Ada", "general", "@soul hello, I weave")
     await house.reply("general", "I weave")
     await house.idle()
@@ -137,7 +103,7 @@ async def test_what_is_said_of_somebody_by_another_is_no_note_about_them(house: 
     assert "I weave" not in asked
 
 
-async def test_a_newer_message_cuts_the_afterthought_which_is_had_again_with_both_in_mind(house: House) -> None:
+async def test_a_newer_message_cancels_the_background_job_which_runs_again_with_both_messages(house: House) -> None:
     never = asyncio.Event()
     asked = asyncio.Event()
 
@@ -154,9 +120,9 @@ async def test_a_newer_message_cuts_the_afterthought_which_is_had_again_with_bot
     will_learn(house.model, "keeps bees and goats")
     house.model.replies.append(tagged("Goats too!", learned=True))
     await house.say("Ada", "dm", "and goats")
-    await house.told.until("job.given_up", kind="models_the_visitor")
+    await house.events.until("job.given_up", kind="models_the_visitor")
     await house.reply("D0ADA", "Goats too!")
-    await house.told.until("person.modelled")
+    await house.events.until("person.modelled")
     await house.idle()
     [thought] = [shown(one) for one in house.prompts if one.step == "visitor_notes"]
     assert "I keep bees" in thought
@@ -165,7 +131,7 @@ async def test_a_newer_message_cuts_the_afterthought_which_is_had_again_with_bot
     assert len(await house.replies("D0ADA")) == 3
 
 
-async def test_an_afterthought_during_which_the_daemon_died_is_had_by_the_next(empty_house: House) -> None:
+async def test_a_background_job_that_a_dead_daemon_left_runs_in_the_next_daemon(empty_house: House) -> None:
     house = empty_house
     await house.start()
     await tell(house, "Ada", "dm", "hello", learned=False)
@@ -184,32 +150,32 @@ async def test_an_afterthought_during_which_the_daemon_died_is_had_by_the_next(e
     will_learn(house.model, "keeps bees")
     await house.start()
     house.clock.turn(2 * MINUTE)  # longer than a lease
-    await house.told.until("person.modelled")
+    await house.events.until("person.modelled")
     await house.idle()
     assert await notes(house) == {"U0ADA dm:D0ADA": ["keeps bees"]}
     assert len(await house.rows("SELECT * FROM user_model_history")) == 1
     assert len(await house.replies("D0ADA")) == 2
 
 
-async def test_an_afterthought_that_fails_is_had_later_and_the_replies_go_on(house: House) -> None:
+async def test_a_background_job_that_fails_is_retried_while_replies_go_on(house: House) -> None:
     await tell(house, "Ada", "dm", "hello", learned=False)
     will_learn(house.model, "keeps bees")
     house.model.steps["visitor_notes"].extendleft(["no JSON at all"] * 2)
     house.model.steps["internal_monologue"].append("Once more.")
     await tell(house, "Ada", "dm", "I keep bees")
-    await house.told.until("job.failed", kind="models_the_visitor")
+    await house.events.until("job.failed", kind="models_the_visitor")
     await house.answered("Ada", "dm", "still there?")
     house.clock.turn(MINUTE)
-    await house.told.until("person.modelled")
+    await house.events.until("person.modelled")
     assert await notes(house) == {"U0ADA dm:D0ADA": ["keeps bees"]}
 
 
-async def test_words_taken_back_are_unlearned(house: House) -> None:
+async def test_notes_from_a_deleted_message_are_deleted(house: House) -> None:
     await tell(house, "Ada", "dm", "hello", learned=False)
     will_learn(house.model, "keeps bees")
     house.model.replies.append(tagged("I see.", learned=True))
     ts = await house.say("Ada", "dm", "I keep bees, don't tell")
-    await house.told.until("person.modelled")
+    await house.events.until("person.modelled")
     await house.idle()
     await house.people.delete("Ada", "dm", ts)
 
@@ -226,14 +192,14 @@ async def test_words_taken_back_are_unlearned(house: House) -> None:
 
 
 async def move(house: House, room: str, state: str, topic: str = "", task: str = "") -> None:
-    """Have the soul be moved by what Ada says."""
+    """Change the soul's mood by a message of Ada's."""
     house.model.steps["feel"].append(feeling(state, topic, task))
     house.model.replies.append(tagged("How lovely.", moved=True))
     await house.answered("Ada", room, "@soul your cloth is finished")
-    await house.told.until("soul_state.kept")
+    await house.events.until("soul_state.kept")
 
 
-async def test_a_mood_colours_the_verbs_until_it_has_faded(empty_house: House) -> None:
+async def test_a_mood_changes_the_verbs_until_it_has_faded(empty_house: House) -> None:
     house = empty_house
     write_soul(house.settings.home, more=MOODS)
     await house.start(name="tess")
@@ -249,7 +215,7 @@ async def test_a_mood_colours_the_verbs_until_it_has_faded(empty_house: House) -
     assert "sang" not in house.last_prompt()
 
 
-async def test_topic_task_and_mood_of_a_private_talk_stay_there(empty_house: House) -> None:
+async def test_topic_task_and_mood_of_a_dm_stay_in_the_dm(empty_house: House) -> None:
     house = empty_house
     write_soul(house.settings.home, more=MOODS)
     await house.start(name="tess")
@@ -271,7 +237,7 @@ async def test_a_mood_that_the_soul_does_not_know_changes_nothing(empty_house: H
     house.model.steps["feel"] += [feeling("vengeful")] * 2
     house.model.replies.append(tagged("Hm.", moved=True))
     await house.answered("Ada", "dm", "you are vengeful now")
-    await house.told.until("job.failed", kind="keeps_its_own_state")
+    await house.events.until("job.failed", kind="keeps_its_own_state")
     await house.answered("Ada", "dm", "well?")
     assert "Your mood:" not in house.last_prompt()
 
@@ -303,8 +269,8 @@ async def test_what_no_longer_fits_lives_on_as_a_summary(empty_house: House, int
         await asked.wait()
     await house.answered("Ada", "dm", "so much for that")
     if interrupted:
-        assert house.told.named("job.given_up")
-    await house.told.until("job.done", kind="summarizes_the_conversation")
+        assert house.events.named("job.given_up")
+    await house.events.until("job.done", kind="summarizes_the_conversation")
     await house.idle()
     await house.answered("Ada", "dm", "and now?")
     assert "They spoke of a loom." in house.last_prompt()

@@ -1,4 +1,4 @@
-"""The daemon's life: restarts, two at once, a drain, a lost lease, a full disk, and silence when nothing happens."""
+"""A daemon restarts, runs beside another, drains, loses its lease, meets a full disk, and rests."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -8,10 +8,10 @@ import pytest
 from daemon.core.ports import Prompt
 from daemon.memory.database import Transaction
 from daemon.memory.store import open_store
-from tests.fakes import Reply
-from tests.journeys.clock import TurnableClock
-from tests.journeys.house import House, Told, said
-from tests.journeys.model import Actor, echo, tagged
+from tests.fakes import Events, TurnableClock
+from tests.given import tagged
+from tests.journeys.house import House, said
+from tests.models import FakeModel, Reply, echo
 
 
 async def test_the_transcript_survives_a_restart(house: House) -> None:
@@ -24,7 +24,7 @@ async def test_the_transcript_survives_a_restart(house: House) -> None:
 
 async def test_two_daemons_on_one_memory_answer_each_message_once(empty_house: House) -> None:
     house = empty_house
-    other = Actor()
+    other = FakeModel()
     await house.start(max_cycles=1)
     await house.start(other, max_cycles=1)
     root = await house.say("Ada", "general", "@soul hello")
@@ -48,7 +48,7 @@ async def test_two_daemons_on_one_memory_answer_each_message_once(empty_house: H
     assert not other.replies
 
 
-def _once_both_think(both: asyncio.Barrier, model: Actor) -> Callable[[Prompt], Awaitable[Reply]]:
+def _once_both_think(both: asyncio.Barrier, model: FakeModel) -> Callable[[Prompt], Awaitable[Reply]]:
     """The model's usual answer, which it holds back until the other model is asked too."""
 
     async def script(prompt: Prompt) -> Reply:
@@ -60,17 +60,17 @@ def _once_both_think(both: asyncio.Barrier, model: Actor) -> Callable[[Prompt], 
 
 async def test_a_drain_finishes_what_is_under_way_and_claims_nothing_more(empty_house: House) -> None:
     house = empty_house
-    living = await house.start(max_cycles=1)
+    daemon = await house.start(max_cycles=1)
     flow = house.flow()
     await house.say("Ada", "dm", "first")
     await flow.asked.wait()
     waiting = await house.say("Ben", "dm", "second")
     await house.acknowledged()
-    stopping = asyncio.create_task(living.stop())
-    await living.told.until("daemon.draining")
+    stopping = asyncio.create_task(daemon.stop())
+    await daemon.events.until("daemon.draining")
     flow.end(tagged("Done with the first."))
     await stopping
-    assert living.told.named("daemon.drained") == [{"finished": True}]
+    assert daemon.events.named("daemon.drained") == [{"finished": True}]
     assert await house.replies("D0ADA") == ["Done with the first."]
     assert await house.replies("D0BEN") == []
     assert (await house.one("SELECT state FROM inbox WHERE ts = ?", waiting))["state"] == "new"
@@ -79,27 +79,25 @@ async def test_a_drain_finishes_what_is_under_way_and_claims_nothing_more(empty_
     await house.reply("D0BEN", "second")
 
 
-async def test_what_a_drain_can_not_wait_for_is_given_back_and_finished_by_the_next_daemon(
+async def test_a_message_that_a_drain_can_not_finish_is_released_and_answered_by_the_next_daemon(
     empty_house: House,
 ) -> None:
     house = empty_house
-    living = await house.start(drain=0.1)
+    daemon = await house.start(drain=0.1)
     flow = house.flow()
     await house.say("Ada", "dm", "think long")
     await flow.asked.wait()
-    flow.say(
-        '<external_dialogue verb="said">', "These are the first words of a reply that nobody will hear the end of. " * 2
-    )
+    flow.say('<external_dialogue verb="said">', "These are the first words of a reply that will never end. " * 2)
     await house.until(lambda: house.people.calls("chat.startStream"))
-    await living.stop()
-    assert living.told.named("daemon.drained") == [{"finished": False}]
+    await daemon.stop()
+    assert daemon.events.named("daemon.drained") == [{"finished": False}]
     await house.start()
     await house.reply("D0ADA", "think long")
     await house.idle()
     assert [said(post) for post in await house.people.posts_by_bot("D0ADA")] == ["Echo: think long"]
 
 
-async def test_a_daemon_that_lost_its_lease_while_it_slept_posts_nothing(house: House) -> None:
+async def test_a_daemon_that_lost_its_lease_while_it_was_suspended_posts_nothing(house: House) -> None:
     flow = house.flow()
     await house.say("Ada", "dm", "who answers?")
     await flow.asked.wait()
@@ -109,7 +107,7 @@ async def test_a_daemon_that_lost_its_lease_while_it_slept_posts_nothing(house: 
     assert house.daemon.built is not None
     settings = house.settings
     async with open_store(
-        *(settings.database_path, later, Told()),
+        *(settings.database_path, later, Events()),
         soul=settings.name,
         workspace="T0LOCAL",
         kind="slack",
@@ -120,7 +118,7 @@ async def test_a_daemon_that_lost_its_lease_while_it_slept_posts_nothing(house: 
         claim = await awake.conversations.claim_next()
         assert claim is not None
         flow.end(tagged("A zombie speaks."))
-        await house.told.until("cycle.lost")
+        await house.events.until("cycle.lost")
         assert await house.posting_calls() == []
         assert await house.rows("SELECT * FROM turns") == []
         await awake.conversations.release(claim)
@@ -130,20 +128,20 @@ async def test_a_daemon_that_lost_its_lease_while_it_slept_posts_nothing(house: 
     assert len(await house.people.posts_by_bot("D0ADA")) == 1
 
 
-async def test_a_lease_lost_in_the_middle_of_a_thought_cuts_it_short(empty_house: House) -> None:
+async def test_a_lease_lost_during_a_model_call_cancels_the_call(empty_house: House) -> None:
     house = empty_house
     await house.start(lease=5.0)
     flow = house.flow()
     await house.say("Ada", "dm", "who answers?")
     await flow.asked.wait()
-    await house.change("UPDATE conversations SET fence = fence + 1, lease_owner = 'somebody else'")
+    await house.change("UPDATE conversations SET fence = fence + 1, lease_owner = 'another worker'")
     house.clock.turn(3)
-    await house.told.until("cycle.lost")
+    await house.events.until("cycle.lost")
     assert house.model.cut == 1
     assert await house.posting_calls() == []
 
 
-async def test_a_lease_is_kept_however_long_a_thought_takes(empty_house: House) -> None:
+async def test_a_lease_is_renewed_for_as_long_as_a_model_call_takes(empty_house: House) -> None:
     house = empty_house
     await house.start(deadline=600.0)
     flow = house.flow()
@@ -163,11 +161,11 @@ async def test_a_lease_is_kept_however_long_a_thought_takes(empty_house: House) 
 
 
 async def _unacknowledged(house: House) -> None:
-    """Every delivery so far was left without an acknowledgement."""
+    """Whether no delivery so far was acknowledged."""
     assert [one for one in await house.people.deliveries() if one["acked_at"] is not None] == []
 
 
-async def test_what_could_not_be_stored_because_the_file_is_locked_is_not_acknowledged_and_comes_again(
+async def test_an_event_that_a_locked_file_kept_from_being_stored_is_not_acknowledged_and_comes_again(
     house: House,
 ) -> None:
     async with house.locked():
@@ -182,16 +180,16 @@ async def test_what_could_not_be_stored_because_the_file_is_locked_is_not_acknow
 
 
 async def _failing(house: House) -> None:
-    """Let the patience of the store end; nothing was acknowledged then."""
+    """Turn the clock past the timeout of the store; nothing may be acknowledged then."""
     async with asyncio.timeout(10):
-        while not any("memory.db" in str(one["note"]) for one in house.told.named("slack.library")):
+        while not any("memory.db" in str(one["note"]) for one in house.events.named("slack.library")):
             house.clock.turn(0.5)
             await asyncio.sleep(0.02)
     await _unacknowledged(house)
 
 
 async def _pages(house: House, most: int = 0) -> None:
-    """Let the file grow no further, or again to a number of pages."""
+    """Cap the file at its size, or at a number of pages."""
     assert house.daemon is not None
     assert house.daemon.built is not None
 
@@ -202,7 +200,7 @@ async def _pages(house: House, most: int = 0) -> None:
     await house.daemon.built.store.database.write(unit)
 
 
-async def test_what_could_not_be_stored_because_the_disk_is_full_is_not_acknowledged_and_comes_again(
+async def test_an_event_that_a_full_disk_kept_from_being_stored_is_not_acknowledged_and_comes_again(
     house: House,
 ) -> None:
     await _pages(house)
@@ -221,7 +219,7 @@ async def test_a_reply_that_could_not_be_stored_is_not_sent_and_is_made_again_wh
     await flow.asked.wait()
     await _pages(house)
     flow.end(tagged("A long story. " * 700))
-    await house.told.until("store.failed")
+    await house.events.until("store.failed")
     assert await house.posting_calls() == []
     await _pages(house, 1_000_000)
     house.clock.turn(61)
@@ -230,12 +228,12 @@ async def test_a_reply_that_could_not_be_stored_is_not_sent_and_is_made_again_wh
     assert await house.replies("D0ADA") == ["Echo: tell me"]
 
 
-async def test_sixty_seconds_of_silence_cost_no_call_at_all(house: House) -> None:
+async def test_sixty_seconds_without_a_message_cost_no_call(house: House) -> None:
     await house.answered("Ada", "dm", "hello")
     calls, prompts = len(await house.people.calls()), len(house.prompts)
     for _ in range(60):
         house.clock.turn(1)
-        await asyncio.sleep(0.002)  # everybody who woke gets a turn
+        await asyncio.sleep(0.002)  # every task that woke runs once
     assert len(await house.people.calls()) == calls
     assert len(house.prompts) == prompts
 

@@ -1,4 +1,4 @@
-"""What an admin reads of real turns at each of the four levels (seed 000, "Logging & Debugging")."""
+"""The log of real turns at each of the four levels (seed 000, "Logging & Debugging")."""
 
 import asyncio
 import io
@@ -8,23 +8,23 @@ import pytest
 
 from daemon.core.config import LogLevel
 from daemon.core.telemetry import Telemetry
-from tests.fakes import FakeClock
-from tests.journeys.house import House, Told
-from tests.journeys.model import tagged
+from tests.fakes import Events, FakeClock
+from tests.given import tagged
+from tests.journeys.house import House
 from tests.journeys.problems import PROBLEM, SHELF, asked, press, script, shelf, using
 from tests.journeys.souls import POETIC, write_soul
 from tests.unit.ism_parts import chosen
 
-HEARD, SAID, THOUGHT = "CANARY-heard", "CANARY-said", "CANARY-thought"
+RECEIVED, SAID, THOUGHT = "CANARY-received", "CANARY-said", "CANARY-thought"
 LEVELS: tuple[LogLevel, ...] = ("minimal", "standard", "verbose", "debug")
-WORDS = (HEARD, SAID, THOUGHT, "CANARY-reason", "CANARY-known", "CANARY-written", "CANARY-whisper")
+WORDS = (RECEIVED, SAID, THOUGHT, "CANARY-reason", "CANARY-known", "CANARY-written", "CANARY-whisper")
 
 
-def lines(told: Told, level: LogLevel, *secrets: str) -> list[str]:
-    """The log of what was told, at a level."""
+def lines(recorded: Events, level: LogLevel, *secrets: str) -> list[str]:
+    """The log lines that these events give at a level."""
     stream = io.StringIO()
     telemetry = Telemetry(level, stream, secrets, FakeClock())
-    for event, fields in told.events:
+    for event, fields in recorded.emitted:
         telemetry(event, **fields)
     return [line.split(" ", 2)[2] for line in stream.getvalue().splitlines()]
 
@@ -36,7 +36,7 @@ def events(log: list[str]) -> set[str]:
 
 @pytest.fixture
 async def lived(empty_house: House, tmp_path: Path) -> House:
-    """A house where somebody was greeted and modelled, got a poem, and allowed a tool that a hard problem needed."""
+    """A daemon that has greeted a user, written notes and a poem, and used a tool with approval."""
     house = empty_house
     more = "[ism]\nenabled = true\n[notes]\nmin_interactions = 1\n"
     write_soul(house.settings.home, more=more, modes={"poetic": POETIC})
@@ -47,8 +47,8 @@ async def lived(empty_house: House, tmp_path: Path) -> House:
     house.model.steps["decision"].extend(['{"choice": "lament"}', '{"choice": "sea"}'])
     house.model.steps["poetic_composition"].append("CANARY-said in verse")
     await house.start(name="tess", mcp_servers=shelf(tmp_path))
-    await house.answered("Ada", "dm", f"hello, {HEARD}")
-    await house.answered("Ada", "dm", f"write a {HEARD} poem")
+    await house.answered("Ada", "dm", f"hello, {RECEIVED}")
+    await house.answered("Ada", "dm", f"write a {RECEIVED} poem")
     script(
         house,
         chosen(("Research", "CANARY-reason"), reasoning="CANARY-reason"),
@@ -57,7 +57,7 @@ async def lived(empty_house: House, tmp_path: Path) -> House:
         external_dialog=SAID,
     )
     async with asyncio.timeout(20):
-        await house.say("Ada", "dm", f"{PROBLEM}, {HEARD}")
+        await house.say("Ada", "dm", f"{PROBLEM}, {RECEIVED}")
         post = await asked(house)
         assert await press(house, "Ada", "D0ADA", post["ts"]) == "accepted"
         await house.reply("D0ADA", SAID, count=3)
@@ -65,8 +65,8 @@ async def lived(empty_house: House, tmp_path: Path) -> House:
     return house
 
 
-async def test_each_level_tells_of_real_turns_what_it_should(lived: House) -> None:
-    minimal, standard, verbose, debug = (lines(lived.told, level) for level in LEVELS)
+async def test_each_level_logs_the_events_that_belong_to_it(lived: House) -> None:
+    minimal, standard, verbose, debug = (lines(lived.events, level) for level in LEVELS)
     assert events(minimal) == {"step.completed", "daemon.ready"}
     assert not [line for line in minimal if "tokens" in line or "provider" in line or "ms=" in line]
     path = [line for line in standard if line.startswith("event=process.moved")]
@@ -81,7 +81,9 @@ async def test_each_level_tells_of_real_turns_what_it_should(lived: House) -> No
         assert not events(log) & {"memory.integrated", "memory.left", "monologue.thought"}
     for line in verbose:
         assert len(line.partition(" prompt=")[2].partition(" response=")[0]) <= 200 + len('"…"') + 20  # escapes
-        assert not [one for one in WORDS if one in line and one not in (SAID, HEARD)], "only what was said is shown"
+        assert not [one for one in WORDS if one in line and one not in (SAID, RECEIVED)], (
+            "only the words of messages show"
+        )
     assert [line for line in verbose if f"response={SAID}" in line]
     whole = "\n".join(debug)
     assert all(one in whole for one in WORDS)
@@ -89,12 +91,12 @@ async def test_each_level_tells_of_real_turns_what_it_should(lived: House) -> No
     assert len([line for line in debug if line.startswith("event=monologue.thought") and "CANARY-thought" in line]) == 2
 
 
-async def test_neither_tokens_nor_reasons_are_told_where_they_should_not_be(lived: House) -> None:
+async def test_no_level_logs_secrets_and_only_debug_logs_reasons(lived: House) -> None:
     secrets = lived.settings.secrets
     assert secrets
     for level in LEVELS:
-        log = lines(lived.told, level, *secrets)
+        log = lines(lived.events, level, *secrets)
         assert not [secret for secret in secrets if secret in "\n".join(log)]
         moves = [line for line in log if "target=poetic" in line]
         assert len(moves) == (level != "minimal")
-        assert any("because=" in line for line in moves) is (level == "debug"), "what was said may stand in a reason"
+        assert any("because=" in line for line in moves) is (level == "debug"), "a reason may hold words of a message"

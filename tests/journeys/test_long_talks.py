@@ -1,17 +1,15 @@
-"""A long conversation costs no more than a short one, and is not forgotten: the summary stands for what is old."""
-
-import re
+"""A long conversation costs no more than a short one: a summary stands for its old messages."""
 
 import pytest
 
 from daemon.core.ports import ModelRole, Prompt
 from daemon.llm.placeholder import placeholder_answer
-from tests.fakes import Reply, Script
+from tests.given import shown, tokens
 from tests.journeys.house import House
-from tests.journeys.model import shown, tagged, tokens
+from tests.journeys.learning import brief_soul, facts
+from tests.models import Reply
 
 _TURNS = 100
-_SOUL = 'name = "brief"\ndisplay_name = "Brief"\n[budgets]\ntranscript = 200\n'
 
 
 @pytest.mark.slow
@@ -34,24 +32,7 @@ async def test_a_hundred_turns_stay_within_the_tokens_of_thirty(house: House) ->
     print(f"turns={_TURNS} tokens_first={spent[0]} tokens_last={spent[-1]} tokens_most={max(spent)}")
 
 
-async def facts(prompt: Prompt) -> Reply:
-    """A mind that remembers facts alone."""
-    if prompt.role is ModelRole.PERSONA:
-        return tagged("I see.")
-    return "Known: " + " ".join(dict.fromkeys(re.findall(r"fact\w+", shown(prompt))))
-
-
-async def brief_soul(house: House, mind: Script = facts) -> None:
-    """A soul whose transcript is short, so that summaries come soon."""
-    folder = house.settings.home / "souls" / "brief"
-    folder.mkdir(parents=True)
-    (folder / "soul.toml").write_text(_SOUL)
-    (folder / "soul.md").write_text("Brief is brief.")
-    house.model.default = mind
-    await house.start(name="brief")
-
-
-async def test_what_was_said_long_ago_is_known_by_the_summary_and_what_was_withdrawn_is_not(
+async def test_old_messages_are_known_by_the_summary_and_deleted_ones_are_not(
     empty_house: House,
 ) -> None:
     house = empty_house
@@ -60,7 +41,7 @@ async def test_what_was_said_long_ago_is_known_by_the_summary_and_what_was_withd
     for number in range(12):
         ts = await house.say("Ada", "dm", f"remember factNumber{number} for me, will you, as long as you can?")
         gone = ts if number == 3 else gone
-        await house.heard(ts)
+        await house.final_state(ts)
         await house.idle()
     kept = await house.one("SELECT summary, summarized_to FROM working_memory")
     assert kept["summarized_to"] > 3
@@ -80,7 +61,7 @@ async def test_what_was_said_long_ago_is_known_by_the_summary_and_what_was_withd
     assert "factNumber3" not in everything
 
 
-async def test_a_summary_that_fails_is_tried_again_later_and_costs_nobody_an_answer(empty_house: House) -> None:
+async def test_a_summary_that_fails_is_retried_while_every_message_is_answered(empty_house: House) -> None:
     house = empty_house
     failures = 2
 
@@ -94,12 +75,12 @@ async def test_a_summary_that_fails_is_tried_again_later_and_costs_nobody_an_ans
     await brief_soul(house, failing)
     for number in range(8):
         ts = await house.say("Ada", "dm", f"remember factNumber{number} for me, will you, as long as you can?")
-        await house.heard(ts)
-    await house.told.until("job.failed")
+        await house.final_state(ts)
+    await house.events.until("job.failed")
     house.clock.turn(6)
-    await house.told.until("job.failed", 2)
+    await house.events.until("job.failed", 2)
     house.clock.turn(11)
-    await house.told.until("job.done")
+    await house.events.until("job.done")
     await house.idle()
     assert "factNumber0" in (await house.one("SELECT summary FROM working_memory"))["summary"]
     assert {row["state"] for row in await house.rows("SELECT state FROM jobs")} == {"done"}

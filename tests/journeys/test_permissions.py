@@ -1,4 +1,4 @@
-"""What a tool is to change needs a click: by the right person, in time, once; what came of it is always told."""
+"""A tool that writes needs a click, by the right user, in time, once; the reply always reports the outcome."""
 
 import asyncio
 import json
@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from daemon.tools.mcp.toolbox import McpToolbox
+from tests.given import shown, tagged
 from tests.journeys.house import House, said
-from tests.journeys.model import shown, tagged
 from tests.journeys.problems import (
     NO,
     PROBLEM,
@@ -28,7 +28,6 @@ from tests.journeys.problems import (
     solver,
     using,
 )
-from tests.journeys.test_states import path
 from tests.unit.ism_parts import chosen
 
 WRITE, RESPOND = chosen(("Research", "write it down")), chosen("Respond")
@@ -36,7 +35,7 @@ DONE = f"_(`{SHELF}`: done once, as allowed.)_"
 
 
 async def _question(house: House, note: Path, room: str = "dm", **settings: Any) -> str:  # noqa: ANN401  # any setting
-    """A soul with a shelf asks Ada to be allowed to write something down; gives the ts of the question."""
+    """The soul asks Ada for approval to use the writing tool; gives the ts of the question."""
     await solver(house, mcp_servers=shelf(note.parent), **settings)
     script(house, WRITE, use_tool=using(SHELF, path=str(note), text="the kiln cracks"))
     await house.say("Ada", room, PROBLEM if room == "dm" else f"@soul {PROBLEM}")
@@ -75,7 +74,7 @@ async def test_a_click_lets_exactly_what_was_shown_be_done_once(empty_house: Hou
     assert not await parked(house)
 
 
-async def test_a_refusal_is_heeded_and_answered(empty_house: House, note: Path) -> None:
+async def test_a_refused_action_is_not_done_and_the_reply_says_so(empty_house: House, note: Path) -> None:
     house = empty_house
     ts = await _question(house, note)
     _answers(house, "Then not.")
@@ -86,7 +85,9 @@ async def test_a_refusal_is_heeded_and_answered(empty_house: House, note: Path) 
     assert lines(note) == 0
 
 
-async def test_nobody_else_nothing_forged_and_nothing_twice_counts(empty_house: House, note: Path) -> None:
+async def test_presses_of_others_forged_presses_and_second_presses_change_nothing(
+    empty_house: House, note: Path
+) -> None:
     house = empty_house
     ts = await _question(house, note, "general")
     other = await house.say("Ada", "general", "something else")
@@ -113,25 +114,27 @@ async def test_nobody_else_nothing_forged_and_nothing_twice_counts(empty_house: 
     assert len(await house.replies("general")) == 2
 
 
-async def test_whoever_presses_in_vain_is_told_and_nobody_else(empty_house: House, note: Path) -> None:
+async def test_a_press_without_effect_is_explained_to_its_author_alone(empty_house: House, note: Path) -> None:
     house = empty_house
     ts = await _question(house, note, "general")
     assert await press(house, "Ben", "general", ts) != "accepted"
-    (told,) = await house.people.ephemerals("Ben", "C0GENERAL")
-    assert "had no effect" in told["text"]
+    (note_to_ben,) = await house.people.ephemerals("Ben", "C0GENERAL")
+    assert "had no effect" in note_to_ben["text"]
     assert await house.people.ephemerals("Ada", "C0GENERAL") == []
 
 
-async def test_who_can_not_be_told_that_a_press_was_in_vain_loses_nothing(empty_house: House, note: Path) -> None:
+async def test_an_explanation_that_can_not_be_posted_stops_nothing(empty_house: House, note: Path) -> None:
     house = empty_house
     ts = await _question(house, note, "general")
     await house.people.fault("chat.postEphemeral", body={"ok": False, "error": "user_not_in_channel"})
     assert await press(house, "Ben", "general", ts) != "accepted"
-    await house.told.until("slack.void_untold")
+    await house.events.until("slack.void_untold")
     await house.acknowledged()
 
 
-async def test_too_late_nothing_is_done_and_the_work_ends_honestly(empty_house: House, note: Path) -> None:
+async def test_an_approval_after_its_deadline_does_nothing_and_the_reply_says_so(
+    empty_house: House, note: Path
+) -> None:
     house = empty_house
     ts = await _question(house, note, approval_seconds=60.0)
     name = await approval(house)
@@ -149,9 +152,7 @@ async def test_too_late_nothing_is_done_and_the_work_ends_honestly(empty_house: 
     assert not await parked(house)
 
 
-async def test_what_nobody_allowed_in_time_is_not_asked_for_again_before_somebody_speaks(
-    empty_house: House, note: Path
-) -> None:
+async def test_an_expired_question_is_not_asked_again_before_the_next_message(empty_house: House, note: Path) -> None:
     house = empty_house
     await _question(house, note, approval_seconds=60.0)
     script(house, WRITE, RESPOND, enters=False, use_tool=using(SHELF, path=str(note), text="another way"))
@@ -164,7 +165,7 @@ async def test_what_nobody_allowed_in_time_is_not_asked_for_again_before_somebod
 
 
 @pytest.mark.parametrize("action", [YES, NO])
-async def test_what_was_decided_on_is_not_asked_for_again_at_once(empty_house: House, note: Path, action: str) -> None:
+async def test_a_decided_question_is_not_asked_again_at_once(empty_house: House, note: Path, action: str) -> None:
     house = empty_house
     ts = await _question(house, note)
     script(house, WRITE, RESPOND, enters=False, use_tool=using(SHELF, path=str(note), text="the kiln cracks"))
@@ -194,20 +195,20 @@ async def test_after_a_restart_a_click_counts_once(empty_house: House, note: Pat
     assert [prompt.step for prompt in house.prompts].count("mental_query") == 1, "it went on where it was"
 
 
-async def test_a_cut_in_the_middle_of_the_use_is_told_as_unknown_and_not_tried_again(
+async def test_a_tool_call_cut_off_by_a_crash_is_reported_as_unknown_and_not_retried(
     empty_house: House, note: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     house, begun = empty_house, asyncio.Event()
     use = McpToolbox.use
 
-    async def never_told(self: McpToolbox, name: str, arguments: dict[str, object]) -> object:
+    async def never_returns(self: McpToolbox, name: str, arguments: dict[str, object]) -> object:
         await use(self, name, arguments)
         begun.set()
         return await asyncio.Event().wait()
 
     ts = await _question(house, note)
     with monkeypatch.context() as patch:
-        patch.setattr(McpToolbox, "use", never_told)
+        patch.setattr(McpToolbox, "use", never_returns)
         assert await press(house, "Ada", "D0ADA", ts) == "accepted"
         async with asyncio.timeout(10):
             await begun.wait()
@@ -218,12 +219,12 @@ async def test_a_cut_in_the_middle_of_the_use_is_told_as_unknown_and_not_tried_a
     answer = said(await house.reply("D0ADA", "I can't tell."))
     await house.idle()
     assert answer.endswith(
-        f"_(`{SHELF}`: begun as allowed, but it can't be told whether it was done. It will not be tried again.)_"
+        f"_(`{SHELF}`: begun as allowed, but it is not known whether it was done. It will not be tried again.)_"
     )
     assert lines(note) == 1
 
 
-async def test_what_was_done_is_told_although_no_model_can(empty_house: House, note: Path) -> None:
+async def test_the_outcome_is_reported_even_when_no_model_answers(empty_house: House, note: Path) -> None:
     house = empty_house
     ts = await _question(house, note)
     house.model.steps["choose_actions"].extend(["no"] * 2)
@@ -233,7 +234,7 @@ async def test_what_was_done_is_told_although_no_model_can(empty_house: House, n
     assert answer == f"I can't think any further just now, but this has to be said.\n\n{DONE}"
 
 
-async def test_what_was_done_is_told_in_an_apology_too(empty_house: House, note: Path) -> None:
+async def test_the_outcome_is_reported_in_an_apology_too(empty_house: House, note: Path) -> None:
     house = empty_house
     ts = await _question(house, note)
     house.model.steps["choose_actions"].append(chosen("DONE"))
@@ -245,7 +246,7 @@ async def test_what_was_done_is_told_in_an_apology_too(empty_house: House, note:
     assert lines(note) == 1
 
 
-async def test_the_settings_name_who_may_permit(empty_house: House, note: Path) -> None:
+async def test_only_approvers_that_the_settings_name_may_approve(empty_house: House, note: Path) -> None:
     house = empty_house
     ts = await _question(house, note, "general", approvers=("U0BEN",))
     accepted = int(await press(house, "Ada", "general", ts) == "accepted")
@@ -258,7 +259,7 @@ async def test_the_settings_name_who_may_permit(empty_house: House, note: Path) 
     assert lines(note) == 1
 
 
-async def test_words_meanwhile_leave_the_question_open_and_it_is_not_asked_twice(
+async def test_a_message_meanwhile_leaves_the_question_open_and_it_is_not_asked_twice(
     empty_house: House, note: Path
 ) -> None:
     house = empty_house
@@ -299,7 +300,7 @@ async def test_a_click_while_the_soul_is_at_work_is_carried_out_after_it(empty_h
     assert lines(note) == 1
 
 
-async def test_a_decision_after_words_were_taken_back_is_carried_out_and_ends_the_work(
+async def test_a_decision_after_its_message_was_deleted_is_carried_out_and_ends_the_work(
     empty_house: House, note: Path
 ) -> None:
     house = empty_house
@@ -313,10 +314,10 @@ async def test_a_decision_after_words_were_taken_back_is_carried_out_and_ends_th
     assert said(await house.reply("D0ADA", "It is written down.")).endswith(DONE)
     await house.idle()
     assert lines(note) == 1
-    assert (await path(house))[-1] == "move: problem_solving → engaged, rule"
+    assert (await house.path())[-1] == "move: problem_solving → engaged, rule"
 
 
-async def test_a_decision_finds_its_work_where_the_talk_has_moved_on_and_hands_it_back(
+async def test_a_decision_visits_problem_solving_after_the_conversation_moved_on(
     empty_house: House, note: Path
 ) -> None:
     house = empty_house
@@ -329,7 +330,7 @@ async def test_a_decision_finds_its_work_where_the_talk_has_moved_on_and_hands_i
     assert said(await house.reply("D0ADA", "It is written down.")).endswith(DONE)
     await house.idle()
     assert lines(note) == 1
-    assert (await path(house))[-3:] == [
+    assert (await house.path())[-3:] == [
         "visit: academic → problem_solving, rule",
         "stay: problem_solving → problem_solving, rule",
         "return: problem_solving → academic, schedule",
@@ -350,7 +351,7 @@ async def test_a_question_asked_on_such_a_visit_finds_its_answer_there(empty_hou
     assert await house.answered("Ada", "dm", "the big one") == "The big one it is."
 
 
-async def test_where_the_loop_was_switched_off_meanwhile_nothing_is_done_and_that_is_told(
+async def test_after_the_loop_was_switched_off_an_approval_does_nothing_and_the_reply_says_so(
     empty_house: House, note: Path
 ) -> None:
     house = empty_house
@@ -368,7 +369,7 @@ async def test_where_the_loop_was_switched_off_meanwhile_nothing_is_done_and_tha
     assert not await parked(house)
 
 
-async def test_a_decision_that_grew_too_old_while_nobody_was_there_is_told_all_the_same(
+async def test_a_decision_that_expired_while_the_daemon_was_down_is_reported(
     empty_house: House, note: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     house, begun = empty_house, asyncio.Event()
@@ -388,11 +389,11 @@ async def test_a_decision_that_grew_too_old_while_nobody_was_there_is_told_all_t
     house.clock.turn(4_000)
     await house.start(name="tess", mcp_servers=shelf(note.parent))
     answer = said(await house.reply("D0ADA", "begun as allowed"))
-    assert answer.startswith(f"_(`{SHELF}`: begun as allowed, but it can't be told whether it was done.")
+    assert answer.startswith(f"_(`{SHELF}`: begun as allowed, but it is not known whether it was done.")
     assert lines(note) == 0
 
 
-async def test_nothing_hides_in_what_is_to_be_allowed(empty_house: House, note: Path) -> None:
+async def test_a_question_shows_invisible_characters_of_its_arguments(empty_house: House, note: Path) -> None:
     house = empty_house
     await solver(house, mcp_servers=shelf(note.parent))
     hidden = "safe\u202e.txt ```\n@channel\u200b CANARY"
@@ -409,7 +410,7 @@ async def test_nothing_hides_in_what_is_to_be_allowed(empty_house: House, note: 
     assert note.read_text(encoding="utf-8") == f"{hidden}\n"  # noqa: ASYNC240  # a few bytes
 
 
-async def test_what_is_too_long_to_be_shown_can_not_be_asked_for(empty_house: House, note: Path) -> None:
+async def test_arguments_too_long_to_show_can_not_be_approved(empty_house: House, note: Path) -> None:
     house = empty_house
     await solver(house, mcp_servers=shelf(note.parent))
     script(house, WRITE, RESPOND, use_tool=using(SHELF, path=str(note), text="x" * 4_000), external_dialog="Too much.")

@@ -1,4 +1,4 @@
-"""A private thought never leaves, whatever the model writes: the whole house against a grammar of hostile answers."""
+"""A private thought never leaves the daemon, whatever the model writes: a whole daemon reads hostile answers."""
 
 import random
 from collections.abc import AsyncGenerator
@@ -8,8 +8,8 @@ import pytest
 from daemon.core.ports import Clock, Completion, ModelRole, Prompt
 from tests import chance
 from tests.journeys.house import House
-from tests.journeys.model import Actor
-from tests.unit.test_tagged_output_hostile import CANARY, Author
+from tests.models import FakeModel
+from tests.unit.hostile_answers import CANARY, Author
 
 ANSWERS = 200
 _AT_ONCE = 20  # as many drafts as Slack lets us begin in a minute
@@ -17,7 +17,7 @@ _PAUSE = 0.2  # seconds in which the beginning of a draft is sent
 _SHOWN = f'<external_dialogue verb="said">{"These are words that all may see. " * 3}</external_dialogue>'
 
 
-class Hostile(Actor):
+class LeakyModel(FakeModel):
     """Answers by the grammar, in small pieces; a reply has pauses, so that its draft shows before its end is known."""
 
     def __init__(self, dice: random.Random, clock: Clock) -> None:
@@ -40,9 +40,9 @@ class Hostile(Actor):
 
 
 @pytest.mark.slow
-async def test_of_two_hundred_hostile_answers_no_private_word_is_in_any_call_to_slack(empty_house: House) -> None:
+async def test_two_hundred_hostile_answers_put_no_private_word_into_any_call_to_slack(empty_house: House) -> None:
     house = empty_house
-    model = Hostile(chance.dice("privacy"), house.clock)
+    model = LeakyModel(chance.dice("privacy"), house.clock)
     await house.start(model, max_cycles=64)
     for begun in range(0, ANSWERS, _AT_ONCE):
         for number in range(begun, begun + _AT_ONCE):

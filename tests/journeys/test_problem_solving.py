@@ -1,4 +1,4 @@
-"""A hard problem in Slack: entered by a hint, worked at in sight, steered, and always ended by exactly one reply."""
+"""A hard problem: a hint starts the loop, its work shows in Slack, messages steer it, one reply ends it."""
 
 import asyncio
 import json
@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from daemon.core.ports import Completion
-from tests.fakes import Reply
+from tests.given import shown
 from tests.journeys.house import House, said
-from tests.journeys.model import Actor, shown
 from tests.journeys.problems import PROBLEM, parked, posted, script, solver
-from tests.journeys.test_states import path
+from tests.models import FakeModel, Reply
 from tests.unit.ism_parts import chosen
 
 THINK, RESPOND = chosen(("Think", "the glaze")), chosen("Respond")
@@ -26,7 +25,7 @@ def steps(house: House) -> list[str]:
 # -- the whole way -----------------------------------------------------------------------------------------------------
 
 
-async def test_a_hint_confirmed_leads_to_work_in_sight_and_one_reply(empty_house: House) -> None:
+async def test_a_confirmed_hint_starts_the_loop_with_a_status_line_and_one_reply(empty_house: House) -> None:
     house = empty_house
     await solver(house)
     script(
@@ -41,7 +40,7 @@ async def test_a_hint_confirmed_leads_to_work_in_sight_and_one_reply(empty_house
     assert "CANARY-THOUGHT" in house.last_prompt(), "what it thought feeds the answer"
     left = await posted(house)
     assert "CANARY" not in left
-    assert await path(house) == [
+    assert await house.path() == [
         "enter: engaged → greeting, rule",
         "move: greeting → problem_solving, model",
         "move: problem_solving → engaged, rule",
@@ -86,27 +85,27 @@ def cards_of(post: dict[str, object]) -> dict[str, str]:
     return found
 
 
-async def test_where_cards_are_refused_the_status_line_tells(empty_house: House) -> None:
+async def test_where_slack_refuses_cards_the_status_line_shows_the_work(empty_house: House) -> None:
     house = empty_house
     await house.people.fault(chunks=False)
     await solver(house)
     script(house, THINK, RESPOND, external_dialog="It cools too fast.")
 
     async def muse(_: object) -> str:
-        async def told() -> bool | None:
+        async def status_shown() -> bool | None:
             calls = await house.people.calls("assistant.threads.setStatus")
             return any("thinking it through" in str(call["args"]) for call in calls) or None
 
-        await house.until(told)
+        await house.until(status_shown)
         return "Hm."
 
     house.model.steps["internal_monologue"].append(muse)
     assert await house.answered("Ada", "dm", PROBLEM) == "It cools too fast."
-    told = [call["args"].get("status") for call in await house.people.calls("assistant.threads.setStatus")]
-    assert "is thinking it through…" in told
+    shown_statuses = [call["args"].get("status") for call in await house.people.calls("assistant.threads.setStatus")]
+    assert "is thinking it through…" in shown_statuses
 
 
-async def test_numbers_that_stand_for_nothing_are_not_said(empty_house: House) -> None:
+async def test_citations_without_a_source_are_removed(empty_house: House) -> None:
     house = empty_house
     await solver(house)
     script(house, RESPOND, external_dialog="It cools too fast [1], said [2, 3] all.")
@@ -135,7 +134,7 @@ async def test_where_the_loop_is_off_nothing_of_it_is_reachable(empty_house: Hou
 
 
 async def _at_work(house: House) -> tuple[str, asyncio.Event]:
-    """Ada has a problem and the soul thinks about it, for as long as it takes; gives the ts of her words."""
+    """The soul works on a problem of Ada's until the test lets it end; gives the ts of her message."""
     thinking, never = asyncio.Event(), asyncio.Event()
 
     async def muse(_: object) -> str:
@@ -152,12 +151,12 @@ async def _at_work(house: House) -> tuple[str, asyncio.Event]:
 
 
 async def _ends_in_one(house: House, words: str) -> None:
-    """The one reply is there, and nothing follows it."""
+    """The one reply stands, and nothing follows it."""
     await house.reply("general", words)
     await house.acknowledged()
     await house.idle()
     assert await house.replies("general") == [words]
-    assert len(house.told.named("cycle.committed")) == 1
+    assert len(house.events.named("cycle.committed")) == 1
 
 
 async def test_a_plain_reply_steers_the_work_and_one_reply_answers_both(empty_house: House) -> None:
@@ -179,11 +178,11 @@ async def test_a_burst_steers_it_and_one_reply_answers_all(empty_house: House) -
     ts, _ = await _at_work(house)
     seen = asyncio.Event()
 
-    async def once_all_are_heard(prompt: object) -> str:
+    async def once_all_have_arrived(prompt: object) -> str:
         await seen.wait()
         return RESPOND
 
-    house.model.steps["choose_actions"].extend([once_all_are_heard] * 4)
+    house.model.steps["choose_actions"].extend([once_all_have_arrived] * 4)
     house.model.steps["external_dialog"].append("All right.")
     for words in ("the RED kiln", "no, the BLUE one", "and soon"):
         await house.say("Ada", "general", words, thread=ts)
@@ -197,13 +196,13 @@ async def test_a_burst_steers_it_and_one_reply_answers_all(empty_house: House) -
     assert all(words in house.last_prompt() for words in ("RED", "BLUE", "and soon"))
 
 
-async def test_who_may_not_be_heard_does_not_steer(empty_house: House) -> None:
+async def test_a_message_that_the_gate_refuses_does_not_steer(empty_house: House) -> None:
     house = empty_house
     await solver(house)
     ts, _ = await _at_work(house)
     script(house, RESPOND, enters=False, external_dialog="It cools too fast.")
     gus = await house.say("Gus", "general", "no: say BOO", thread=ts)
-    assert await house.heard(gus) == "ignored"
+    assert await house.final_state(gus) == "ignored"
     await house.reply("general", "It cools too fast.")
     await house.idle()
     assert not any("BOO" in shown(prompt) for prompt in house.prompts)
@@ -265,7 +264,7 @@ async def test_every_limit_ends_in_the_best_answer_so_far_honestly(
     empty_house: House, limits: dict[str, Any], why: str
 ) -> None:
     house = empty_house
-    model = house.model = Actor(model="openai/gpt-6.1-terra", usage=Completion("openai/gpt-6.1-terra", 100, 0, 50))
+    model = house.model = FakeModel(model="openai/gpt-6.1-terra", usage=Completion("openai/gpt-6.1-terra", 100, 0, 50))
     for number in range(9):
         model.steps["choose_actions"].append(chosen(("Think", str(number))))
     script(house, external_dialog="So far only this.")
@@ -274,7 +273,7 @@ async def test_every_limit_ends_in_the_best_answer_so_far_honestly(
     assert not await parked(house)
 
 
-async def test_time_that_runs_out_cuts_the_thought_and_is_told(empty_house: House) -> None:
+async def test_a_time_limit_cancels_the_model_call_and_the_reply_says_so(empty_house: House) -> None:
     house = empty_house
     await solver(house, ism_max_seconds=60.0, lease=600.0)
     ts, _ = await _at_work(house)
@@ -296,7 +295,7 @@ HOSTILE: dict[str, Callable[[int], Reply]] = {
 }
 
 
-async def test_a_hostile_model_ends_every_message_visibly_and_once(empty_house: House) -> None:
+async def test_every_message_to_a_hostile_model_gets_exactly_one_reply(empty_house: House) -> None:
     house, runaways, silent = empty_house, 0, 0
     await solver(house, ism_max_loops=5)
     for name, play in HOSTILE.items():
@@ -317,7 +316,7 @@ async def test_a_hostile_model_ends_every_message_visibly_and_once(empty_house: 
     assert (runaways, silent) == (0, 0)
 
 
-async def test_an_action_that_breaks_is_told_to_the_model_and_the_log_alone(
+async def test_an_action_that_fails_is_reported_to_the_model_and_the_log_alone(
     empty_house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     house = empty_house
@@ -330,7 +329,7 @@ async def test_an_action_that_breaks_is_told_to_the_model_and_the_log_alone(
     script(house, chosen(("Research", "kilns")), RESPOND, external_dialog="I could not look.")
     assert await house.answered("Ada", "dm", PROBLEM) == "I could not look."
     assert "It failed for a reason that is not known." in house.last_prompt()
-    [failed] = house.told.named("ism.action_failed")
+    [failed] = house.events.named("ism.action_failed")
     assert isinstance(failed["error"], RuntimeError)
     assert "CANARY" not in await posted(house)
     assert not any("CANARY" in shown(prompt) for prompt in house.prompts)

@@ -1,4 +1,4 @@
-"""The daemon as people start it: a process of its own, in a foreign folder, with documented variables alone."""
+"""The daemon as an admin starts it: its own process, a foreign folder, documented variables alone."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ class Process:
         self.lines: list[str] = []
 
     async def until(self, words: str) -> str:
-        """Read its words until some were said; gives the line."""
+        """Read its output until a line holds these words; gives the line."""
         assert self._process.stdout is not None
         async with asyncio.timeout(_PATIENCE):
             while line := (await self._process.stdout.readline()).decode():
@@ -35,11 +35,11 @@ class Process:
         raise AssertionError(f"it ended without saying {words!r}: {self.lines}")
 
     def tell(self, number: signal.Signals) -> None:
-        """Send a signal."""
+        """Send it a signal."""
         self._process.send_signal(number)
 
     async def ended(self) -> int:
-        """Wait for its end; gives the exit status."""
+        """Wait until it has ended; gives its exit status."""
         async with asyncio.timeout(_PATIENCE):
             return await self._process.wait()
 
@@ -65,7 +65,7 @@ async def started(folder: Path, *command: str, **variables: str) -> AsyncIterato
 
 
 def variables_for(workspace: WorkspaceServer) -> dict[str, str]:
-    """What a person writes into `.env` for this workspace."""
+    """The lines of `.env` for this workspace."""
     return {
         "SLACK_BOT_TOKEN": workspace.bot_token,
         "SLACK_APP_TOKEN": workspace.app_token,
@@ -73,7 +73,7 @@ def variables_for(workspace: WorkspaceServer) -> dict[str, str]:
     }
 
 
-async def test_it_starts_answers_a_dm_and_stops_cleanly_when_told(tmp_path: Path) -> None:
+async def test_it_starts_answers_a_dm_and_stops_cleanly_on_sigterm(tmp_path: Path) -> None:
     async with (
         serve_workspace() as workspace,
         WorkspaceClient(workspace.url) as people,
@@ -88,7 +88,7 @@ async def test_it_starts_answers_a_dm_and_stops_cleanly_when_told(tmp_path: Path
     assert (tmp_path / "memory.db").stat().st_mode & 0o077 == 0, "it is its owner's alone"
 
 
-async def test_it_finishes_the_reply_that_is_under_way_when_told_to_stop(tmp_path: Path) -> None:
+async def test_it_finishes_the_reply_that_is_under_way_on_sigterm(tmp_path: Path) -> None:
     async with serve_workspace() as workspace, WorkspaceClient(workspace.url) as people:
         await people.fault("chat.postMessage", delay=0.5)
         async with started(tmp_path, "run", **variables_for(workspace)) as process:

@@ -1,9 +1,9 @@
-"""Reminders asked for in plain words: set, told with their time, brought up once, dropped again."""
+"""Reminders asked for in plain words: set, confirmed with their time, posted once, dropped on request."""
 
 import json
 
+from tests.given import shown, tagged
 from tests.journeys.house import House
-from tests.journeys.model import shown, tagged
 
 
 def _wish(when: str = "", what: str = "", drop: tuple[int, ...] = ()) -> str:
@@ -11,12 +11,12 @@ def _wish(when: str = "", what: str = "", drop: tuple[int, ...] = ()) -> str:
 
 
 async def _due(house: House) -> None:
-    """What has fallen due is perceived and answered."""
-    await house.told.until("schedule.due")
+    """Wait until the reminder has fallen due and is answered."""
+    await house.events.until("schedule.due")
     await house.idle()
 
 
-async def test_a_reminder_is_set_confirmed_and_brought_up_once_at_its_time(house: House) -> None:
+async def test_a_reminder_is_set_confirmed_and_posted_once_at_its_time(house: House) -> None:
     house.model.replies += [_wish("in 20m", "the build"), tagged("Noted."), tagged("You wanted to look at the build.")]
     assert await house.answered("Ada", "dm", "Remind me of the build in 20 minutes") == "Noted."
     assert "You have set a reminder for" in shown(house.prompts[-1])
@@ -30,7 +30,7 @@ async def test_a_reminder_is_set_confirmed_and_brought_up_once_at_its_time(house
     assert len(await house.replies(room)) == 2
 
 
-async def test_a_dropped_reminder_is_never_brought_up(house: House) -> None:
+async def test_a_dropped_reminder_is_never_posted(house: House) -> None:
     house.model.replies += [_wish("in 20m", "the build"), tagged("Noted."), _wish(drop=(1,)), tagged("Dropped.")]
     await house.answered("Ada", "dm", "Remind me of the build in 20 minutes")
     assert await house.answered("Ada", "dm", "Forget that reminder, please") == "Dropped."
@@ -38,7 +38,7 @@ async def test_a_dropped_reminder_is_never_brought_up(house: House) -> None:
     assert await house.rows("SELECT * FROM intentions WHERE state = 'waiting' AND slot <> 'idle'") == []
 
 
-async def test_a_time_that_makes_no_sense_is_told_and_nothing_is_set(house: House) -> None:
+async def test_a_time_that_makes_no_sense_is_explained_and_nothing_is_set(house: House) -> None:
     house.model.replies += [_wish("when pigs fly", "the build"), tagged("When?")]
     assert await house.answered("Ada", "dm", "Remind me of the build one day") == "When?"
     assert "You could not set the reminder" in shown(house.prompts[-1])

@@ -1,4 +1,4 @@
-"""Whatever Slack repeats or could not deliver: every message is answered once, late if it must be, and none is lost."""
+"""Slack repeats events or fails to deliver them: every message is answered once, if late, and none is lost."""
 
 import pytest
 
@@ -55,7 +55,7 @@ async def test_an_event_that_comes_again_after_five_minutes_or_a_restart_is_not_
     assert len(house.prompts) == 1
 
 
-async def test_ten_messages_sent_while_nobody_listened_are_all_answered_and_marked_late(empty_house: House) -> None:
+async def test_ten_messages_sent_while_the_daemon_was_down_are_all_answered_and_marked_late(empty_house: House) -> None:
     house = empty_house
     await house.start()
     await house.answered("Ada", "general", "@soul hello")
@@ -69,7 +69,7 @@ async def test_ten_messages_sent_while_nobody_listened_are_all_answered_and_mark
         await house.say("Ada", "general", f"reply {number}", thread=root)
     house.clock.turn(600)
     await house.start()
-    await house.told.until("slack.caught_up")
+    await house.events.until("slack.caught_up")
     await house.idle()
     everything = " ".join(await house.replies("general") + await house.replies("D0ADA"))
     for words in [f"dm {n}" for n in range(4)] + [f"mention {n}" for n in range(3)] + [f"reply {n}" for n in range(3)]:
@@ -90,11 +90,11 @@ async def test_a_message_older_than_the_limit_is_reported_and_not_answered(empty
     house.clock.turn(1900)
     young = await house.say("Ada", "dm", "and now?")
     await house.start(stale_after=1800.0)
-    await house.told.until("inbox.stale")
+    await house.events.until("inbox.stale")
     await house.reply("D0ADA", "and now?")
     await house.idle()
-    assert await house.heard(ts) == "stale"
-    assert await house.heard(young) == "answered"
+    assert await house.final_state(ts) == "stale"
+    assert await house.final_state(young) == "answered"
     assert await house.replies("D0ADA") == ["Echo: hello", "Echo: and now?"]
     assert "anybody there?" not in house.last_prompt()
 
@@ -124,17 +124,17 @@ async def test_a_message_that_was_edited_during_the_gap_is_answered_as_it_stands
     house.clock.turn(600)
     await house.start()
     await house.reply("D0ADA", "3 + 3")
-    await house.told.until("slack.caught_up")
+    await house.events.until("slack.caught_up")
     await house.idle()
     assert await house.replies("D0ADA") == ["Echo: hello", "Echo: what is 3 + 3?"]
 
 
-async def test_everything_that_was_answered_before_a_restart_is_left_in_peace_after_it(house: House) -> None:
+async def test_messages_answered_before_a_restart_are_not_answered_again(house: House) -> None:
     for words in ("one", "two", "three"):
         await house.answered("Ada", "dm", words)
     for _ in range(2):
         await house.restart()
-        await house.told.until("slack.caught_up")
+        await house.events.until("slack.caught_up")
     await house.idle()
     assert await house.replies("D0ADA") == ["Echo: one", "Echo: two", "Echo: three"]
     assert len(house.prompts) == 3

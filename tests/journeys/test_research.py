@@ -1,9 +1,9 @@
-"""Research: what was said within earshot, the admin's folders and a real server, all of it data with its source."""
+"""Research in messages of this audience, in the admin's folders and on a real server: data with its source."""
 
 from pathlib import Path
 
+from tests.given import shown
 from tests.journeys.house import House, said
-from tests.journeys.model import shown
 from tests.journeys.problems import PROBLEM, parked, posted, script, shelf, solver, using
 from tests.unit.ism_parts import chosen
 
@@ -11,7 +11,7 @@ KILNS, RESPOND = chosen(("Research", "kilns that crack")), chosen("Respond")
 
 
 async def indexed(house: House, files: int) -> None:
-    """Wait until so many files of the library are known."""
+    """Wait until so many files of the library are indexed."""
 
     async def known() -> bool:
         return len(await house.rows("SELECT * FROM library_files")) >= files
@@ -35,7 +35,7 @@ async def test_documents_are_found_cited_and_named_below(empty_house: House, tmp
     assert "60 degrees" in house.last_prompt()
 
 
-async def test_what_was_said_here_is_found_and_of_other_rooms_only_what_everybody_may_hear(
+async def test_research_finds_this_conversation_and_public_channels_only(
     empty_house: House,
 ) -> None:
     house = empty_house
@@ -101,7 +101,7 @@ async def test_a_server_that_refuses_is_an_observation_and_keeps_its_key(empty_h
     assert "CANARY-KEY" not in "".join(map(shown, house.prompts)) + await posted(house)
 
 
-async def test_nothing_found_is_told_to_the_model(empty_house: House) -> None:
+async def test_the_prompt_says_when_nothing_was_found(empty_house: House) -> None:
     house = empty_house
     await solver(house)
     script(house, chosen(("Research", "zzz")), RESPOND, external_dialog="I found nothing [1].")
@@ -109,7 +109,7 @@ async def test_nothing_found_is_told_to_the_model(empty_house: House) -> None:
     assert "Nothing was found." in house.last_prompt()
 
 
-async def test_what_is_kept_stays_bounded_whatever_is_found_and_chosen(empty_house: House, tmp_path: Path) -> None:
+async def test_the_stored_problem_stays_bounded_whatever_is_found(empty_house: House, tmp_path: Path) -> None:
     house = empty_house
     await solver(house, "max_loops = 50\nmax_tokens = 100000000", mcp_servers=shelf(tmp_path))
     house.model.steps["use_tool"].extend(using("shelf/flood", size=10**6 + number) for number in range(40))
@@ -123,7 +123,7 @@ async def test_what_is_kept_stays_bounded_whatever_is_found_and_chosen(empty_hou
     assert 50_000 < row["n"] <= 256 * 1024
 
 
-async def test_somebody_elses_words_are_named_with_their_speaker(empty_house: House) -> None:
+async def test_words_of_other_users_are_shown_with_their_names(empty_house: House) -> None:
     house = empty_house
     await solver(house)
     root = await house.say("Ben", "general", "@soul kilns that crack are old")

@@ -1,12 +1,12 @@
-"""Edits and deletions count: the newest words are answered, withdrawn ones are not, and are forgotten (P8)."""
+"""Edits and deletions: the newest text is answered; a deleted message is not, and is forgotten (P8)."""
 
+from tests.given import CLOSING, OPENING, tagged
 from tests.journeys.house import House, said
-from tests.journeys.model import CLOSING, OPENING, tagged
 
 _LONG = "This reply is long enough to be shown while it is still being made, which takes some eighty letters."
 
 
-async def test_of_a_message_edited_before_its_answer_the_newest_text_is_answered(empty_house: House) -> None:
+async def test_a_message_edited_before_its_answer_is_answered_by_its_newest_text(empty_house: House) -> None:
     house = empty_house
     await house.start(max_cycles=1)
     flow = house.flow()
@@ -84,10 +84,10 @@ async def test_a_message_deleted_while_the_model_thinks_is_not_answered(house: H
     await house.idle()
     assert await house.replies("D0ADA") == []
     assert await house.rows("SELECT * FROM turns") == []
-    assert await house.heard(ts) == "withdrawn"
+    assert await house.final_state(ts) == "withdrawn"
 
 
-async def test_a_draft_whose_message_is_withdrawn_ends_with_a_courteous_line(house: House) -> None:
+async def test_a_draft_whose_message_is_deleted_ends_with_a_courteous_line(house: House) -> None:
     flow = house.flow()
     ts = await house.say("Ada", "general", "@soul never mind")
     await flow.asked.wait()
@@ -102,7 +102,7 @@ async def test_a_draft_whose_message_is_withdrawn_ends_with_a_courteous_line(hou
     assert len(await house.people.posts_by_bot("C0GENERAL")) == 1
 
 
-async def test_of_two_messages_one_withdrawn_the_other_is_answered(house: House) -> None:
+async def test_when_one_of_two_messages_is_deleted_the_other_is_answered(house: House) -> None:
     flow = house.flow()
     await house.say("Ada", "dm", "first")
     await flow.asked.wait()
@@ -121,7 +121,7 @@ async def test_of_two_messages_one_withdrawn_the_other_is_answered(house: House)
     assert "canary" not in house.last_prompt()
 
 
-async def test_what_is_deleted_after_its_answer_is_gone_from_the_next_prompt(house: House) -> None:
+async def test_a_message_deleted_after_its_answer_is_gone_from_the_next_prompt(house: House) -> None:
     house.model.replies.append(tagged("I see."))
     ts = await house.say("Ada", "dm", "the canary sings")
     await house.reply("D0ADA")
@@ -134,7 +134,7 @@ async def test_what_is_deleted_after_its_answer_is_gone_from_the_next_prompt(hou
     assert not any("canary" in body for body in kept)
 
 
-async def test_what_is_edited_after_its_answer_stands_corrected_in_the_next_prompt(house: House) -> None:
+async def test_a_message_edited_after_its_answer_stands_corrected_in_the_next_prompt(house: House) -> None:
     house.model.replies.append(tagged("I see."))
     ts = await house.say("Ada", "dm", "the canary sings")
     await house.reply("D0ADA")

@@ -1,10 +1,9 @@
-"""Two souls in one daemon: each answers in its own rooms, under its own name, and remembers for itself alone."""
+"""Two souls in one daemon: each answers in its own channels, under its own name, from its own memory."""
 
+from tests.given import shown
 from tests.journeys.house import House, said
-from tests.journeys.model import shown
+from tests.journeys.learning import MINUTE, feeling, notes, teach
 from tests.journeys.souls import write_soul
-from tests.journeys.test_knowing_people import MINUTE, feeling, notes, teach
-from tests.journeys.test_states import path
 
 ROLF = """icon = ":anchor:"
 channels = ["C0GENERAL"]
@@ -16,7 +15,7 @@ TESS_THERE, ROLF_THERE = "You are Tess, a weaver.", "You are Rolf, a sailor."
 
 
 async def two(house: House) -> None:
-    """Tess lives here, and Rolf in #general."""
+    """Start Tess, and Rolf for #general."""
     home = house.settings.home
     write_soul(home, more='emotional_states = ["calm", "stormy"]\n')
     write_soul(home, "rolf", ROLF, shown="Rolf", personality=ROLF_THERE)
@@ -41,16 +40,16 @@ async def test_each_soul_answers_where_it_is_at_home_under_its_own_name(empty_ho
         assert "username" not in tess, "the main soul has the app's own face"
 
 
-async def test_each_soul_meets_people_for_itself(empty_house: House) -> None:
+async def test_each_soul_counts_its_own_encounters(empty_house: House) -> None:
     house = empty_house
     await two(house)
     await house.answered("Ada", "founders", "@soul hello")
     await house.answered("Ada", "general", "@soul ahoy")
     assert "You have not met this person here before" in house.last_prompt()
-    assert (await path(house, "C0GENERAL"))[0] == "enter: engaged → greeting, rule"
+    assert (await house.path("C0GENERAL"))[0] == "enter: engaged → greeting, rule"
 
 
-async def test_what_one_soul_learned_the_other_never_knows(empty_house: House) -> None:
+async def test_notes_of_one_soul_never_reach_the_other(empty_house: House) -> None:
     house = empty_house
     await two(house)
     await teach(house, "Ada", "general", "CANARY-ROLF")
@@ -76,7 +75,7 @@ async def test_the_mood_of_one_soul_is_not_the_others(empty_house: House) -> Non
         '<external_dialogue verb="said">Arr.</external_dialogue><soul_state_check>true</soul_state_check>'
     )
     await house.answered("Ada", "general", "@soul a storm!")
-    await house.told.until("soul_state.kept")
+    await house.events.until("soul_state.kept")
     await house.answered("Ada", "market", "@soul how are you?")
     assert "Your mood:" not in house.last_prompt()
     assert "CANARY" not in house.last_prompt()
@@ -84,7 +83,7 @@ async def test_the_mood_of_one_soul_is_not_the_others(empty_house: House) -> Non
     assert "Your mood: stormy" in house.last_prompt()
 
 
-async def test_each_soul_keeps_its_own_silence(empty_house: House) -> None:
+async def test_each_soul_grows_dormant_on_its_own(empty_house: House) -> None:
     house = empty_house
     await two(house)
     await house.answered("Ada", "dm", "hello")

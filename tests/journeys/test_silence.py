@@ -1,18 +1,17 @@
-"""What time alone brings about: dormancy, the end of a visit, what was scheduled; each once, also over a restart."""
+"""Dormancy, the end of a visit and scheduled intentions happen once each, also over a restart."""
 
 import pytest
 
+from tests.given import shown
 from tests.journeys.house import House, said
-from tests.journeys.model import shown
 from tests.journeys.souls import write_soul
-from tests.journeys.test_states import path
 
 MINUTE, HOUR = 60.0, 3600.0
 DORMANT, END = 31 * MINUTE, 4 * HOUR
 
 
 async def conversation(house: House) -> dict[str, object]:
-    """What a conversation keeps of the state it is in."""
+    """The stored process of the conversation."""
     row = await house.one(
         "SELECT process, previous, invocations, params, process_memory, visit, exchanges FROM conversations"
     )
@@ -20,7 +19,7 @@ async def conversation(house: House) -> dict[str, object]:
 
 
 async def fallen(house: House, count: int) -> None:
-    """Wait until so many things have fallen due and are done with."""
+    """Wait until so many intentions have fallen due and are handled."""
 
     async def done() -> bool:
         rows = await house.rows("SELECT state FROM inbox WHERE modality = 'time'")
@@ -47,7 +46,7 @@ async def test_a_silence_costs_nothing_and_hands_the_conversation_back(house: Ho
     await fallen(house, 2)
     assert (len(house.prompts), len(await house.posting_calls())) == (calls, posts)
     assert await conversation(house) == before
-    assert (await path(house))[2:] == [
+    assert (await house.path())[2:] == [
         "visit: curious → dormant, schedule",
         "stay: dormant → dormant, rule",
         "return: dormant → curious, schedule",
@@ -63,7 +62,7 @@ async def test_a_silence_costs_nothing_and_hands_the_conversation_back(house: Ho
 @pytest.mark.parametrize(
     ("presence", "after", "count"), [("speaks_when_dormant", DORMANT, 1), ("says_farewell", END, 2)]
 )
-async def test_a_soul_that_may_speaks_into_the_silence_once(
+async def test_a_soul_that_may_speak_first_breaks_the_silence_once(
     empty_house: House, presence: str, after: float, count: int
 ) -> None:
     house = empty_house
@@ -75,7 +74,7 @@ async def test_a_soul_that_may_speaks_into_the_silence_once(
     house.clock.turn(after)  # once: a turn in the middle of a reply would outlast its lease
     await fallen(house, count)
     post = await house.reply("D0ADA", "The loom rests.")
-    assert "thread_ts" not in post, "it stands in the timeline, under nobody's message"
+    assert "thread_ts" not in post, "it stands in the timeline, under no message"
     assert spoken(house) == ["respond", "external_dialog"]
     assert await conversation(house) == before
     house.clock.turn(END)
@@ -97,7 +96,7 @@ async def test_a_soul_speaks_into_the_thread_in_which_it_was_spoken_to(empty_hou
     assert (await house.reply("general", "Is it done?"))["thread_ts"] == root
 
 
-async def test_words_put_the_silence_off(empty_house: House) -> None:
+async def test_a_message_postpones_dormancy(empty_house: House) -> None:
     house = empty_house
     write_soul(house.settings.home, more="[presence]\nspeaks_when_dormant = true\n")
     await house.start(name="tess")
@@ -107,12 +106,12 @@ async def test_words_put_the_silence_off(empty_house: House) -> None:
     house.clock.turn(20 * MINUTE)
     await house.answered("Ada", "dm", "and still")
     assert spoken(house) == ["respond"] * 3
-    assert not any("dormant" in step for step in await path(house))
+    assert not any("dormant" in step for step in await house.path())
     waiting = await house.rows("SELECT process FROM intentions WHERE state = 'waiting'")
     assert [row["process"] for row in waiting] == ["dormant"]
 
 
-async def test_who_may_be_heard_no_more_is_not_spoken_to(empty_house: House) -> None:
+async def test_a_user_whom_the_gate_refuses_by_now_is_not_addressed_first(empty_house: House) -> None:
     house = empty_house
     write_soul(house.settings.home, more="[presence]\nspeaks_when_dormant = true\nsays_farewell = true\n")
     await house.start(name="tess")
@@ -147,7 +146,7 @@ async def test_after_a_restart_the_silence_falls_due_once(empty_house: House, aw
     assert spoken(house).count("external_dialog") == 1
 
 
-async def test_a_soul_that_grows_dormant_no_more_says_nothing_of_a_silence_already_awaited(empty_house: House) -> None:
+async def test_a_soul_without_dormancy_ignores_a_dormancy_scheduled_before(empty_house: House) -> None:
     house = empty_house
     write_soul(house.settings.home, more="[presence]\nspeaks_when_dormant = true\n")
     await house.start(name="tess")
@@ -161,7 +160,7 @@ async def test_a_soul_that_grows_dormant_no_more_says_nothing_of_a_silence_alrea
     await fallen(house, 1)
     assert spoken(house) == ["respond"]
     assert await conversation(house) == before
-    assert (await path(house))[-1] == "refuse: curious → dormant, schedule"
+    assert (await house.path())[-1] == "refuse: curious → dormant, schedule"
 
 
 # -- what was scheduled ------------------------------------------------------------------------------------------------
@@ -199,7 +198,7 @@ async def test_a_reminder_that_fell_due_while_the_daemon_was_away_is_said_once_w
     assert len([words for words in await house.replies("general") if "kiln" in words]) == 1
 
 
-async def test_a_reminder_after_the_visit_welcomes_nobody_back_and_leaves_the_next_words_a_return(
+async def test_a_reminder_after_the_visit_is_no_return_and_the_next_message_is_one(
     house: House,
 ) -> None:
     await house.answered("Ada", "dm", "hello")
@@ -222,7 +221,7 @@ async def test_a_reminder_for_a_process_only_visits_it(house: House) -> None:
     await house.idle()
     assert await conversation(house) == before
     assert "A scholarly answer is wanted" in house.last_prompt()
-    assert (await path(house))[2:] == [
+    assert (await house.path())[2:] == [
         "visit: curious → academic, schedule",
         "stay: academic → academic, rule",
         "return: academic → curious, schedule",
@@ -241,7 +240,7 @@ async def test_a_reminder_for_a_process_that_the_soul_can_not_enter_is_said_all_
     assert "the soul has no mode 'academic'" in await house.command("trace", "D0ADA")
 
 
-async def test_what_was_cancelled_never_falls_due(house: House) -> None:
+async def test_a_cancelled_reminder_never_falls_due(house: House) -> None:
     await house.answered("Ada", "dm", "hello")
     await house.command("schedule", "add", "D0ADA", "ask about the kiln", "--in", "20m")
     row = await house.one("SELECT id FROM intentions WHERE content <> ''")
@@ -254,7 +253,7 @@ async def test_what_was_cancelled_never_falls_due(house: House) -> None:
     assert len(await house.replies("D0ADA")) == 1
 
 
-async def test_a_reminder_for_somebody_who_may_be_heard_no_more_is_not_said(house: House) -> None:
+async def test_a_reminder_for_a_user_whom_the_gate_refuses_by_now_is_not_posted(house: House) -> None:
     await house.answered("Ada", "dm", "hello")
     await house.command("schedule", "add", "D0ADA", "ask about the kiln", "--in", "20m")
     await house.stop()

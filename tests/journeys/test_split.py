@@ -1,17 +1,17 @@
-"""A soul that thinks in one call and speaks in another: same promises, more calls."""
+"""The split pipeline: one call for the thought and one for the reply, with the same promises."""
 
 import pytest
 
 from daemon.core.errors import ModelUnavailable
-from tests.fakes import Script
 from tests.journeys.house import House, said
+from tests.models import Script
 
 _SOUL = 'name = "twin"\ndisplay_name = "Twin"\npipeline = "split"\n[creativity]\nexternal_dialog = 0.9\n'
 
 
 @pytest.fixture
 async def twin(empty_house: House) -> House:
-    """A house in which Twin lives, a soul of its own folder."""
+    """A daemon with Twin, a soul with the split pipeline."""
     folder = empty_house.settings.home / "souls" / "twin"
     folder.mkdir(parents=True)
     (folder / "soul.toml").write_text(_SOUL)
@@ -45,7 +45,7 @@ async def test_its_thought_is_not_remembered_as_speech(twin: House) -> None:
 @pytest.mark.parametrize(
     "check", [[ModelUnavailable("gone")], ["no JSON at all", "still none"]], ids=["unavailable", "malformed"]
 )
-async def test_an_afterthought_that_fails_costs_nobody_the_reply(twin: House, check: list[Script]) -> None:
+async def test_a_background_job_that_fails_leaves_the_reply_alone(twin: House, check: list[Script]) -> None:
     twin.model.replies.extend(["hm", "Out loud.", *check])
     assert await twin.answered("Ada", "dm", "hello") == "Out loud."
     assert "user_model_check" not in (await twin.one("SELECT thought FROM turns WHERE speaker = 'soul'"))["thought"]

@@ -1,4 +1,4 @@
-"""Every mental process and every transition, lived through in Slack; `soul trace` tells the path with its reasons."""
+"""Every mental process and every transition in Slack; `soul trace` prints the path with its reasons."""
 
 import json
 import random
@@ -12,9 +12,9 @@ from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import serve_workspace
 from daemon.mind.mental_process import MentalProcess, Outcome, ProcessContext, Transition
 from daemon.processes import PROCESSES
-from tests.journeys.clock import TurnableClock
+from tests.fakes import TurnableClock
+from tests.given import shown
 from tests.journeys.house import House, settings_for
-from tests.journeys.model import shown
 from tests.journeys.souls import CONTACTS, POETIC, write_soul
 
 TRUE, FALSE = '{"true": true}', '{"true": false}'
@@ -22,31 +22,21 @@ MODES = {"academic": "", "poetic": POETIC}
 HOUR = 3600.0
 
 
-async def path(house: House, channel: str = "D0ADA") -> list[str]:
-    """`act: origin → target, decided_by`, for every step of the conversations in a channel."""
-    rows = await house.rows("SELECT * FROM transitions WHERE conversation LIKE ? ORDER BY seq", f"%/{channel}/%")
-    return [f"{row['act']}: {row['origin']} → {row['target']}, {row['decided_by']}" for row in rows]
-
-
-async def state(house: House, channel: str = "D0ADA") -> str:
-    return str((await house.one("SELECT process FROM conversations WHERE channel = ?", channel))["process"])
-
-
 async def weaver(house: House, more: str = "") -> None:
-    """Let Tess live in the house, who has modes and knows whom to send people to."""
+    """Start Tess, who has modes and contacts."""
     write_soul(house.settings.home, more=more + CONTACTS, modes=MODES)
     await house.start(name="tess")
 
 
 async def acquaint(house: House) -> None:
-    """Talk with Ada until the greeting and the getting to know each other are over."""
+    """Post messages of Ada until `greeting` and `curious` are over."""
     for words in ("hello", "it's me", "Ada is what they call me"):
         await house.answered("Ada", "dm", words)
-    assert await state(house) == "engaged"
+    assert await house.process() == "engaged"
 
 
 def asked(house: House, step: str) -> list[str]:
-    """What the model was shown for every step of a kind."""
+    """The prompts of every step of a kind."""
     return [shown(prompt) for prompt in house.prompts if prompt.step == step]
 
 
@@ -56,13 +46,13 @@ def asked(house: House, step: str) -> list[str]:
 async def test_a_stranger_is_greeted_then_asked_and_by_the_second_answer_known(house: House) -> None:
     await house.answered("Ada", "dm", "hello")
     assert "You have not met this person here before" in house.last_prompt()
-    assert await state(house) == "curious"
+    assert await house.process() == "curious"
     await house.answered("Ada", "dm", "I have a loom")
     assert "You and this person have just met" in house.last_prompt()
     await house.answered("Ada", "dm", "it has a squeak")
     await house.answered("Ada", "dm", "it is loud")
     assert "have just met" not in house.last_prompt()
-    assert await path(house) == [
+    assert await house.path() == [
         "enter: engaged → greeting, rule",
         "move: greeting → curious, rule",
         "stay: curious → curious, rule",
@@ -78,7 +68,7 @@ async def test_a_long_message_leads_from_curiosity_into_the_matter_at_once(house
     await house.answered("Ada", "dm", "hello")
     await house.answered("Ada", "dm", "the loom " * 80)
     assert "have just met" not in house.last_prompt()
-    assert (await path(house))[2:] == ["move: curious → engaged, rule", "stay: engaged → engaged, rule"]
+    assert (await house.path())[2:] == ["move: curious → engaged, rule", "stay: engaged → engaged, rule"]
     assert len(house.prompts) == 2, "no answer was thought of twice"
 
 
@@ -89,8 +79,8 @@ async def test_who_comes_back_after_the_silence_is_welcomed_back_once(house: Hou
     assert "it is visit 2 here" in house.last_prompt()
     await house.answered("Ada", "dm", "and now to work")
     assert "comes back" not in house.last_prompt()
-    told = [step for step in await path(house) if "returning" in step]
-    assert told == ["enter: engaged → returning, rule", "move: returning → engaged, rule"]
+    returns = [step for step in await house.path() if "returning" in step]
+    assert returns == ["enter: engaged → returning, rule", "move: returning → engaged, rule"]
     assert "visit 2 begins" in await house.command("trace", "D0ADA")
 
 
@@ -100,7 +90,7 @@ async def test_a_new_thread_a_minute_later_is_no_return_and_no_first_meeting(hou
     await house.answered("Ada", "general", "@soul one more thing")
     assert "comes back" not in house.last_prompt()
     assert "have not met" not in house.last_prompt()
-    assert (await path(house, "C0GENERAL"))[2:] == ["stay: engaged → engaged, rule"]
+    assert (await house.path("C0GENERAL"))[2:] == ["stay: engaged → engaged, rule"]
 
 
 async def test_a_new_thread_after_the_silence_is_a_return(house: House) -> None:
@@ -119,28 +109,30 @@ async def test_a_soul_that_takes_no_part_in_greetings_begins_with_the_matter(emp
     await house.answered("Ada", "dm", "hello")
     house.clock.turn(5 * HOUR)
     await house.answered("Ada", "dm", "there again")
-    steps = [step for step in await path(house) if "dormant" not in step and "exiting" not in step]
+    steps = [step for step in await house.path() if "dormant" not in step and "exiting" not in step]
     assert steps == ["stay: engaged → engaged, rule"] * 2
 
 
 # -- ready -------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_plain_wish_for_a_person_is_met_with_the_contacts_without_a_question(empty_house: House) -> None:
+async def test_a_plain_request_for_a_person_gets_the_contacts_without_a_model_question(empty_house: House) -> None:
     house = empty_house
     await weaver(house)
     await acquaint(house)
     await house.answered("Ada", "dm", "whom should I ask about the vault?")
     assert "- Ben: grants access to the vault" in house.last_prompt()
     assert asked(house, "mental_query") == []
-    assert (await path(house))[-2:] == ["move: engaged → ready, rule", "move: ready → engaged, rule"]
+    assert (await house.path())[-2:] == ["move: engaged → ready, rule", "move: ready → engaged, rule"]
     assert "they asked for a contact in so many words" in await house.command("trace", "D0ADA")
     await house.answered("Ada", "dm", "thanks")
     assert "grants access" not in house.last_prompt()
 
 
 @pytest.mark.parametrize(("answer", "target"), [(TRUE, "ready"), (FALSE, "engaged")])
-async def test_a_doubtful_wish_for_a_person_is_left_to_the_mind(empty_house: House, answer: str, target: str) -> None:
+async def test_a_doubtful_request_for_a_person_is_left_to_the_model(
+    empty_house: House, answer: str, target: str
+) -> None:
     house = empty_house
     await weaver(house)
     await acquaint(house)
@@ -148,23 +140,13 @@ async def test_a_doubtful_wish_for_a_person_is_left_to_the_mind(empty_house: Hou
     await house.answered("Ada", "dm", "who decides about the vault?")
     assert len(asked(house, "mental_query")) == 1
     assert ("Ben: grants access" in house.last_prompt()) == (target == "ready")
-    assert ("move: engaged → ready, model" in await path(house)) == (target == "ready")
-
-
-async def test_a_soul_that_knows_nobody_leads_to_nobody(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home)
-    await house.start(name="tess")
-    await acquaint(house)
-    await house.answered("Ada", "dm", "whom should I ask about the vault? who decides?")
-    assert asked(house, "mental_query") == []
-    assert not any("ready" in step for step in await path(house))
+    assert ("move: engaged → ready, model" in await house.path()) == (target == "ready")
 
 
 # -- academic ----------------------------------------------------------------------------------------------------------
 
 
-async def test_scholarship_is_entered_kept_and_left_as_the_mind_sees_it(empty_house: House) -> None:
+async def test_academic_is_entered_kept_and_left_as_the_model_answers(empty_house: House) -> None:
     house = empty_house
     await weaver(house)
     await acquaint(house)
@@ -178,7 +160,7 @@ async def test_scholarship_is_entered_kept_and_left_as_the_mind_sees_it(empty_ho
     answer = await house.answered("Ada", "dm", "where is my coat?")
     assert "where is my coat?" in answer
     assert voice not in house.last_prompt()
-    assert (await path(house))[4:] == [
+    assert (await house.path())[4:] == [
         "move: engaged → academic, model",
         "stay: academic → academic, rule",
         "stay: academic → academic, rule",
@@ -194,25 +176,14 @@ async def test_a_mode_that_is_taken_away_ends_the_process_that_needs_it(empty_ho
     await acquaint(house)
     house.model.steps["mental_query"].append(TRUE)
     await house.answered("Ada", "dm", "what do scholars say of linen?")
-    assert await state(house) == "academic"
+    assert await house.process() == "academic"
     folder = house.settings.home / "souls" / "tess" / "academic"
     for file in folder.iterdir():
         file.unlink()
     folder.rmdir()
     assert "and of wool?" in await house.answered("Ada", "dm", "and of wool?")
-    assert await state(house) == "engaged"
+    assert await house.process() == "engaged"
     assert "no academic mode any more" in await house.command("trace", "D0ADA")
-
-
-async def test_a_soul_without_modes_enters_none_whatever_is_said(empty_house: House) -> None:
-    house = empty_house
-    write_soul(house.settings.home)
-    await house.start(name="tess")
-    await acquaint(house)
-    await house.answered("Ada", "dm", "write me a poem about what scholars say")
-    assert asked(house, "mental_query") == []
-    assert await state(house) == "engaged"
-    assert not any("poetic" in step or "academic" in step for step in await path(house))
 
 
 # -- poetic ------------------------------------------------------------------------------------------------------------
@@ -227,14 +198,14 @@ async def test_a_poem_has_the_register_that_was_named_and_then_plain_talk_goes_o
     assert asked(house, "decision") == []
     [composed] = asked(house, "poetic_composition")
     assert "This is the poetic voice of Tess." in composed
-    assert (await path(house))[-2:] == ["move: engaged → poetic, rule", "move: poetic → engaged, rule"]
+    assert (await house.path())[-2:] == ["move: engaged → poetic, rule", "move: poetic → engaged, rule"]
     await house.answered("Ada", "dm", "lovely")
     assert "poetic voice" not in house.last_prompt()
     thought = await house.one("SELECT thought FROM turns WHERE body = 'O loom, O sea!'")
     assert json.loads(thought["thought"]) == {"register": "hymn", "image_domain": "sea"}
 
 
-async def test_where_no_register_is_named_the_mind_decides(empty_house: House) -> None:
+async def test_where_no_register_is_named_the_model_decides(empty_house: House) -> None:
     house = empty_house
     await weaver(house)
     house.model.steps["decision"] += ['{"choice": "lament"}', '{"choice": "kiln"}']
@@ -242,7 +213,7 @@ async def test_where_no_register_is_named_the_mind_decides(empty_house: House) -
     assert await house.answered("Ada", "dm", "write me a poem about my build") == "The fire is out."
     thought = await house.one("SELECT thought FROM turns WHERE speaker = 'soul'")
     assert json.loads(thought["thought"]) == {"register": "lament", "image_domain": "kiln"}
-    assert await path(house) == [
+    assert await house.path() == [
         "enter: engaged → greeting, rule",
         "move: greeting → poetic, rule",
         "move: poetic → engaged, rule",
@@ -256,8 +227,8 @@ async def test_a_word_of_poetry_is_not_a_wish_for_a_poem(empty_house: House) -> 
     await house.answered("Ada", "dm", "that ballad was long")
     [question] = asked(house, "mental_query")
     assert "wants the soul to compose a poem now" in question
-    assert await state(house) == "engaged"
-    assert not any("poetic" in step for step in await path(house))
+    assert await house.process() == "engaged"
+    assert not any("poetic" in step for step in await house.path())
 
 
 # -- problem_solving ---------------------------------------------------------------------------------------------------
@@ -271,7 +242,7 @@ async def test_problems_are_solved_only_where_the_loop_is_enabled(empty_house: H
     await acquaint(house)
     house.model.steps["mental_query"].append(TRUE)
     await house.answered("Ada", "dm", "find out why the build is red")
-    assert ("move: engaged → problem_solving, model" in await path(house)) == enabled
+    assert ("move: engaged → problem_solving, model" in await house.path()) == enabled
     assert bool(asked(house, "mental_query")) == enabled
 
 
@@ -282,7 +253,9 @@ def only(*made: tuple[str, MentalProcess]) -> dict[str, MentalProcess]:
     return {**PROCESSES, **dict(made)}
 
 
-async def test_processes_without_end_end_in_an_apology(empty_house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_processes_that_transition_without_end_cause_an_apology(
+    empty_house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hops = list[str]()
 
     def to(target: str) -> MentalProcess:
@@ -298,8 +271,8 @@ async def test_processes_without_end_end_in_an_apology(empty_house: House, monke
     said = await empty_house.answered("Ada", "dm", "hello")
     assert said.startswith("I'm sorry")
     assert len(hops) == 11
-    assert await path(empty_house) == []
-    [failed] = empty_house.told.named("cycle.failed")
+    assert await empty_house.path() == []
+    [failed] = empty_house.events.named("cycle.failed")
     assert "without end" in str(failed["reason"])
     assert len(await empty_house.replies("D0ADA")) == 1
 
@@ -314,7 +287,7 @@ async def test_a_refused_transition_is_traced_and_answered_all_the_same(
     write_soul(empty_house.settings.home, more='processes = ["greeting", "curious", "engaged"]\n')
     await empty_house.start(name="tess")
     assert "hello" in await empty_house.answered("Ada", "dm", "hello")
-    assert await path(empty_house) == [
+    assert await empty_house.path() == [
         "enter: engaged → greeting, rule",
         "refuse: greeting → dormant, rule",
         "move: greeting → engaged, rule",
@@ -323,13 +296,13 @@ async def test_a_refused_transition_is_traced_and_answered_all_the_same(
     assert "tess takes no part in 'dormant'" in await empty_house.command("trace", "D0ADA")
 
 
-async def test_a_mind_that_fails_where_it_is_asked_leads_nowhere(empty_house: House) -> None:
+async def test_a_model_question_that_fails_changes_no_state(empty_house: House) -> None:
     house = empty_house
     await weaver(house)
     await acquaint(house)
     house.model.steps["mental_query"] += ["neither yes nor no"] * 2
     assert "scholars" in await house.answered("Ada", "dm", "what do scholars say?")
-    assert await state(house) == "engaged"
+    assert await house.process() == "engaged"
 
 
 # -- the same again ----------------------------------------------------------------------------------------------------
@@ -360,24 +333,24 @@ async def another_house(home: Path) -> AsyncIterator[House]:
 
 
 async def over(house: House) -> None:
-    """Wait until whatever the silence brought about has happened."""
+    """Wait until everything that fell due in the silence is handled."""
     left = """
         SELECT (SELECT count(*) FROM intentions WHERE state = 'waiting' AND due_ms <= ?) AS due,
-               (SELECT count(*) FROM inbox WHERE state IN ('new', 'claimed')) AS heard
+               (SELECT count(*) FROM inbox WHERE state IN ('new', 'claimed')) AS unanswered
         """
 
     async def nothing_left() -> bool:
         soon = house.clock.now_ms() + 60_000  # what is due at once may have been scheduled just after this look
         row = await house.one(left, soon)
-        if row["due"] and not row["heard"]:
+        if row["due"] and not row["unanswered"]:
             house.clock.turn(2)  # so that the scheduler looks again
-        return not row["due"] and not row["heard"]
+        return not row["due"] and not row["unanswered"]
 
     await house.when(nothing_left)
 
 
 async def lived(home: Path, seed: int) -> tuple[list[tuple[object, ...]], list[str]]:
-    """What a house goes through where people and the model say what the seed has them say: the path, and the posts."""
+    """The path and the posts of a conversation whose messages and answers the seed draws."""
     dice = random.Random(seed)
     async with another_house(home) as house:
         await weaver(house, "subprocesses = []\n")  # they would ask the same mind, beside the talk
@@ -403,12 +376,10 @@ async def test_the_same_perceptions_with_the_same_answers_take_the_same_path(tmp
     assert len(first[1]) == 8
 
 
-@pytest.mark.parametrize(("hours", "told"), [(5, "after 5 hours"), (30, "after 30 hours"), (72, "after 3 days")])
-async def test_a_returning_person_is_told_to_have_been_away_as_long_as_they_were(
-    house: House, hours: int, told: str
-) -> None:
+@pytest.mark.parametrize(("hours", "words"), [(5, "after 5 hours"), (30, "after 30 hours"), (72, "after 3 days")])
+async def test_the_prompt_says_how_long_a_returning_user_was_away(house: House, hours: int, words: str) -> None:
     await house.answered("Ada", "dm", "hello")
     house.clock.turn(hours * 3600)
     await house.idle()
     await house.answered("Ada", "dm", "hello again")
-    assert told in house.last_prompt()
+    assert words in house.last_prompt()

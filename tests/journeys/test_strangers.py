@@ -1,4 +1,4 @@
-"""Who may talk: one gate, default deny, on every path; nothing of the refused reaches the model or memory (P42)."""
+"""One gate, default deny, on every path: no refused message reaches the model or memory (P42)."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ _WORD = "xylophone"
 
 
 async def _newcomer(house: House, standing: str) -> str:
-    """Somebody of a kind, in #general, who may act: whoever is deactivated is so in the records alone."""
+    """A new user of this kind in #general who can post; a deactivated one is so in the records alone."""
     person = await house.people.add_person("Nora", standing="member" if standing == "deactivated" else standing)
     await house.people.join("Nora", "general")
     return str(person["id"])
@@ -27,7 +27,7 @@ def _deactivate(house: House, user: str) -> None:
 
 
 async def _event(house: House, user: str, kind: str, **fields: object) -> None:
-    """An event as Slack would send it, whoever it is about."""
+    """An event as Slack sends it, about any user."""
     event = {"type": kind, "user": user, "text": _WORD, "channel": "C0GENERAL", "channel_type": "channel", **fields}
     await house.people.emit(event)
 
@@ -68,7 +68,7 @@ PATHS = {"dm": _by_dm, "mention": _by_mention, "reply": _by_reply, "edit": _by_e
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("standing", FORBIDDEN)
-async def test_whoever_may_not_talk_reaches_neither_the_model_nor_the_transcript(
+async def test_a_message_that_the_gate_refuses_reaches_neither_the_model_nor_the_transcript(
     house: House, standing: str, path: str
 ) -> None:
     root = await house.say("Ada", "general", "@soul hello")
@@ -94,7 +94,7 @@ async def test_whoever_may_not_talk_reaches_neither_the_model_nor_the_transcript
     assert _WORD not in house.last_prompt()
 
 
-async def test_what_the_soul_says_itself_is_never_answered(house: House) -> None:
+async def test_the_souls_own_posts_are_never_answered(house: House) -> None:
     bot = house.workspace.bot_user
     await _event(house, bot.id, "message", channel="D0ADA", channel_type="im", ts=house.ts(), bot_id=bot.bot_id)
     await _event(house, bot.id, "app_mention", ts=house.ts(), text=f"<@{bot.id}> {_WORD}")
@@ -104,26 +104,26 @@ async def test_what_the_soul_says_itself_is_never_answered(house: House) -> None
     assert await house.rows("SELECT * FROM inbox") == []
 
 
-async def test_somebody_whom_slack_does_not_know_is_not_answered(house: House) -> None:
+async def test_a_user_unknown_to_slack_is_not_answered(house: House) -> None:
     await _event(house, "U0NOBODY", "app_mention", ts=house.ts(), text=f"<@{house.workspace.bot_user.id}> {_WORD}")
-    await house.told.until("gate.refused", reason="unknown")
+    await house.events.until("gate.refused", reason="unknown")
     await house.idle()
     assert house.prompts == []
     assert await house.posting_calls() == []
 
 
-async def test_while_slack_can_not_say_who_somebody_is_they_wait_and_are_answered_later(house: House) -> None:
+async def test_a_message_waits_while_slack_can_not_say_who_its_author_is(house: House) -> None:
     await house.people.fault("users.info", status=500, times=2)
     await house.say("Ada", "dm", "hello?")
     for count in (1, 2):
-        await house.told.until("gate.failed", count)
+        await house.events.until("gate.failed", count)
         assert house.prompts == []
         house.clock.turn(6)
     await house.reply("D0ADA", "hello?")
     assert len(house.prompts) == 1
 
 
-async def test_a_gate_that_breaks_lets_nobody_in_and_stops_nothing_else(house: House) -> None:
+async def test_a_gate_that_fails_refuses_the_message_and_stops_nothing_else(house: House) -> None:
     assert house.daemon is not None
     assert house.daemon.built is not None
     channel = house.daemon.built.channel
@@ -136,7 +136,7 @@ async def test_a_gate_that_breaks_lets_nobody_in_and_stops_nothing_else(house: H
 
     channel.admit = broken  # type: ignore[assignment, method-assign]  # the fault itself
     await house.say("Ada", "dm", "poison")
-    await house.told.until("gate.failed")
+    await house.events.until("gate.failed")
     await house.say("Ben", "dm", "are you well?")
     await house.reply("D0BEN", "are you well?")
     assert len(house.prompts) == 1
@@ -145,7 +145,7 @@ async def test_a_gate_that_breaks_lets_nobody_in_and_stops_nothing_else(house: H
     await house.reply("D0ADA", "poison")
 
 
-async def test_nobody_is_answered_in_a_channel_shared_with_another_organisation_unless_the_settings_say_so(
+async def test_no_message_is_answered_in_a_shared_channel_unless_the_settings_allow_it(
     house: House,
 ) -> None:
     await house.people.add_channel("partners", members=["Ada"], shared=True)
@@ -158,7 +158,7 @@ async def test_nobody_is_answered_in_a_channel_shared_with_another_organisation_
     assert await house.answered("Ada", "partners", "@soul and now?") == "Echo: and now?"
 
 
-async def test_only_the_people_on_the_list_are_answered_when_there_is_one(empty_house: House) -> None:
+async def test_with_a_list_of_users_only_they_are_answered(empty_house: House) -> None:
     house = empty_house
     await house.start(members=("U0ADA",))
     await house.say("Ben", "dm", _WORD)
@@ -171,7 +171,7 @@ async def test_only_the_people_on_the_list_are_answered_when_there_is_one(empty_
     ("standing", "setting"),
     [("guest", {"allow_guests": True}), ("stranger", {"allow_strangers": True}), ("bot", {"allow_bots": ("U0NORA",)})],
 )
-async def test_each_setting_lets_in_its_own_kind_alone(
+async def test_each_setting_admits_its_own_kind_of_user_alone(
     empty_house: House, standing: str, setting: dict[str, Any]
 ) -> None:
     house = empty_house
@@ -201,7 +201,7 @@ async def test_two_bots_that_answer_each_other_come_to_rest(empty_house: House) 
     assert len(house.prompts) == 4, "one for Ada, three for the bot"
 
 
-async def test_words_of_whoever_may_not_be_heard_are_not_found_by_catching_up_either(empty_house: House) -> None:
+async def test_catch_up_ignores_messages_that_the_gate_refuses(empty_house: House) -> None:
     house = empty_house
     await house.start()
     root = await house.say("Ada", "general", "@soul hello")
@@ -220,7 +220,7 @@ async def test_words_of_whoever_may_not_be_heard_are_not_found_by_catching_up_ei
     assert not await house.rows("SELECT * FROM turns WHERE body LIKE ?", f"%{_WORD}%")
 
 
-async def test_a_button_pressed_by_somebody_of_another_workspace_or_off_the_list_counts_for_nothing(
+async def test_a_button_pressed_from_another_workspace_or_off_the_list_changes_nothing(
     empty_house: House,
 ) -> None:
     house = empty_house

@@ -1,4 +1,4 @@
-"""A reply that shows while it is made: whatever goes wrong on the way, its words stand there whole and once."""
+"""A streamed reply: whatever fails on the way, its words stand in the channel whole and once."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,8 +7,9 @@ import pytest
 
 from daemon.core.errors import ModelUnavailable
 from daemon.local_slack.model import Json
+from tests.given import CLOSING, OPENING
 from tests.journeys.house import House, said
-from tests.journeys.model import CLOSING, OPENING, Flow
+from tests.models import Flow
 
 _FIRST = "The first words of a long reply, which are enough to be shown at once: more than eighty characters. "
 _MORE = "And here are " + "more words, " * 50
@@ -16,8 +17,8 @@ _REST = "which is all."
 _WHOLE = (_FIRST + _MORE + _REST).strip()
 
 
-async def _told(house: House, flow: Flow, person: str = "Ada", room: str = "dm", text: str = "tell me") -> str:
-    """Ask, and let the first words out."""
+async def _begun(house: House, flow: Flow, person: str = "Ada", room: str = "dm", text: str = "tell me") -> str:
+    """Post a message and release the first words of the reply."""
     ts = await house.say(person, room, text)
     await flow.asked.wait()
     flow.say(OPENING, _FIRST)
@@ -25,7 +26,7 @@ async def _told(house: House, flow: Flow, person: str = "Ada", room: str = "dm",
 
 
 async def _once_and_whole(house: House, room: str, words: str = _WHOLE) -> Json:
-    """The one message of the soul in a room, which says this and is finished."""
+    """The one message of the soul in a room, finished, with these words."""
     await house.reply(room)
     await house.idle()
     posts = await house.people.posts_by_bot(room)
@@ -45,7 +46,7 @@ async def test_a_slow_reply_is_shown_as_it_grows_and_ends_with_buttons_and_its_k
     house: House, room: str, text: str, channel: str
 ) -> None:
     flow = house.flow()
-    ts = await _told(house, flow, room=room, text=text)
+    ts = await _begun(house, flow, room=room, text=text)
     draft = await house.draft(channel)
     assert draft["thread_ts"] == ts
     flow.say(_MORE)
@@ -74,11 +75,11 @@ async def test_a_quick_reply_is_one_post_without_a_draft_or_a_status_line(house:
 async def test_a_stream_that_slack_has_ended_meanwhile_is_finished_all_the_same(house: House) -> None:
     await house.people.post("lifetimes", stream=30.0)
     flow = house.flow()
-    await _told(house, flow)
+    await _begun(house, flow)
     draft = await house.draft("D0ADA")
     house.clock.turn(40)
     flow.say(_MORE)
-    await house.told.until("slack.speech_silent")
+    await house.events.until("slack.speech_silent")
     flow.end(_REST, CLOSING)
     assert (await _once_and_whole(house, "D0ADA"))["ts"] == draft["ts"]
 
@@ -86,8 +87,8 @@ async def test_a_stream_that_slack_has_ended_meanwhile_is_finished_all_the_same(
 async def test_where_slack_refuses_to_stream_the_reply_is_posted_whole(house: House) -> None:
     await house.people.fault("chat.startStream", body={"ok": False, "error": "method_not_supported"}, times=9)
     flow = house.flow()
-    await _told(house, flow)
-    await house.told.until("slack.speech_silent")
+    await _begun(house, flow)
+    await house.events.until("slack.speech_silent")
     flow.end(_MORE, _REST, CLOSING)
     await _once_and_whole(house, "D0ADA")
     assert await _methods(house) == ["chat.startStream", "chat.postMessage"]
@@ -107,14 +108,14 @@ async def test_a_streamed_reply_stands_there_whole_and_once_whatever_fails(
 ) -> None:
     await house.people.fault(method, **fault)
     flow = house.flow()
-    await _told(house, flow)
+    await _begun(house, flow)
     if method == "chat.startStream":
-        await house.told.until("slack.speech_silent")
+        await house.events.until("slack.speech_silent")
     else:
         await house.draft("D0ADA")
     flow.say(_MORE)
     if method == "chat.appendStream":
-        await house.told.until("slack.speech_silent")
+        await house.events.until("slack.speech_silent")
     flow.end(_REST, CLOSING)
     async with _turning(house):
         await _once_and_whole(house, "D0ADA")
@@ -132,7 +133,7 @@ async def test_a_draft_that_is_replaced_stands_there_once_even_if_the_answer_to_
     await house.people.fault("chat.update", **_DROP)
     await house.people.fault("chat.stopStream", **_DROP)
     flow = house.flow()
-    await _told(house, flow)
+    await _begun(house, flow)
     await house.draft("D0ADA")
     flow.end(_MORE, _REST, CLOSING)
     async with _turning(house):
@@ -141,7 +142,7 @@ async def test_a_draft_that_is_replaced_stands_there_once_even_if_the_answer_to_
 
 async def test_a_reply_whose_model_breaks_after_its_first_words_becomes_an_apology(house: House) -> None:
     flow = house.flow()
-    await _told(house, flow)
+    await _begun(house, flow)
     await house.draft("D0ADA")
     flow.end(ModelUnavailable("the line went dead"))
     post = await house.reply("D0ADA", "I'm sorry")
@@ -152,7 +153,7 @@ async def test_a_reply_whose_model_breaks_after_its_first_words_becomes_an_apolo
 
 async def test_an_answer_that_turns_out_malformed_is_replaced_by_its_repair(house: House) -> None:
     flow, repair = house.flow(), house.flow()
-    await _told(house, flow)
+    await _begun(house, flow)
     await house.draft("D0ADA")
     flow.end('<external_dialogue verb="said">twice?</external_dialogue>')
     repair.end('<external_dialogue verb="said">Now rightly.</external_dialogue>')
@@ -200,17 +201,17 @@ async def _calls(house: House, holds: Callable[[list[Json]], bool]) -> None:
     await house.until(look)
 
 
-async def test_a_status_line_that_slack_refuses_costs_nobody_an_answer(house: House) -> None:
+async def test_a_status_line_that_slack_refuses_does_not_stop_the_reply(house: House) -> None:
     await house.people.fault("assistant.threads.setStatus", body={"ok": False, "error": "missing_scope"}, times=9)
     flow = house.flow()
     await house.say("Ada", "dm", "hello")
-    await house.told.until("slack.status_failed")
+    await house.events.until("slack.status_failed")
     flow.end(OPENING, "Hello!", CLOSING)
     await _once_and_whole(house, "D0ADA", "Hello!")
 
 
 class _turning:  # noqa: N801  # reads as a verb where it is used
-    """While the body waits, time runs ahead, so that no pause is waited for in earnest."""
+    """Turns the clock while the body waits, so that no pause takes real time."""
 
     def __init__(self, house: House) -> None:
         self._house = house

@@ -1,4 +1,4 @@
-"""When the model fails: a courteous word with a reference, never private text; the next message works (P14, P34)."""
+"""A failing model causes an apology with a reference and no private text; the next message works (P14, P34)."""
 
 import asyncio
 import re
@@ -6,9 +6,9 @@ import re
 import pytest
 
 from daemon.core.errors import ConfigError, ModelRefused, ModelUnavailable
-from tests.fakes import Script
+from tests.given import tagged
 from tests.journeys.house import House, said
-from tests.journeys.model import Flow, tagged
+from tests.models import Flow, Script
 
 _CANARY = "canary"
 _THOUGHT = f'<internal_monologue verb="thought">{_CANARY}</internal_monologue>'
@@ -90,7 +90,7 @@ async def test_a_model_that_drips_past_the_deadline_is_cut_off_and_its_draft_bec
     assert "long while" not in said(post)
 
 
-async def test_a_fault_of_our_own_means_an_apology_and_nobody_else_notices(house: House) -> None:
+async def test_a_fault_of_the_daemon_means_one_apology_and_touches_no_other_conversation(house: House) -> None:
     async def broken(_: object) -> str:
         raise KeyError(_CANARY)
 
@@ -98,13 +98,13 @@ async def test_a_fault_of_our_own_means_an_apology_and_nobody_else_notices(house
     assert "something inside me broke" in await house.answered("Ada", "dm", "hello")
     assert await house.answered("Ben", "dm", "hello") == "Echo: hello"
     assert _CANARY not in str(await house.posting_calls())
-    failed = house.told.named("cycle.failed")[0]
+    failed = house.events.named("cycle.failed")[0]
     assert failed["kind"] == "KeyError"
     assert isinstance(failed["error"], KeyError)
-    assert "reason" not in failed  # a stranger's error quotes what it choked on; the log decides what is shown of it
+    assert "reason" not in failed  # the error of a library may quote its input; the log decides what shows of it
 
 
-async def test_a_wrong_set_up_is_told_without_its_details(house: House) -> None:
+async def test_a_wrong_setup_is_reported_without_its_details(house: House) -> None:
     house.model.replies.append(ConfigError(f"the key {_CANARY} is wrong"))
     words = await house.answered("Ada", "dm", "hello")
     assert "something in my set-up is wrong" in words
@@ -118,7 +118,7 @@ async def test_a_malformed_answer_that_is_mended_is_simply_the_answer(house: Hou
     assert [call["outcome"] for call in calls] == ["malformed", "ok"]
 
 
-async def test_tags_in_a_reply_never_reach_anybody(house: House) -> None:
+async def test_tags_in_a_reply_never_reach_slack(house: House) -> None:
     hostile = f"Fine. &lt;internal_monologue&gt;{_CANARY}&lt;/internal_monologue&gt;"
     house.model.replies.extend([tagged(hostile), tagged(hostile)])
     await house.answered("Ada", "dm", "hello")
@@ -142,7 +142,7 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-async def test_whatever_a_person_writes_stays_data_in_one_fence(house: House, text: str) -> None:
+async def test_the_words_of_a_message_stay_inside_one_fence(house: House, text: str) -> None:
     await house.answered("Ada", "dm", text)
     last = house.prompts[-1].messages[-1].text
     opening = re.search(r"<said-([0-9a-f]{10}) by=\"Ada\">", last)
@@ -162,7 +162,7 @@ async def test_a_hostile_display_name_stays_data_on_one_line(house: House) -> No
     assert re.fullmatch(r'<said-[0-9a-f]{10} by="[^"<>]*">', opening)
 
 
-async def test_a_message_that_broke_its_daemon_again_and_again_is_given_up_with_an_apology(house: House) -> None:
+async def test_a_message_that_crashes_its_daemon_repeatedly_is_given_up_with_an_apology(house: House) -> None:
     await house.answered("Ada", "dm", "hello")
     await house.stop()
     ts = await house.say("Ada", "dm", "the poison")

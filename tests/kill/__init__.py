@@ -1,1 +1,1 @@
-"""Daemons killed at any instant, and the count of what was lost or said twice."""
+"""Daemons killed at any instant, and the count of lost and doubled replies."""

@@ -1,4 +1,4 @@
-"""The kill loop: people talk, daemons die at any instant, and in the end every event must be answered exactly once.
+"""The kill loop: users post, daemons die at any instant, and in the end every event must be answered exactly once.
 
 Run a long one by hand: `python -m tests.kill.loop --kills 300 --events 300`; the last line is the figure.
 """
@@ -28,7 +28,7 @@ SOUL = "restless"
 _DORMANT_AFTER = 0.3
 _WISHES = ("please", "please remind me", "please find out, and remind me", "please find out, and ask me")
 _WEIGHTS = (0.75, 0.1, 0.05, 0.1)
-# One that learns from the first word on, and so little of whose talk fits a prompt that it summarizes all the time.
+# It learns from the first message on, and its transcript is so short that it summarizes after nearly every reply.
 _SOUL = f"""\
 name = "{SOUL}"
 display_name = "Soul"
@@ -44,7 +44,7 @@ transcript = 120
 
 
 class Nursery:
-    """Daemons started by the zygote, killed by us."""
+    """Daemons that the zygote forks and the test kills."""
 
     def __init__(self, process: asyncio.subprocess.Process, home: Path, workspace: WorkspaceServer) -> None:
         self._process = process
@@ -67,7 +67,7 @@ class Nursery:
                 "name": SOUL,
                 "ism_enabled": True,
                 "dormant_after": _DORMANT_AFTER,
-                "backfill_conversations": 500,  # threads begin faster here than daemons live to look them through
+                "backfill_conversations": 500,  # threads begin faster here than a daemon lives to read them
             },
             "log": str(self._home / "daemon.log"),
             "crash": crash,
@@ -83,7 +83,7 @@ class Nursery:
 
 @asynccontextmanager
 async def nursery(home: Path, workspace: WorkspaceServer) -> AsyncIterator[Nursery]:
-    """A zygote at work."""
+    """A running zygote."""
     folder = home / "souls" / SOUL
     folder.mkdir(parents=True)
     (folder / "soul.toml").write_text(_SOUL)
@@ -113,19 +113,19 @@ def alive(pid: int) -> bool:
 
 
 async def until_dead(pid: int) -> None:
-    """Wait for a process that was killed to be gone."""
-    while alive(pid):  # noqa: ASYNC110 - somebody else's child: there is no event to wait for
+    """Wait until a killed process is gone."""
+    while alive(pid):  # noqa: ASYNC110 - the child of another process: there is no event to wait for
         await asyncio.sleep(0.005)
 
 
 def kill(pid: int) -> None:
-    """Without a word of warning."""
+    """Kill a process with SIGKILL."""
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
 
 
 class Crowd:
-    """People who talk: in DMs, by mentions, in threads; each message has a marker of its own."""
+    """Users who post in DMs, by mentions and in threads; each message has a marker of its own."""
 
     def __init__(self, workspace: WorkspaceServer, seed: int) -> None:
         self._workspace = workspace.workspace
@@ -134,11 +134,11 @@ class Crowd:
         self.said: list[WorkspaceMessage] = []
 
     def speak(self) -> WorkspaceMessage:
-        """One person says one thing to the soul, and may wish for something."""
+        """Post one message of a random user, which may ask for something."""
         return self.say(self._dice.choices(_WISHES, _WEIGHTS)[0])
 
     def say(self, words: str, person: str = "") -> WorkspaceMessage:
-        """A person says something in private; without a name, anybody says it anywhere."""
+        """Post a message in the DM of a user; without a name, of a random user in a random place."""
         speaker = self._acting.person(person or self._dice.choice(PEOPLE))
         room = self._acting.readable(speaker, "dm" if person else self._dice.choice(("dm", "general", "general")))
         text = f"marker{len(self.said):05d} {words}"
@@ -154,7 +154,7 @@ class Crowd:
 
 
 async def run(home: Path, *, kills: int, events: int, seed: int, naive: bool = False) -> Outcome:
-    """Kill daemons at random moments while people talk, then let one live and judge."""
+    """Kill daemons at random moments while users post, then let one live and judge the outcome."""
     dice = random.Random(seed)
     retries = Retries(deadline=0.5, schedule=(0.0, 0.5, 1.0, 2.0))
     async with serve_workspace(retries=retries) as workspace, nursery(home, workspace) as daemons:

@@ -1,8 +1,8 @@
-"""The mind of the daemons that are killed: it answers at once in every form, and lets people's words steer its course.
+"""The model of the daemons that are killed: it answers at once in every form, and words of a message steer it.
 
-"remind" makes a note for a second later. Whoever asks it to "find out" has the soul choose its own actions: "ask"
-leaves the problem parked until the person answers; "slowly" and "ponder" take so long that somebody can speak
-meanwhile, while the soul chooses or after it has replied.
+"remind" sets a reminder for a second later. "find out" starts the loop of actions: "ask" leaves the problem parked
+until the user answers; "slowly" and "ponder" take so long that another message arrives meanwhile, during a choice or
+after the reply.
 """
 
 import json
@@ -13,12 +13,12 @@ from typing import Final
 from daemon.core.ports import Clock, Completion, ModelRole, Prompt
 from daemon.llm.placeholder import newest_messages, placeholder_answer
 
-_SLOW: Final = 3.0  # seconds for which a step is held up, unless somebody speaks
+_SLOW: Final = 3.0  # seconds that a step takes, unless a message cuts it
 _HELD_UP: Final = MappingProxyType({"choose_actions": "slowly", "internal_monologue": "ponder"})
 MOODS: Final = ("neutral", "focused")
 
 
-class Mind:
+class KilledMind:
     """An `LLM`; `pace` is the time in seconds between two words."""
 
     def __init__(self, clock: Clock, pace: float) -> None:
@@ -40,12 +40,12 @@ class Mind:
         yield Completion(self.model_for(prompt.role), 1, 0, 1)
 
     async def aclose(self) -> None:
-        """Nothing is held."""
+        """Holds no connections."""
 
     def _answer(self, prompt: Prompt) -> str:
         if prompt.json_schema is not None and (made := self._structured(prompt)):
             return json.dumps(made)
-        if prompt.step == "respond":  # something is learned every time
+        if prompt.step == "respond":  # every reply teaches something
             return placeholder_answer(prompt).replace("_check>false<", "_check>true<")
         return placeholder_answer(prompt)
 
@@ -75,7 +75,7 @@ def _note(prompt: Prompt) -> str:
 
 
 def _actions(prompt: Prompt) -> list[dict[str, str]]:
-    """What the newest words call for; what was asked already, as the log tells, is not asked again."""
+    """The actions that the newest message calls for; a question that the log of the loop holds is not asked again."""
     words, shown = _newest(prompt), "\n".join(part.text for part in prompt.system)
     respond = {"name": "Respond", "input": ""}
     if "remind" in words:

@@ -1,8 +1,8 @@
-"""Daemons stopped in the middle of their work for longer than their lease, while another goes on (P26).
+"""Daemons are stopped for longer than their lease while another one goes on (P26).
 
 `python -m tests.kill.pause --pauses 40` prints the figure and every message that is there twice. It is run by hand: a
 process that is stopped in the very instant between its last look at the lease and its request's first byte can't be
-fenced by anybody but Slack, so a rare 1 is what there is to see, and no test can demand a 0 at every run.
+fenced by Slack alone, so a rare 1 is possible, and no test can demand a 0 at every run.
 """
 
 import argparse
@@ -24,7 +24,7 @@ LEASE = 0.8
 
 
 async def run(home: Path, *, pauses: int, seed: int) -> Outcome:
-    """Pause one of two daemons past its lease, again and again, while people talk; then judge."""
+    """Pause one of two daemons past its lease, again and again, while users post; then judge the outcome."""
     dice = random.Random(seed)
     async with (
         serve_workspace(retries=Retries(deadline=0.5, schedule=(0.0, 0.3, 1.0))) as workspace,
@@ -40,7 +40,7 @@ async def run(home: Path, *, pauses: int, seed: int) -> Outcome:
                 crowd.speak()
             await asyncio.sleep(dice.uniform(0, 0.05))
             os.kill(paused, signal.SIGSTOP)
-            await asyncio.sleep(LEASE * 1.3)  # real time: what is paused is a real process
+            await asyncio.sleep(LEASE * 1.3)  # real time: the paused process is real
             os.kill(paused, signal.SIGCONT)
         await until_settled(home, workspace, crowd.said)
         outcome = judge(home, workspace, crowd.said, pauses)
@@ -56,7 +56,7 @@ async def run(home: Path, *, pauses: int, seed: int) -> Outcome:
 
 
 def main() -> None:
-    """Run from the command line; exit code 1 when something was lost or doubled."""
+    """Run from the command line; exit code 1 when a message was lost or doubled."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pauses", type=int, default=40)
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))

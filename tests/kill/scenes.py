@@ -1,6 +1,6 @@
-"""Short scenes that lead a daemon past every commit and every request, and what of them is to die at.
+"""Short scenes that lead a daemon past every commit and every request, and the points to kill it at.
 
-`played` plays one to its end; where the daemon dies in the middle another takes over, and the people go on as ever.
+`played` plays one to its end; after a crash another daemon takes over, and the users go on posting.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ LEASE: Final = (
     1.0  # seconds; short enough that every slow reply renews its claim, so that this too is a point to die at
 )
 _PATIENCE: Final = 4.0
-_LAST_MOMENT: Final = 0.2  # seconds; what is waited for may be true just before the daemon dies of it
+_LAST_MOMENT: Final = 0.2  # seconds; a condition may hold just before the daemon dies of it
 
 _POSTED = """
     NOT EXISTS (SELECT 1 FROM inbox WHERE state IN ('new', 'claimed'))
@@ -40,9 +40,9 @@ _REFLECTING = "SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND kin
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """`lines` are what is said, each with the query that is true when it is time to go on; `pace` is the mind's.
+    """`lines` are the messages, each with the query that holds when the next one may follow; `pace` is the model's.
 
-    `person` is whom the soul talks with in private; without one it may be anybody, anywhere.
+    `person` is the user whose DM the messages stand in; without one, users and places are random.
     """
 
     name: str
@@ -70,7 +70,7 @@ SCENES: Final = (
 
 
 def trials(passed: Mapping[str, Sequence[str]]) -> Iterator[tuple[Scene, str]]:
-    """Which scene is to be cut where, by what was passed in each: everywhere in the plain ones, and where is new."""
+    """The points to kill each scene at: all of them in the plain scenes, and those that no earlier scene passes."""
     known: set[str] = set()
     for scene in SCENES:
         everywhere = not scene.person
@@ -88,10 +88,10 @@ async def places(home: Path, daemons: Nursery, crowd: Crowd) -> dict[str, list[s
     return found
 
 
-async def played(  # noqa: PLR0917  # what a scene needs
+async def played(  # noqa: PLR0917  # the parts of a scene
     scene: Scene, home: Path, daemons: Nursery, crowd: Crowd, passed: Path, crash: str = ""
 ) -> bool:
-    """Play a scene with a daemon that is to die somewhere; whether it did."""
+    """Play a scene with a daemon that crashes at a point; gives whether it did."""
     pid = await daemons.spawn(crash=crash, passed=str(passed), pace=scene.pace, lease=LEASE)
     died = False
     for words, reached in scene.lines:
@@ -111,12 +111,12 @@ async def played(  # noqa: PLR0917  # what a scene needs
 
 
 async def _until(home: Path, pid: int, message: WorkspaceMessage, reached: str) -> bool:
-    """Wait for a message to be heard and then for a query to be true; False when the daemon dies or it takes long."""
+    """Wait until a message is stored and then until a query holds; False when the daemon dies or it takes long."""
     with suppress(TimeoutError):
         async with asyncio.timeout(_PATIENCE):
             while alive(pid):
                 await asyncio.sleep(0.01)  # a file has no events to wait on
-                with suppress(sqlite3.OperationalError):  # the first daemon is still making the tables
+                with suppress(sqlite3.OperationalError):  # the first daemon is still creating the tables
                     if count(home, f"SELECT count(*) FROM inbox WHERE ts = '{message.ts}'") and count(home, reached):
                         return True
     return False

@@ -1,4 +1,4 @@
-"""Every accepted event is answered exactly once, whatever kills the daemon and whenever."""
+"""Every accepted event is answered exactly once, wherever and whenever the daemon is killed."""
 
 import sqlite3
 from contextlib import closing
@@ -15,7 +15,7 @@ from tests.kill.scenes import places, played, trials
 from tests.kill.verdict import count, judge, until_settled
 
 KILLS = EVENTS = chance.tries(100, 300)
-_TRIES = 3  # a point may be passed by chance only
+_TRIES = 3  # a daemon may pass a point by chance only
 _NAMED = {
     *("Commits.commit@after", "chat.stopStream@before", "chat.postMessage@after", "Intentions.fall_due@after"),
     *("UserModels.revise@before", "SoulStates.revise@after", "Turns.summarize@before", "Jobs.give_up@before"),
@@ -23,7 +23,7 @@ _NAMED = {
     *("Commits.commit(resumed)@before", "Commits.commit(noting)@after", "Commits.commit(due)@before"),
     "Commits.commit(silent)@after",
 }
-# A problem that waited for an answer was gone on with, and not begun anew, when the answer came.
+# The answer continued the problem that waited for it, instead of starting a new one.
 _PARKED_TWICE = """
     SELECT (SELECT count(*) FROM conversations WHERE process = 'problem_solving')
          + (SELECT count(*) FROM transitions WHERE act = 'stay' AND origin = 'problem_solving')
@@ -67,7 +67,7 @@ async def test_nothing_is_lost_doubled_or_torn_by_a_kill_at_any_named_point(tmp_
     assert count(tmp_path, _PARKED_TWICE) == 0
 
 
-async def test_the_checker_catches_a_daemon_that_sends_again_without_looking(tmp_path: Path) -> None:
+async def test_the_verdict_catches_a_daemon_that_resends_without_a_look_up(tmp_path: Path) -> None:
     async with serve_workspace(retries=_RETRIES) as workspace, nursery(tmp_path, workspace) as daemons:
         crowd = Crowd(workspace, 3)
         pid = await daemons.spawn(crash="chat.postMessage@after", passed=str(tmp_path / "passed"), naive=True)
@@ -81,7 +81,7 @@ async def test_the_checker_catches_a_daemon_that_sends_again_without_looking(tmp
     assert outcome.duplicated == 1
 
 
-async def test_the_checker_catches_what_is_torn_and_what_was_never_brought_up(tmp_path: Path) -> None:
+async def test_the_verdict_catches_torn_rows_and_missed_reminders(tmp_path: Path) -> None:
     async with serve_workspace(retries=_RETRIES) as workspace, nursery(tmp_path, workspace) as daemons:
         crowd = Crowd(workspace, 4)
         pid = await daemons.spawn()

@@ -1,4 +1,4 @@
-"""What was lost, said twice or torn: people's words against memory.db's promises and what can be seen in Slack."""
+"""Lost, doubled and torn: the messages of users against memory.db and against the posts in Slack."""
 
 import asyncio
 import sqlite3
@@ -18,10 +18,10 @@ _ENTERS = frozenset({"enter", "move", "visit", "return"})
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run came to; `reported` are posts that the daemon itself calls unknown.
+    """The outcome of a run; `reported` are posts that the daemon itself calls unknown.
 
-    `notes` counts what the soul brought up by itself at a time it had been asked to; one that was not, or not once,
-    is among `lost` or `duplicated`. `torn` says what of people's models and of the processes' paths is not whole.
+    `notes` counts the reminders that were posted; one that was not, or not once, is among `lost` or `duplicated`.
+    `torn` names user models and paths of processes that are not whole.
     """
 
     kills: int
@@ -35,7 +35,7 @@ class Outcome:
 
     @property
     def faultless(self) -> bool:
-        """Whether everything was said exactly once and all that is kept is whole."""
+        """Whether every reply was posted exactly once and every stored row is whole."""
         return not (self.lost or self.duplicated or self.reported or self.torn) and self.integrity == "ok"
 
     def __str__(self) -> str:
@@ -46,7 +46,7 @@ class Outcome:
 
 
 def replies(workspace: WorkspaceServer) -> list[WorkspaceMessage]:
-    """All that the soul has posted and not deleted."""
+    """Every post of the soul that was not deleted."""
     state = workspace.workspace.state
     everything = (message for channel in state.channels for message in state.timeline(channel).everything())
     return [message for message in everything if message.author == state.app.user and message.subtype != "tombstone"]
@@ -59,7 +59,7 @@ def key_of(message: WorkspaceMessage) -> str:
 
 
 def judge(home: Path, workspace: WorkspaceServer, said: Sequence[WorkspaceMessage], kills: int) -> Outcome:
-    """Compare what people said, what memory.db promises and what can be seen in Slack."""
+    """Compare the messages of users, the rows of memory.db and the posts in Slack."""
     visible = Counter(key_of(message) for message in replies(workspace))
     with closing(sqlite3.connect(home / "memory.db")) as connection:
         answered_by = dict(
@@ -85,7 +85,7 @@ def judge(home: Path, workspace: WorkspaceServer, said: Sequence[WorkspaceMessag
     )
 
 
-# What the soul was to bring up, and the reply in which it did; the house's own looks after a silence say nothing.
+# Each reminder and the reply that posted it; the checks for dormancy post nothing.
 _NOTES = """
     SELECT i.content, w.answered_by FROM intentions i LEFT JOIN inbox w ON w.state = 'answered'
       AND w.id LIKE '%/due:' || i.id || ':%' AND i.state = 'due' AND i.fired = 1 WHERE i.slot <> 'idle'
@@ -93,7 +93,7 @@ _NOTES = """
 
 
 def _torn_models(connection: sqlite3.Connection) -> tuple[str, ...]:
-    """A person's model is its newest version in the history, and no version between is missing."""
+    """A user model equals its newest version in the history, and no version before it is missing."""
     found = connection.execute(
         """
         SELECT m.person, m.audience, m.version, count(h.version), max(h.version),
@@ -110,7 +110,7 @@ def _torn_models(connection: sqlite3.Connection) -> tuple[str, ...]:
 
 
 def _torn_paths(connection: sqlite3.Connection) -> tuple[str, ...]:
-    """Every step begins where the last has led, and a conversation stands where its last step led."""
+    """Every transition starts where the one before ended, and a conversation stands where its last one ended."""
     torn = []
     stands = dict(connection.execute("SELECT id, process FROM conversations"))
     where: dict[str, str] = {}
@@ -124,7 +124,7 @@ def _torn_paths(connection: sqlite3.Connection) -> tuple[str, ...]:
 
 
 async def until_settled(home: Path, workspace: WorkspaceServer, said: Sequence[WorkspaceMessage]) -> None:
-    """Wait until nothing waits any more and every message has its reply, or nothing has changed for a minute.
+    """Wait until no row waits and every message has its reply, or no row has changed for a minute.
 
     A busy machine makes progress slowly: only a standstill is a verdict.
     """
@@ -132,7 +132,7 @@ async def until_settled(home: Path, workspace: WorkspaceServer, said: Sequence[W
     since = loop.time()
     while loop.time() - since < _STANDSTILL_S:
         await asyncio.sleep(0.1)
-        with suppress(sqlite3.OperationalError):  # the first daemon is still making the tables
+        with suppress(sqlite3.OperationalError):  # the first daemon is still creating the tables
             progress = count(home, _WAITING), judge(home, workspace, said, 0).lost
             if progress == (0, 0):
                 return
@@ -141,12 +141,12 @@ async def until_settled(home: Path, workspace: WorkspaceServer, said: Sequence[W
 
 
 def count(home: Path, sql: str) -> int:
-    """The one number that a query of memory.db gives."""
+    """The number that a query of memory.db gives."""
     with closing(sqlite3.connect(home / "memory.db")) as connection:
         return int(connection.execute(sql).fetchone()[0])
 
 
-# Rows that are not at their end yet; the looks after a silence go on for ever.
+# Rows that are not in a final state; the checks for dormancy never end.
 _WAITING = """
     SELECT (SELECT count(*) FROM inbox WHERE state IN ('new', 'claimed'))
          + (SELECT count(*) FROM outbox WHERE state IN ('drafting', 'pending', 'sending'))

@@ -1,8 +1,8 @@
-"""Starts daemons quickly: everything is imported once, each daemon is a fork that begins with nothing open.
+"""Starts daemons quickly: every module is imported once, and each daemon is a fork without open files.
 
 Orders come as JSON lines on stdin: `{"settings": {…}, "log": FILE, "crash": "LABEL@before:3", "passed": FILE,
-"naive": false, "pace": 0.004}`; the answer is the child's pid. Children die of a signal, by the test's hand or by their
-own at a named crash point.
+"naive": false, "pace": 0.004}`; the answer is the child's pid. Children die of a signal, from the test or from
+themselves at a named crash point.
 """
 
 import asyncio
@@ -31,15 +31,15 @@ from daemon.memory.queues.intentions import IDLE
 from daemon.memory.queues.jobs import Job, Jobs
 from daemon.memory.queues.outbox import Outbox
 from daemon.memory.records import Delivery
-from tests.kill.mind import Mind
+from tests.kill.mind import KilledMind
 
 T = TypeVar("T")
 
 
 class CrashPoint:
-    """Kills this very process at the n-th time it comes by a place: `LABEL@before:N` or `LABEL@after:N`.
+    """Kills its own process at the n-th pass of a point: `LABEL@before:N` or `LABEL@after:N`.
 
-    The places that were passed are written to a file, so that a test knows them all.
+    It writes every point that it passes to a file, so that a test knows them all.
     """
 
     def __init__(self, spec: str, passed: str) -> None:
@@ -50,7 +50,7 @@ class CrashPoint:
         self._known: set[str] = set()
 
     def passes(self, label: str, moment: str) -> None:
-        """Die here, if this is the place and the time."""
+        """Kill the process if this is the point and the count."""
         place = f"{label}@{moment}"
         if place not in self._known:
             self._known.add(place)
@@ -65,8 +65,8 @@ class CrashPoint:
 def arm(crash: CrashPoint) -> None:
     """Put a crash point before and after every commit and every request to Slack.
 
-    Jobs settle in one unit, however they end, and so does every cycle: giving a job up for a newer turn, and a commit
-    on an occasion, have names of their own.
+    Jobs settle in one unit, however they end, and so does every cycle: a job that yields to a newer turn, and a commit
+    on an occasion, have labels of their own.
     """
     write, answer, give_up, commit = Database.write, SlackClient.answer, Jobs.give_up, Commits.commit
 
@@ -106,7 +106,7 @@ def arm(crash: CrashPoint) -> None:
 
 
 def occasion(effect: CycleEffect) -> str:
-    """What is out of the ordinary in a cycle's end; empty where nothing is."""
+    """The label of an unusual commit; empty for a usual one."""
     if effect.state.process_memory:
         return "parked"
     if effect.claim.state.process_memory:
@@ -119,7 +119,7 @@ def occasion(effect: CycleEffect) -> str:
 
 
 def make_naive() -> None:
-    """The negative control: a post that may have been sent is simply sent again."""
+    """The negative control: a post that may have been sent is sent again without a look-up."""
     claim_next = Outbox.claim_next
 
     async def careless(self: Outbox, conversation: str | None = None) -> Delivery | None:
@@ -132,14 +132,14 @@ def make_naive() -> None:
 
 
 async def live(settings: Settings, pace: float) -> None:
-    """A daemon as `soul run` makes it, with a mind at a pace of our choosing and a quiet voice, in a hurry."""
-    catch_up._CALLS_A_MINUTE = 100_000  # type: ignore[misc]  # nobody here waits for Slack's limits
-    daemon.app.build_llm = lambda *_, **__: Mind(SystemClock(), pace)  # type: ignore[attr-defined,assignment]  # as above
+    """Run a daemon as `soul run` does, with this model and its pace, without logs, and with short timeouts."""
+    catch_up._CALLS_A_MINUTE = 100_000  # type: ignore[misc]  # no test waits for the limits of Slack
+    daemon.app.build_llm = lambda *_, **__: KilledMind(SystemClock(), pace)  # type: ignore[attr-defined,assignment]  # as above
     await daemon.app.run_daemon(settings, lambda _: None)
 
 
 def child(order: dict[str, Any]) -> None:
-    """Never returns."""
+    """Run one daemon in this fork; never returns."""
     log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(log, 2)
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
@@ -157,8 +157,8 @@ def child(order: dict[str, Any]) -> None:
 
 def main() -> None:
     """Serve orders until stdin ends."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel buries the dead
-    assert SlackChannel is not None  # imported for the children's sake
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps dead children
+    assert SlackChannel is not None  # imported for the children
     for line in sys.stdin:
         pid = os.fork()
         if pid == 0:

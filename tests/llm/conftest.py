@@ -8,14 +8,13 @@ import pytest
 from daemon.core.config import Settings, load_settings
 from daemon.core.config.sources import environment_name
 from daemon.llm.router import Router
-from tests.fakes import FakeClock
-from tests.llm.guarding import Events
+from tests.fakes import Events, FakeClock
 from tests.llm.providers import KEY, AnthropicServer, OpenAIServer, VendorServer
 
 
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No key, proxy or .env of whoever runs the tests."""
+    """No key, proxy or .env of the developer's."""
     for name, field in Settings.model_fields.items():
         monkeypatch.delenv(environment_name(name, field), raising=False)
         monkeypatch.delenv(environment_name(name, field) + "_FILE", raising=False)
@@ -51,7 +50,7 @@ async def vendor(request: pytest.FixtureRequest) -> AsyncIterator[VendorServer]:
 
 @pytest.fixture
 def clock() -> FakeClock:
-    """Turned by hand."""
+    """A clock that only the test advances."""
     return FakeClock()
 
 
@@ -65,7 +64,7 @@ async def model(vendor: VendorServer, clock: FakeClock) -> AsyncIterator[Router]
 
 @pytest.fixture
 def events() -> Events:
-    """An Emit that remembers."""
+    """A recorder of events."""
     return Events()
 
 

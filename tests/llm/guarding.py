@@ -9,18 +9,9 @@ import pytest
 from daemon.core.errors import ModelUnavailable
 from daemon.core.ports import Prompt
 from daemon.llm.resilience import CallLimits, ResilientLLM
-from tests.fakes import FakeClock, Reply, ScriptedLLM
+from tests.fakes import Events, FakeClock
 from tests.llm.prompts import answer, prompt
-
-
-class Events:
-    """An Emit that remembers."""
-
-    def __init__(self) -> None:
-        self.names: list[str] = []
-
-    def __call__(self, event: str, /, **fields: object) -> None:
-        self.names.append(event)
+from tests.models import Reply, ScriptedLLM
 
 
 def down(retry_after: float | None = None) -> ModelUnavailable:
@@ -38,7 +29,7 @@ async def failing(llm: ResilientLLM) -> ModelUnavailable:
 
 
 async def turn_until_done(clock: FakeClock, call: asyncio.Future[Any]) -> None:
-    """Let time pass in small steps, with turns for everybody in between."""
+    """Advance time in small steps, with turns for other tasks in between."""
     while not call.done():
         await clock.advance(0.5)
         for _ in range(20):
@@ -46,7 +37,7 @@ async def turn_until_done(clock: FakeClock, call: asyncio.Future[Any]) -> None:
 
 
 def lasting(clock: FakeClock, seconds: float) -> Callable[[Prompt], Awaitable[Reply]]:
-    """A reply that takes its time."""
+    """A reply that takes some seconds."""
 
     async def reply(_: Prompt) -> Reply:
         await clock.sleep(seconds)

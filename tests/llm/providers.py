@@ -1,4 +1,4 @@
-"""Loopback servers that speak the vendors' protocols, scripted answer by answer, for tests that need a real call."""
+"""Loopback servers that speak the vendors' protocols, scripted answer by answer."""
 
 import asyncio
 import json
@@ -20,9 +20,9 @@ class Ending(Enum):
     PROPER = auto()
     SILENT = auto()  # the connection stays open and nothing more comes
     CUT = auto()  # the connection is reset
-    EARLY = auto()  # the response ends well-formed, but without the protocol's last word
+    EARLY = auto()  # the response ends well-formed, but without the protocol's last event
     ERROR_EVENT = auto()  # an error inside the stream
-    ENDLESS = auto()  # the pieces are repeated for as long as anybody listens
+    ENDLESS = auto()  # the last piece is repeated until the client hangs up
     ON_DEMAND = auto()  # a piece is sent for every item put into the server's `drops`
 
 
@@ -43,7 +43,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReceivedRequest:
     """A request as it came over the wire."""
 
     path: str
@@ -52,13 +52,13 @@ class Asked:
 
 
 class VendorServer:
-    """What both servers share: the script, what was asked, and who hung up."""
+    """The base of both servers: the script, the requests, and the hang-up event."""
 
     name = ""
 
     def __init__(self) -> None:
         self.script: deque[Answer] = deque()
-        self.asked: list[Asked] = []
+        self.asked: list[ReceivedRequest] = []
         self.drops: asyncio.Queue[str] = asyncio.Queue()
         self.hung_up = asyncio.Event()
         self.sent_bytes = 0
@@ -102,7 +102,7 @@ class VendorServer:
         raise NotImplementedError
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
-        self.asked.append(Asked(request.path, dict(request.headers), await request.json()))
+        self.asked.append(ReceivedRequest(request.path, dict(request.headers), await request.json()))
         answer = self.script.popleft() if self.script else Answer()
         if answer.gate is not None:
             await answer.gate.wait()

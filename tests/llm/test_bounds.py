@@ -9,9 +9,8 @@ from daemon.core.errors import ModelError, ModelUnavailable
 from daemon.core.ports import Completion
 from daemon.llm.resilience import CallLimits, ResilientLLM
 from daemon.llm.router import Router
-from tests.fakes import FakeClock
+from tests.fakes import Events, FakeClock
 from tests.llm.conftest import settings_for
-from tests.llm.guarding import Events
 from tests.llm.prompts import answer, prompt, read_until
 from tests.llm.providers import Answer, Ending, VendorServer
 
@@ -79,7 +78,7 @@ async def test_cancelling_hangs_up_through_all_layers(vendor: VendorServer, over
         await reading
 
 
-async def test_an_overloaded_vendor_is_asked_again_when_it_said(
+async def test_an_overloaded_vendor_is_called_again_after_its_retry_after(
     vendor: VendorServer, over_the_wire: ResilientLLM, clock: FakeClock
 ) -> None:
     vendor.script.append(Answer(status=529, headers={"retry-after": "11"}))

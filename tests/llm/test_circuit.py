@@ -1,4 +1,4 @@
-"""A vendor that keeps failing is left alone for a while, then probed once."""
+"""A vendor that keeps failing gets no calls for a while, then one probe."""
 
 import asyncio
 
@@ -6,12 +6,13 @@ import pytest
 
 from daemon.core.errors import ModelRefused
 from daemon.llm.circuit import FAILURES_TO_OPEN, REST_SECONDS, TIMEOUTS_TO_OPEN
-from tests.fakes import FakeClock, ScriptedLLM
-from tests.llm.guarding import Events, down, failing, guarded, lasting, turn_until_done
+from tests.fakes import Events, FakeClock
+from tests.llm.guarding import down, failing, guarded, lasting, turn_until_done
 from tests.llm.prompts import answer, prompt
+from tests.models import ScriptedLLM
 
 
-async def test_a_vendor_that_keeps_failing_is_left_alone_and_the_answer_is_immediate(events: Events) -> None:
+async def test_a_vendor_that_keeps_failing_gets_no_calls_and_the_refusal_is_immediate(events: Events) -> None:
     clock = FakeClock(auto=True)
     inner = ScriptedLLM(default=down())
     llm = guarded(inner, clock, events)
@@ -27,7 +28,7 @@ async def test_a_vendor_that_keeps_failing_is_left_alone_and_the_answer_is_immed
     assert events.names.count("llm.circuit_opened") == 1
 
 
-async def test_after_a_rest_one_probe_goes_through_and_closes_the_circuit(events: Events) -> None:
+async def test_after_a_pause_one_probe_goes_through_and_closes_the_circuit(events: Events) -> None:
     clock = FakeClock(auto=True)
     inner = ScriptedLLM(default=down())
     llm = guarded(inner, clock, events)
@@ -40,7 +41,7 @@ async def test_after_a_rest_one_probe_goes_through_and_closes_the_circuit(events
     assert events.names[-1] == "llm.circuit_closed"
 
 
-async def test_a_probe_that_fails_opens_the_circuit_for_another_rest() -> None:
+async def test_a_probe_that_fails_opens_the_circuit_for_another_pause() -> None:
     clock = FakeClock(auto=True)
     inner = ScriptedLLM(default=down())
     llm = guarded(inner, clock)
@@ -53,7 +54,7 @@ async def test_a_probe_that_fails_opens_the_circuit_for_another_rest() -> None:
     assert len(inner.prompts) == asked + 1
 
 
-async def test_only_one_probe_is_under_way_at_a_time() -> None:
+async def test_only_one_probe_runs_at_a_time() -> None:
     clock = FakeClock()
     inner = ScriptedLLM(default=down(0.0))
     llm = guarded(inner, clock)
@@ -88,7 +89,7 @@ async def test_a_cancelled_probe_lets_the_next_call_probe() -> None:
     assert (await answer(llm, prompt()))[0] == "well"
 
 
-async def test_a_long_retry_after_prolongs_the_rest() -> None:
+async def test_a_long_retry_after_prolongs_the_pause() -> None:
     clock = FakeClock(auto=True)
     llm = guarded(ScriptedLLM(default=down(118.0)), clock)
     for _ in range(5):
@@ -105,7 +106,7 @@ async def test_refusals_do_not_open_the_circuit() -> None:
     assert len(inner.prompts) == 20
 
 
-async def test_success_in_between_starts_the_count_anew() -> None:
+async def test_a_success_resets_the_count() -> None:
     inner = ScriptedLLM()
     llm = guarded(inner, FakeClock(auto=True))
     for _ in range(5):

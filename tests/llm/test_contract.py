@@ -1,4 +1,4 @@
-"""What every provider owes, whatever protocol it speaks: tried against real servers on loopback."""
+"""The contract of `Provider` for every protocol, against real servers on loopback."""
 
 import asyncio
 import traceback
@@ -12,10 +12,11 @@ from daemon.core.ports import LLM, Completion
 from daemon.llm.placeholder import Placeholder
 from daemon.llm.provider import ClosableLLM
 from daemon.llm.router import Router
-from tests.fakes import FakeClock, ScriptedLLM
+from tests.fakes import FakeClock
 from tests.llm.conftest import settings_for
 from tests.llm.prompts import SCHEMA, answer, prompt, read_until
 from tests.llm.providers import KEY, Answer, AnthropicServer, Ending, OpenAIServer, VendorServer
+from tests.models import ScriptedLLM
 
 NUMBERS_FOR_TEXT = (
     b'event: content_block_delta\ndata: {"type": "content_block_delta", "delta": {"type": "text_delta", "text": 5}, '
@@ -78,13 +79,13 @@ async def test_usage_counts_cached_tokens_within_all_input_tokens(vendor: Vendor
 
 
 @pytest.mark.parametrize("stop", ["end", "length", "refusal"])
-async def test_the_reason_for_stopping_is_told(vendor: VendorServer, model: Router, stop: str) -> None:
+async def test_the_stop_reason_is_in_the_completion(vendor: VendorServer, model: Router, stop: str) -> None:
     vendor.script.append(Answer(stop=stop))
     text, completion = await answer(model, prompt())
     assert (text, completion.stop) == ("one two three", stop)
 
 
-async def test_declining_before_a_word_was_said_is_a_refusal(vendor: VendorServer, model: Router) -> None:
+async def test_declining_before_any_text_is_a_refusal(vendor: VendorServer, model: Router) -> None:
     vendor.script.append(Answer((), stop="refusal"))
     with pytest.raises(ModelRefused, match="declined"):
         await answer(model, prompt())
@@ -163,7 +164,7 @@ async def test_a_prompt_that_is_too_long_is_named_as_such(vendor: VendorServer, 
 
 
 @pytest.mark.parametrize("ending", [Ending.CUT, Ending.EARLY, Ending.ERROR_EVENT])
-async def test_an_answer_that_breaks_off_is_unavailable_after_what_was_said(
+async def test_an_answer_that_breaks_off_is_unavailable_after_its_text(
     vendor: VendorServer, model: Router, ending: Ending
 ) -> None:
     vendor.script.append(Answer(("half ",), ending))
@@ -193,7 +194,7 @@ async def test_garbage_is_unavailable_and_no_other_error(vendor: VendorServer, m
         await answer(model, prompt())
 
 
-async def test_a_vendor_that_is_not_there_is_unavailable(vendor: VendorServer, clock: FakeClock) -> None:
+async def test_an_unreachable_vendor_is_unavailable(vendor: VendorServer, clock: FakeClock) -> None:
     address = vendor.url.rsplit(":", 1)[0] + ":9/v1"
     router = Router(settings_for(vendor, **{f"{vendor.name}_base_url": address}), clock)
     with pytest.raises(ModelUnavailable, match="can't be reached") as caught:
@@ -295,7 +296,7 @@ async def test_a_schema_with_free_keys_is_asked_for_in_words(vendor: VendorServe
     assert "json_schema" not in str(vendor.asked[0].body)
 
 
-async def test_the_prompt_is_made_acceptable(vendor: VendorServer, model: Router) -> None:
+async def test_the_messages_take_the_form_that_apis_accept(vendor: VendorServer, model: Router) -> None:
     asked = prompt("", "I was saying", "a\ud800b\0c", "and then", system=())
     await answer(model, asked)
     sent = [(each["role"], each["content"]) for each in vendor.asked[0].body["messages"]]
@@ -303,7 +304,7 @@ async def test_the_prompt_is_made_acceptable(vendor: VendorServer, model: Router
     assert sent[1:4] == [("assistant", "I was saying"), ("user", "a\ufffdbc"), ("assistant", "and then")]
 
 
-async def test_a_proxy_of_the_environment_does_not_stand_before_this_machine(
+async def test_a_proxy_in_the_environment_is_not_used_for_this_machine(
     vendor: VendorServer, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")

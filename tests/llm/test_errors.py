@@ -1,4 +1,4 @@
-"""What errors inside a stream and beneath the SDKs are turned into."""
+"""Errors inside a stream and below the SDKs become our two model errors."""
 
 from collections.abc import AsyncIterator
 
@@ -45,7 +45,7 @@ async def test_a_passing_event_of_claudes_is_unavailable(
         await answer(claude, prompt())
 
 
-async def test_a_permanent_event_of_claudes_is_a_refusal_in_its_own_words(
+async def test_a_permanent_event_of_claudes_is_a_refusal_with_its_message(
     claude: Router, anthropic_server: AnthropicServer
 ) -> None:
     anthropic_server.script.append(claude_event("invalid_request_error", "messages: too odd"))
@@ -53,7 +53,7 @@ async def test_a_permanent_event_of_claudes_is_a_refusal_in_its_own_words(
         await answer(claude, prompt())
 
 
-async def test_words_that_repeat_the_key_are_left_out(claude: Router, anthropic_server: AnthropicServer) -> None:
+async def test_a_message_that_repeats_the_key_is_left_out(claude: Router, anthropic_server: AnthropicServer) -> None:
     anthropic_server.script.append(claude_event("invalid_request_error", f"see {KEY}"))
     with pytest.raises(ModelRefused) as caught:
         await answer(claude, prompt())
@@ -70,7 +70,7 @@ async def test_a_passing_event_of_a_models_host_is_unavailable(
         await answer(gpt, prompt())
 
 
-async def test_an_event_that_tells_a_permanent_status_is_a_refusal(gpt: Router, openai_server: OpenAIServer) -> None:
+async def test_an_event_with_a_permanent_status_is_a_refusal(gpt: Router, openai_server: OpenAIServer) -> None:
     openai_server.script.append(gpt_event("403"))
     with pytest.raises(ModelRefused):
         await answer(gpt, prompt())
@@ -83,7 +83,7 @@ async def test_an_endless_error_body_is_not_read_to_its_end(gpt: Router, openai_
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9/v1", "http://127.0.0.1:0", "http://not a host/"])
-async def test_an_address_where_nobody_is_comes_with_its_variable(url: str, openai_server: OpenAIServer) -> None:
+async def test_an_unreachable_address_is_named_by_its_variable(url: str, openai_server: OpenAIServer) -> None:
     router = Router(settings_for(openai_server, openai_base_url=url), FakeClock())
     with pytest.raises(ModelUnavailable) as caught:
         await answer(router, prompt())
@@ -91,7 +91,7 @@ async def test_an_address_where_nobody_is_comes_with_its_variable(url: str, open
     await router.aclose()
 
 
-async def test_an_ollama_that_is_not_running_is_told_how_to_start(openai_server: OpenAIServer) -> None:
+async def test_for_an_ollama_that_is_not_running_the_hint_says_how_to_start_it(openai_server: OpenAIServer) -> None:
     settings = settings_for(openai_server, persona_model="ollama/x", ollama_url="http://127.0.0.1:9/v1")
     router = Router(settings, FakeClock())
     with pytest.raises(ModelUnavailable) as caught:
@@ -100,8 +100,8 @@ async def test_an_ollama_that_is_not_running_is_told_how_to_start(openai_server:
     await router.aclose()
 
 
-def test_a_call_that_began_before_the_circuit_opened_adds_nothing() -> None:
-    circuit = Circuit("somebody")
+def test_a_call_from_before_the_circuit_opened_does_not_count() -> None:
+    circuit = Circuit("vendor")
     early = circuit.admit(0)
     for _ in range(5):
         circuit.failed(circuit.admit(0), 0)

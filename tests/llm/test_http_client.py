@@ -1,4 +1,4 @@
-"""What each vendor is really sent."""
+"""The requests that each vendor really gets."""
 
 from collections.abc import AsyncIterator
 
@@ -23,7 +23,7 @@ async def claude(anthropic_server: AnthropicServer, clock: FakeClock) -> AsyncIt
 
 
 def through(server: OpenAIServer, model: str) -> Settings:
-    """Settings that send a model to the stand-in, whichever vendor it belongs to."""
+    """Settings that send any vendor's model to the loopback server."""
     return load_settings(
         persona_model=model,
         openai_api_key=KEY,
@@ -72,7 +72,9 @@ async def test_a_claude_without_effort_is_asked_without_it_from_then_on(
     assert "output_config" not in third
 
 
-async def test_no_creativity_leaves_effort_to_the_vendor(claude: Router, anthropic_server: AnthropicServer) -> None:
+async def test_without_creativity_the_vendor_chooses_the_effort(
+    claude: Router, anthropic_server: AnthropicServer
+) -> None:
     await answer(claude, prompt(tokens=100))
     body = anthropic_server.asked[0].body
     assert "output_config" not in body

@@ -1,4 +1,4 @@
-"""Time, bytes and retries around a model, on a clock that is turned by hand."""
+"""Deadlines, size limits and retries, on a clock that only the test advances."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -13,9 +13,10 @@ from daemon.core.ports import Completion, Prompt
 from daemon.llm.circuit import FEWEST_RETRIES
 from daemon.llm.clean_text import PieceCleaner, clean
 from daemon.llm.resilience import ATTEMPTS, FEWEST_BYTES
-from tests.fakes import FakeClock, ScriptedLLM
-from tests.llm.guarding import Events, down, failing, guarded, lasting, turn_until_done
+from tests.fakes import Events, FakeClock
+from tests.llm.guarding import down, failing, guarded, lasting, turn_until_done
 from tests.llm.prompts import answer, prompt
+from tests.models import ScriptedLLM
 
 
 async def test_a_failure_before_the_first_piece_is_tried_again(events: Events) -> None:
@@ -47,7 +48,7 @@ async def test_a_refusal_is_not_tried_again() -> None:
     assert len(inner.prompts) == 1
 
 
-async def test_errors_that_are_not_the_models_pass_as_they_are() -> None:
+async def test_other_errors_pass_unchanged() -> None:
     inner = ScriptedLLM(ConfigError("a key is missing"))
     with pytest.raises(ConfigError):
         await answer(guarded(inner, FakeClock(auto=True)), prompt())
@@ -59,13 +60,13 @@ async def test_it_gives_up_after_three_attempts() -> None:
     assert len(inner.prompts) == ATTEMPTS
 
 
-async def test_the_pause_is_what_the_provider_asked_for() -> None:
+async def test_the_pause_is_the_providers_retry_after() -> None:
     clock = FakeClock(auto=True)
     await answer(guarded(ScriptedLLM(down(7.5), "well"), clock), prompt())
     assert clock.slept == [7.5]
 
 
-async def test_the_pause_is_jittered_and_short_when_the_provider_asked_for_none() -> None:
+async def test_without_a_retry_after_the_pause_is_jittered_and_short() -> None:
     pauses = []
     for _ in range(20):
         clock = FakeClock(auto=True)
@@ -115,7 +116,7 @@ async def test_the_budget_is_small_when_calls_are_few_and_fills_up_again_after_a
     assert (await answer(llm, prompt()))[0] == "well"
 
 
-async def test_a_silent_model_is_given_up_at_the_limit_and_tried_once_more() -> None:
+async def test_a_silent_model_is_cut_at_the_limit_and_called_once_more() -> None:
     clock = FakeClock()
     inner = ScriptedLLM(lasting(clock, 1000), "well")
     call = asyncio.ensure_future(answer(guarded(inner, clock), prompt()))
@@ -157,7 +158,7 @@ async def test_half_a_character_at_the_end_is_replaced() -> None:
     assert (await answer(guarded(ScriptedLLM(["a", "\ud83e"]), FakeClock()), prompt()))[0] == "a\ufffd"
 
 
-async def test_a_babbling_model_is_cut_and_completed_as_too_long(events: Events) -> None:
+async def test_an_endless_answer_is_cut_and_completed_as_too_long(events: Events) -> None:
     inner = ScriptedLLM(["ü" * 1000] * 1000)
     text, completion = await answer(guarded(inner, FakeClock(), events), prompt(tokens=1000))
     assert text == "ü" * 4000
@@ -167,13 +168,13 @@ async def test_a_babbling_model_is_cut_and_completed_as_too_long(events: Events)
     assert events.names == ["llm.cut_off"]
 
 
-async def test_a_short_answers_limit_leaves_room_for_odd_tokens() -> None:
+async def test_the_limit_of_a_short_answer_leaves_room_for_long_tokens() -> None:
     inner = ScriptedLLM(["x" * FEWEST_BYTES])
     text, completion = await answer(guarded(inner, FakeClock()), prompt(tokens=1))
     assert (len(text), completion.stop) == (FEWEST_BYTES, "end")
 
 
-async def test_both_roles_models_are_told_and_connections_let_go() -> None:
+async def test_the_models_ids_and_aclose_come_from_the_inner_llm() -> None:
     llm = guarded(ScriptedLLM(), FakeClock())
     assert llm.model_for(prompt().role) == "scripted/test"
     await llm.aclose()

@@ -1,4 +1,4 @@
-"""Which model is chosen, who serves it and what it costs."""
+"""The choice of models, their vendors and their prices."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def quiet(event: str, /, **fields: object) -> None:
         ("plain", Vendor.OPENROUTER, "plain"),
     ],
 )
-def test_the_prefix_says_who_is_asked(text: str, vendor: Vendor, name: str) -> None:
+def test_the_prefix_names_the_vendor(text: str, vendor: Vendor, name: str) -> None:
     model = parse_model_id(f" {text} ")
     assert (model.full, model.vendor, model.name) == (text, vendor, name)
 
@@ -70,7 +70,7 @@ def test_models_are_chosen_by_name_and_then_by_key(given: dict[str, object], cho
         ("thinking_model", "groq/x", "GROQ_API_KEY"),
     ],
 )
-def test_a_missing_key_is_named_before_anything_is_asked(field: str, model: str, variable: str) -> None:
+def test_a_missing_key_is_named_before_any_call(field: str, model: str, variable: str) -> None:
     with pytest.raises(ConfigError, match=f"{model} needs a key, and {variable}"):
         build_llm(load_settings(**{field: model}), FakeClock(), quiet)
 
@@ -92,7 +92,7 @@ def test_addresses_on_this_machine_are_recognised(url: str, here: bool) -> None:
     assert Endpoint(known.vendor, url, known.api_key, "", "").on_loopback is here
 
 
-async def test_the_whole_thing_answers_for_both_roles(vendor: VendorServer) -> None:
+async def test_a_built_llm_answers_for_both_roles(vendor: VendorServer) -> None:
     llm = build_llm(settings_for(vendor, thinking_model="placeholder/echo"), FakeClock(), quiet)
     spoken, completion = await answer(llm, prompt("hello"))
     assert (spoken, completion.model) == ("one two three", f"{vendor.name}/local-model")
@@ -102,7 +102,7 @@ async def test_the_whole_thing_answers_for_both_roles(vendor: VendorServer) -> N
     await llm.aclose()
 
 
-async def test_nothing_was_opened_when_nothing_was_asked() -> None:
+async def test_no_client_is_built_before_the_first_call() -> None:
     await build_llm(load_settings(anthropic_api_key="k"), FakeClock(), quiet).aclose()
 
 
@@ -114,12 +114,12 @@ def test_a_call_costs_what_its_tokens_cost() -> None:
 
 
 @pytest.mark.parametrize(("tokens", "cost"), [(100_000, 0.01), (100_001, 0.0500005)])
-def test_a_long_prompt_is_dearer_as_a_whole(tokens: int, cost: float) -> None:
+def test_a_long_prompt_costs_more_as_a_whole(tokens: int, cost: float) -> None:
     assert cost_usd(Completion("anthropic/claude-haiku-5-5", tokens_in=tokens)) == pytest.approx(cost)
 
 
 @pytest.mark.parametrize("model", ["placeholder/echo", "ollama/llama", "scripted/test"])
-def test_models_that_run_here_cost_nothing(model: str) -> None:
+def test_models_on_this_machine_cost_nothing(model: str) -> None:
     assert cost_usd(Completion(model, 1000, 0, 1000)) == 0.0
 
 
@@ -127,7 +127,7 @@ def test_an_unknown_price_is_unknown() -> None:
     assert cost_usd(Completion("other/model", 1000, 0, 1000)) is None
 
 
-def test_reading_from_a_cache_is_never_dearer() -> None:
+def test_cached_input_never_costs_more() -> None:
     for price in PRICES.values():
         for rates in (price.rates, price.long_rates or price.rates):
             assert 0 < rates.cached <= rates.fresh < rates.out

@@ -4,8 +4,8 @@ import pytest
 
 from daemon.core.errors import ModelRefused, ModelUnavailable
 from daemon.core.ports import Completion, Prompt
-from tests.fakes import ScriptedLLM
 from tests.llm.prompts import answer, prompt
+from tests.models import ScriptedLLM
 
 
 async def test_a_script_is_followed_in_order_and_remembers_its_prompts() -> None:

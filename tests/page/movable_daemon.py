@@ -7,7 +7,7 @@ from daemon.app import run_daemon
 from daemon.cli.output import say
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
-from tests.journeys.clock import TurnableClock
+from tests.fakes import TurnableClock
 
 
 async def _run(clock: TurnableClock) -> None:

@@ -1,116 +1,22 @@
-"""Open Souls' mental processes, turns, hooks and scheduled perceptions, row by row, on the state machine itself."""
+"""Open Souls' mental processes, turns, hooks and scheduled perceptions, row by row."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from dataclasses import FrozenInstanceError, dataclass, field
+from dataclasses import FrozenInstanceError
 
 import pytest
 
 from daemon.core.errors import ProcessFailed
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.core.ports import Task
 from daemon.core.timetable import when
 from daemon.core.working_memory import WorkingMemory, thought
-from daemon.llm.model_id import Vendor, parse_model_id
 from daemon.memory.queues.intentions import NewIntention
 from daemon.memory.records import ProcessState
 from daemon.mind.interrupts import Interrupt, Interrupted
-from daemon.mind.mental_process import MOST_HOPS, MentalProcess, Outcome, ProcessContext, Stay, Transition
+from daemon.mind.mental_process import MOST_HOPS, Outcome, ProcessContext, Stay, Transition
 from daemon.mind.motor import Motor
-from daemon.mind.recall.visit import Visit
-from daemon.mind.state_machine import ProcessRun, run_processes
 from daemon.mind.steps.external_dialog import external_dialog
-from daemon.soul import Mode
-from daemon.soul_engine import integrate
-from tests.unit.every_step import soul
-from tests.unit.solving_parts import capabilities, current_cycle
+from tests.fakes import FakeSpeech
+from tests.unit.playing import NOW_MS, SOUL, WORDS, Play, due, keep_count, stay, to
 from tests.unit.thinking import END, head
-
-SOUL = soul().model_copy(
-    update={"modes": (Mode(name="academic", personality="Scholarly."), Mode(name="poetic", personality="Singing."))}
-)
-NOW_MS = 1_750_000_000_000
-WORDS = Perception(
-    id="1",
-    conversation=ConversationKey("minoan", "T1", "D1"),
-    modality=Modality.WORDS,
-    content="hello",
-    author="U0ADA",
-    audience=Audience(AudienceKind.DM, "D1"),
-    place=Place.DM,
-    ts="1.000001",
-    received_ms=NOW_MS,
-    name="Ada",
-)
-Act = Callable[[ProcessContext], Outcome]
-
-
-@dataclass
-class Play:
-    """Processes made of plain functions, and every context in which one of them ran."""
-
-    acts: Mapping[str, Act]
-    ran: list[ProcessContext] = field(default_factory=list)
-    state: ProcessState = field(default_factory=ProcessState)
-
-    async def perceive(self, perception: Perception = WORDS, *, motor: Motor | None = None) -> ProcessRun:
-        """Let one perception run through the processes; the state is kept for the next one."""
-        context = ProcessContext(
-            memory=integrate(WorkingMemory("Kothar"), perception),
-            perception=perception,
-            mind=head(["Hello.", END]).mind,
-            motor=motor or Motor(None),
-            soul=SOUL,
-            interrupt=Interrupt(),
-            visit=Visit(exchanges=1, met=True),
-            capabilities=capabilities(),
-            cycle=current_cycle(),
-        )
-        course = await run_processes(context, self.state, {name: self._process(act) for name, act in self.acts.items()})
-        self.state = course.state
-        return course
-
-    def _process(self, act: Act) -> MentalProcess:
-        async def process(context: ProcessContext) -> Outcome:
-            self.ran.append(context)
-            return act(context)
-
-        return process
-
-    @property
-    def names(self) -> list[str]:
-        """Which processes ran, in order."""
-        return [one.state.process for one in self.ran]
-
-
-def stay(context: ProcessContext) -> Outcome:
-    return Stay(context.memory)
-
-
-def keep_count(context: ProcessContext) -> Outcome:
-    return Stay(context.memory, {"runs": context.state.invocations + 1})
-
-
-def to(name: str, *, now: bool = False, **params: object) -> Act:
-    return lambda context: Transition(context.memory, name, "because", params, execute_now=now)
-
-
-def due(process: str, **params: object) -> Perception:
-    """What was scheduled for a process of its own."""
-    return Perception(
-        id="2",
-        conversation=WORDS.conversation,
-        modality=Modality.TIME,
-        content="it is time",
-        author="U0ADA",
-        audience=WORDS.audience,
-        place=Place.DM,
-        ts="2.000001",
-        received_ms=NOW_MS,
-        process=process,
-        params=params,
-    )
-
 
 # -- mental processes -------------------------------------------------------------------------------------------------
 
@@ -242,38 +148,14 @@ async def test_the_main_process_is_not_interrupted_but_may_look() -> None:
     assert dict(play.state.process_memory) == {"saw": True}
 
 
-async def test_the_integrator_may_choose_the_process() -> None:
-    play = Play({"engaged": stay, "academic": stay})
-    await play.perceive(due("academic"))
-    assert play.names == ["academic"]
-
-
 # -- hooks ------------------------------------------------------------------------------------------------------------
 
 
-class Listener:
-    """A Speech that keeps what it was given."""
-
-    def __init__(self) -> None:
-        self.heard: list[str] = []
-
-    async def say(self, text: str) -> None:
-        """Keep it."""
-        self.heard.append(text)
-
-    async def show(self, task: Task) -> None:
-        """Keep its title."""
-        self.heard.append(task.title)
-
-    async def settle(self) -> None:
-        """Nothing to wait for."""
-
-
 async def test_speak_takes_a_stream() -> None:
-    listener = Listener()
+    speech = FakeSpeech()
     thought = head(["Hello, ", "Ada.", END]).mind.stream(WorkingMemory("Kothar"), external_dialog(SOUL, "Greet."))
-    await Motor(listener).speak(thought)
-    assert "".join(listener.heard) == (await thought.finished())[1] == "Hello, Ada."
+    await Motor(speech).speak(thought)
+    assert "".join(speech.texts) == (await thought.finished())[1] == "Hello, Ada."
 
 
 def intention(slot: str, time: str, process: str = "", **params: object) -> NewIntention:
@@ -316,13 +198,6 @@ async def test_a_scheduled_perception_visits_its_process_and_comes_back() -> Non
     assert play.names == ["engaged", "dormant", "engaged"]
 
 
-async def test_a_visit_is_given_its_own_params_and_restores_those_of_the_home() -> None:
-    play = Play({"engaged": stay, "dormant": stay}, state=ProcessState("engaged", params={"topic": "tin"}))
-    await play.perceive(due("dormant", mood="calm"))
-    await play.perceive()
-    assert [dict(one.state.params) for one in play.ran] == [{"mood": "calm"}, {"topic": "tin"}]
-
-
 async def test_a_transition_of_a_visited_process_wins_over_the_way_back() -> None:
     play = Play({"engaged": stay, "academic": to("poetic", verse=3), "poetic": stay})
     await play.perceive(due("academic"))
@@ -332,14 +207,6 @@ async def test_a_transition_of_a_visited_process_wins_over_the_way_back() -> Non
 
 
 # -- faults not inherited ---------------------------------------------------------------------------------------------
-
-
-async def test_a_visit_loses_neither_process_memory_nor_the_count() -> None:
-    play = Play({"engaged": keep_count, "dormant": keep_count})
-    await play.perceive()
-    before = play.state
-    await play.perceive(due("dormant"))
-    assert play.state == before == ProcessState("engaged", "", 1, {}, {"runs": 1})
 
 
 async def test_a_refused_transition_resets_nothing() -> None:
@@ -353,31 +220,3 @@ async def test_a_refused_transition_resets_nothing() -> None:
             state.params,
             state.process_memory,
         )
-
-
-async def test_processes_that_return_each_other_without_end_are_stopped() -> None:
-    play = Play({"engaged": to("academic", now=True), "academic": to("engaged", now=True)})
-    with pytest.raises(ProcessFailed):
-        await play.perceive()
-    assert play.state == ProcessState()
-
-
-async def test_the_table_of_entries_is_enforced() -> None:
-    play = Play({"dormant": to("curious"), "curious": stay}, state=ProcessState("dormant"))
-    course = await play.perceive()
-    assert play.state.process == "dormant"
-    assert "nothing leads there" in course.path[0].reason
-
-
-async def test_the_path_names_the_process() -> None:
-    play = Play({"engaged": to("academic", now=True), "academic": stay})
-    course = await play.perceive()
-    assert [(one.act, one.origin, one.target) for one in course.path] == [
-        ("move", "engaged", "academic"),
-        ("stay", "academic", "academic"),
-    ]
-
-
-def test_every_prefix_of_a_model_is_routed() -> None:
-    assert parse_model_id("qwen/qwen3-30b-a3b-instruct-2507").vendor is Vendor.OPENROUTER
-    assert parse_model_id("groq/kimi-k2").vendor is Vendor.GROQ

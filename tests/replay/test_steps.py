@@ -3,21 +3,11 @@
 import asyncio
 from dataclasses import replace
 
-import pytest
-
-from daemon.core.errors import MalformedReply
-from daemon.core.ports import ModelRole
-from daemon.core.step import Step
-from daemon.core.working_memory import Memory, Role, WorkingMemory, thought
-from daemon.mind.steps.brainstorm import brainstorm
-from daemon.mind.steps.decision import decision
+from daemon.core.working_memory import Role, WorkingMemory, thought
 from daemon.mind.steps.external_dialog import external_dialog
 from daemon.mind.steps.instruction import instruction
-from daemon.mind.steps.internal_monologue import internal_monologue
-from daemon.mind.steps.mental_query import mental_query
-from daemon.mind.steps.summarize import summarize, turns_to_summarize
 from daemon.soul_engine import PERSONALITY, begin, build_prompt
-from tests.unit.every_step import soul
+from tests.given import soul
 from tests.unit.thinking import END, MEMORY, head, listen
 
 SAY = external_dialog(soul(), "Greet.")
@@ -26,13 +16,6 @@ PREFIXED = 'Kothar said: "Hello, Ada."'
 
 def contents(memory: WorkingMemory) -> list[str]:
     return [one.content for one in memory]
-
-
-async def test_a_step_gives_a_new_memory_and_a_value() -> None:
-    memory, value = await head(["Hello.", END]).mind.run(MEMORY, SAY)
-    assert value == "Hello."
-    assert contents(memory) == ["hello", "Hello."]
-    assert contents(MEMORY) == ["hello"]
 
 
 async def test_a_streamed_step_gives_text_at_once_and_the_value_later() -> None:
@@ -50,32 +33,6 @@ async def test_a_command_may_be_a_function_of_the_memory() -> None:
     assert "Greet for the 1st time." in h.llm.prompts[0].messages[-1].text
 
 
-async def test_a_stream_processor_decides_what_comes_out() -> None:
-    thought = head([PREFIXED, END]).mind.stream(MEMORY, SAY)
-    assert "".join(await listen(thought)) == "Hello, Ada."
-    silent = head([PREFIXED, END]).mind.stream(MEMORY, replace(SAY, visible=None))
-    assert await listen(silent) == []
-
-
-async def test_the_command_is_not_kept() -> None:
-    memory, _ = await head(["Hello.", END]).mind.run(MEMORY, SAY)
-    assert not any("Greet." in one.content for one in memory)
-
-
-async def test_only_what_the_step_remembers_is_appended() -> None:
-    kept = (Memory(Role.ASSISTANT, "one"), Memory(Role.SYSTEM, "two", region="notes"))
-    step = Step(name="s", command="S", read=str.strip, remember=lambda _: kept)
-    memory, _ = await head(["a long answer", END]).mind.run(MEMORY, step)
-    assert sorted(contents(memory)) == ["hello", "one", "two"]
-
-
-async def test_a_reply_with_a_schema_is_parsed_and_validated() -> None:
-    _, value = await head(['```json\n{"choice": "tea"}\n```', END]).mind.run(MEMORY, decision("?", ["tea", "ale"]))
-    assert value == "tea"
-    with pytest.raises(MalformedReply):
-        await head(['{"choice": 1}', END], ["{}", END]).mind.run(MEMORY, decision("?", ["tea", "ale"]))
-
-
 async def test_finished_comes_after_the_reply_was_read() -> None:
     read: list[str] = []
 
@@ -89,56 +46,10 @@ async def test_finished_comes_after_the_reply_was_read() -> None:
     assert memory.at(-1).content == "ab"
 
 
-async def test_a_prefix_is_stripped_from_a_whole_reply() -> None:
-    assert (await head([PREFIXED, END]).mind.run(MEMORY, SAY))[1] == "Hello, Ada."
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 13, 21])
-async def test_a_prefix_is_stripped_from_a_stream(size: int) -> None:
-    pieces = [PREFIXED[at : at + size] for at in range(0, len(PREFIXED), size)]
-    assert "".join(await listen(head([*pieces, END]).mind.stream(MEMORY, SAY))) == "Hello, Ada."
-
-
-async def test_external_dialog_says() -> None:
-    memory, _ = await head(["Hello.", END]).mind.run(MEMORY, SAY)
-    assert memory.at(-1) == Memory(Role.ASSISTANT, "Hello.", name="Kothar", metadata={"verb": "said"})
-    assert SAY.role is ModelRole.PERSONA
-
-
-async def test_internal_monologue_thinks() -> None:
-    memory, thought = await head(["So.", END]).mind.run(MEMORY, internal_monologue("Kothar", "Think."))
-    assert thought == "So."
-    assert memory.at(-1).metadata == {"kind": "thought", "verb": "thought"}
-
-
-async def test_mental_query_gives_a_boolean() -> None:
-    for answer, value in (('{"true": true}', True), ('{"true": false}', False)):
-        assert (await head([answer, END]).mind.run(MEMORY, mental_query("It rains")))[1] is value
-
-
-async def test_decision_gives_one_of_the_choices() -> None:
-    step = decision("What?", ["tea", "ale"])
-    _, value = await head(['{"choice": "mead"}', END], ['{"choice": "ale"}', END]).mind.run(MEMORY, step)
-    assert value == "ale"
-
-
-async def test_brainstorm_gives_a_list() -> None:
-    assert (await head(['{"ideas": ["a", "b"]}', END]).mind.run(MEMORY, brainstorm("Names")))[1] == ("a", "b")
-
-
 async def test_instruction_keeps_its_result() -> None:
     memory, result = await head(["Three.", END]).mind.run(MEMORY, instruction("Count the words.", name="Kothar"))
     assert result == memory.at(-1).content == "Three."
     assert memory.at(-1).role is Role.ASSISTANT
-
-
-async def test_summarize_gives_a_summary() -> None:
-    h = head(["They met.", END])
-    _, summary = await h.mind.run(
-        turns_to_summarize("Kothar", "", [Memory(Role.USER, "hi", name="Ada")]), summarize("Kothar")
-    )
-    assert summary == "They met."
-    assert "Ada: hi" in h.llm.prompts[0].messages[0].text
 
 
 # -- faults not inherited ---------------------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ from daemon.core.clock import SystemClock
 from daemon.core.config import Settings
 from daemon.core.ports import Clock
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
-from tests.slack.parts import Events, FakeIntake, Hands, settings_for
+from tests.fakes import Events, FakeIntake
+from tests.slack.parts import WorkspaceControl, settings_for
 
 Open = Callable[..., SlackChannel]
 
@@ -24,9 +25,9 @@ async def server() -> AsyncIterator[WorkspaceServer]:
 
 
 @pytest.fixture
-async def hands(server: WorkspaceServer) -> AsyncIterator[Hands]:
+async def control(server: WorkspaceServer) -> AsyncIterator[WorkspaceControl]:
     async with aiohttp.ClientSession() as http:
-        yield Hands(server, http)
+        yield WorkspaceControl(server, http)
 
 
 @pytest.fixture

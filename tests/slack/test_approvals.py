@@ -7,18 +7,18 @@ from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.outgoing.blocks import plain
 from daemon.core.errors import ChannelRefused, DeliveryUncertain
 from daemon.core.ports import Decision
+from tests.fakes import Events, FakeIntake
+from tests.given import post
 from tests.slack.conftest import Open
-from tests.slack.parts import OURS, Events, FakeIntake, Hands, listening, post
-from tests.slack.test_delivery import draft
-
-YES, NO = "soul_approval_yes", "soul_approval_no"
-TS = "1750000000.000100"
+from tests.slack.parts import NO, OURS, TS, YES, WorkspaceControl, draft, listening, press
 
 
-async def test_an_approval_request_has_two_buttons_instead_of_feedback(channel: SlackChannel, hands: Hands) -> None:
-    root = await hands.say("Ada", "dm", "hi")
+async def test_an_approval_request_has_two_buttons_instead_of_feedback(
+    channel: SlackChannel, control: WorkspaceControl
+) -> None:
+    root = await control.say("Ada", "dm", "hi")
     await channel.deliver(post("D0ADA", "May I **archive** it?", reply_to=root, approval="a-1"))
-    (message,) = await hands.replies("D0ADA", root)
+    (message,) = await control.replies("D0ADA", root)
     words, actions = message["blocks"]
     assert words == {"type": "markdown", "text": "May I **archive** it?"}
     assert actions["type"] == "actions"
@@ -32,33 +32,33 @@ async def test_an_approval_request_has_two_buttons_instead_of_feedback(channel: 
     ]
 
 
-async def test_a_streamed_approval_request_has_buttons_too(channel: SlackChannel, hands: Hands) -> None:
-    root = await hands.say("Ada", "dm", "hi")
+async def test_a_streamed_approval_request_has_buttons_too(channel: SlackChannel, control: WorkspaceControl) -> None:
+    root = await control.say("Ada", "dm", "hi")
     ts = await draft(channel, root, "May I? " * 20)
     await channel.deliver(post("D0ADA", "May I? " * 20, reply_to=root, draft=ts, approval="a-1"))
-    (message,) = await hands.replies("D0ADA", root)
+    (message,) = await control.replies("D0ADA", root)
     assert message["blocks"][0]["elements"][0]["value"] == "approve:a-1"
 
 
 async def test_an_approval_request_keeps_its_buttons_when_slack_refuses_the_blocks(
-    channel: SlackChannel, hands: Hands
+    channel: SlackChannel, control: WorkspaceControl
 ) -> None:
-    root = await hands.say("Ada", "dm", "hi")
-    await hands.fail("chat.postMessage", body={"ok": False, "error": "invalid_blocks"})
+    root = await control.say("Ada", "dm", "hi")
+    await control.fail("chat.postMessage", body={"ok": False, "error": "invalid_blocks"})
     await channel.deliver(post("D0ADA", "May I? " * 1_000, reply_to=root, approval="a-1"))
-    (message,) = await hands.replies("D0ADA", root)
+    (message,) = await control.replies("D0ADA", root)
     assert [block["type"] for block in message["blocks"]] == ["section", "section", "section", "actions"]
     assert plain(post("D0ADA", "Done.", approval="a-1", revises=TS))["blocks"] == []
 
 
 async def test_each_press_of_a_button_arrives_as_a_decision_of_its_user(
-    channel: SlackChannel, intake: FakeIntake, hands: Hands
+    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl
 ) -> None:
-    root = await hands.say("Ada", "general", "nothing for the soul")
+    root = await control.say("Ada", "general", "nothing for the soul")
     ts = await channel.deliver(post("C0GENERAL", "May I?", reply_to=root, approval="a-1"))
     async with listening(channel, intake):
         for person, action, value in (("Ada", YES, ""), ("Ben", NO, "refuse:a-1"), ("Ben", YES, "approve:a-1")):
-            await hands.do("click", person=person, channel="general", ts=ts, action_id=action, value=value)
+            await control.do("click", person=person, channel="general", ts=ts, action_id=action, value=value)
         await intake.until(3)
     decisions = [one for one in intake.arrivals if isinstance(one, Decision)]
     assert [(one.author, one.approval, one.approves, one.channel, one.ts) for one in decisions] == [
@@ -68,18 +68,6 @@ async def test_each_press_of_a_button_arrives_as_a_decision_of_its_user(
     ]
     assert len({one.event_id for one in decisions}) == 3
     assert decisions[0].soul == "minoan"
-
-
-def press(action_id: str = YES, value: str = "approve:a-1", **more: object) -> dict[str, object]:
-    """A block_actions payload."""
-    return {
-        "type": "block_actions",
-        "user": {"id": "U1", "team_id": "T1"},
-        "channel": {"id": "C1"},
-        "container": {"message_ts": TS},
-        "actions": [{"action_id": action_id, "value": value, "action_ts": "9.1"}],
-        **more,
-    }
 
 
 @pytest.mark.parametrize(
@@ -110,17 +98,19 @@ def test_only_listed_members_decide_if_there_is_a_list() -> None:
     assert found == Decision("action:C1:" + TS + ":U1:9.1", "minoan", "T1", "C1", TS, "U1", "a-1", approves=True)
 
 
-# -- the revision after the decision ----------------------------------------------------------------------------------
+# -- the revision after the decision -----------------------------------------------------------------------------------
 
 
-async def test_a_revision_replaces_text_and_buttons_and_can_be_repeated(channel: SlackChannel, hands: Hands) -> None:
-    root = await hands.say("Ada", "dm", "hi")
+async def test_a_revision_replaces_text_and_buttons_and_can_be_repeated(
+    channel: SlackChannel, control: WorkspaceControl
+) -> None:
+    root = await control.say("Ada", "dm", "hi")
     ts = await channel.deliver(post("D0ADA", "May I?", reply_to=root, approval="a-1", key="asks"))
     decided = post("D0ADA", "Ada allowed it. <!channel>", reply_to=root, key="tells", revises=ts)
     for _ in range(2):
         assert await channel.deliver(decided) == ts
         assert await channel.find(decided) is None
-    (message,) = await hands.replies("D0ADA", root)
+    (message,) = await control.replies("D0ADA", root)
     assert [block["type"] for block in message["blocks"]] == ["markdown"]
     assert message["blocks"][0]["text"].startswith("Ada allowed it. ")
     assert "<!channel>" not in message["blocks"][0]["text"]
@@ -129,29 +119,29 @@ async def test_a_revision_replaces_text_and_buttons_and_can_be_repeated(channel:
 
 @pytest.mark.parametrize("code", ["message_not_found", "cant_update_message", "edit_window_closed"])
 async def test_a_revision_of_a_deleted_message_posts_nothing(
-    channel: SlackChannel, hands: Hands, events: Events, code: str
+    channel: SlackChannel, control: WorkspaceControl, events: Events, code: str
 ) -> None:
-    await hands.fail("chat.update", body={"ok": False, "error": code})
+    await control.fail("chat.update", body={"ok": False, "error": code})
     assert await channel.deliver(post("D0ADA", "Refused.", revises=TS)) == TS
-    assert await hands.calls("chat.postMessage") == []
+    assert await control.calls("chat.postMessage") == []
     assert events.named("slack.revision_gone")[0]["reason"] == code
 
 
-async def test_other_errors_of_a_revision_are_raised(channel: SlackChannel, hands: Hands) -> None:
-    await hands.fail("chat.update", body={"ok": False, "error": "is_inactive"})
+async def test_other_errors_of_a_revision_are_raised(channel: SlackChannel, control: WorkspaceControl) -> None:
+    await control.fail("chat.update", body={"ok": False, "error": "is_inactive"})
     with pytest.raises(ChannelRefused):
         await channel.deliver(post("D0ADA", "Refused.", revises=TS))
-    await hands.fail("chat.update", mode="reset_before")
+    await control.fail("chat.update", mode="reset_before")
     with pytest.raises(DeliveryUncertain):
         await channel.deliver(post("D0ADA", "Refused.", revises=TS))
 
 
 async def test_a_revision_removes_the_buttons_even_when_slack_refuses_its_blocks(
-    open_channel: Open, hands: Hands
+    open_channel: Open, control: WorkspaceControl
 ) -> None:
-    channel, root = open_channel(), await hands.say("Ada", "dm", "hi")
+    channel, root = open_channel(), await control.say("Ada", "dm", "hi")
     ts = await channel.deliver(post("D0ADA", "May I?", reply_to=root, approval="a-1"))
-    await hands.fail("chat.update", body={"ok": False, "error": "invalid_blocks"})
+    await control.fail("chat.update", body={"ok": False, "error": "invalid_blocks"})
     await channel.deliver(post("D0ADA", "Allowed.", reply_to=root, revises=ts))
-    (message,) = await hands.replies("D0ADA", root)
+    (message,) = await control.replies("D0ADA", root)
     assert (message["text"], message.get("blocks")) == ("Allowed.", None)

@@ -12,8 +12,8 @@ from daemon.channels.slack.api.preflight import check_tokens, fetch_identity
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, ConfigError, DeliveryUncertain, NotDelivered
-from tests.fakes import FakeClock
-from tests.slack.parts import Events, Hands, settings_for
+from tests.fakes import Events, FakeClock
+from tests.slack.parts import WorkspaceControl, settings_for
 
 
 class Server:
@@ -180,33 +180,33 @@ async def test_a_token_that_slack_refuses_is_a_config_error(  # noqa: PLR0917  #
     client: SlackClient,
     settings: Settings,
     events: Events,
-    hands: Hands,
+    control: WorkspaceControl,
     method: str,
     body: dict[str, object],
     word: str,
 ) -> None:
-    await hands.fail(method, body=body)
+    await control.fail(method, body=body)
     with pytest.raises(ConfigError, match=word):
         await fetch_identity(client, settings, SystemClock(), events)
 
 
 async def test_an_unreachable_slack_is_retried_and_logged(
-    client: SlackClient, settings: Settings, events: Events, hands: Hands
+    client: SlackClient, settings: Settings, events: Events, control: WorkspaceControl
 ) -> None:
-    await hands.fail("auth.test", times=6, status=503)
+    await control.fail("auth.test", times=6, status=503)
     clock = FakeClock(auto=True)
     identity = await fetch_identity(client, settings, clock, events)
     assert clock.slept == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0]
     assert len(events.named("slack.unreachable")) == 6
-    assert (identity.team, identity.user) == ("T0LOCAL", hands.server.bot_user.id)
+    assert (identity.team, identity.user) == ("T0LOCAL", control.server.bot_user.id)
     assert "chat:write" in identity.scopes
     assert not events.named("slack.scopes_missing")
 
 
 async def test_an_app_that_lacks_scopes_starts_and_logs_them(
-    client: SlackClient, settings: Settings, events: Events, hands: Hands
+    client: SlackClient, settings: Settings, events: Events, control: WorkspaceControl
 ) -> None:
-    await hands.do("scopes", scopes=[scope for scope in REQUIRED_SCOPES if scope not in {"users:read", "im:read"}])
+    await control.do("scopes", scopes=[scope for scope in REQUIRED_SCOPES if scope not in {"users:read", "im:read"}])
     await fetch_identity(client, settings, FakeClock(), events)
     (missing,) = events.named("slack.scopes_missing")
     assert missing["scopes"] == "im:read users:read"
@@ -221,8 +221,8 @@ async def test_the_app_id_is_read_from_the_app_token(odd: Server, events: Events
     await client.close()
 
 
-async def test_a_slow_call_does_not_delay_other_calls(client: SlackClient, hands: Hands) -> None:
-    await hands.fail("users.info", delay=0.3)
+async def test_a_slow_call_does_not_delay_other_calls(client: SlackClient, control: WorkspaceControl) -> None:
+    await control.fail("users.info", delay=0.3)
     async with asyncio.TaskGroup() as group:
         slow = group.create_task(client.call("users.info", user="U0ADA"))
         await client.call("auth.test")

@@ -5,133 +5,138 @@ import asyncio
 import pytest
 
 from daemon.core.errors import ConfigError
+from tests.fakes import Events, FakeIntake, TurnableClock
 from tests.slack.conftest import Open
-from tests.slack.parts import Events, FakeIntake, Hands, QuickClock, listening
+from tests.slack.parts import WorkspaceControl, listening
 
 PING = 0.2
 
 
-async def opens(hands: Hands) -> int:
+async def opens(control: WorkspaceControl) -> int:
     """The number of requests for a socket's URL."""
-    return len(await hands.calls("apps.connections.open"))
+    return len(await control.calls("apps.connections.open"))
 
 
-async def still_hears(hands: Hands, intake: FakeIntake) -> bool:
+async def still_hears(control: WorkspaceControl, intake: FakeIntake) -> bool:
     """Whether a new message arrives."""
     before = len(intake.arrivals)
-    await hands.say("Ada", "dm", "still there?")
+    await control.say("Ada", "dm", "still there?")
     await intake.until(before + 1)
     return True
 
 
-async def test_two_sockets_share_the_events(open_channel: Open, intake: FakeIntake, hands: Hands) -> None:
+async def test_two_sockets_share_the_events(open_channel: Open, intake: FakeIntake, control: WorkspaceControl) -> None:
     channel = open_channel(slack_sockets=2)
     async with listening(channel, intake):
-        await hands.until(hands.sockets, 2)
+        await control.until(control.sockets, 2)
         for number in range(6):
-            await hands.say("Ada", "dm", f"message {number}")
+            await control.say("Ada", "dm", f"message {number}")
         await intake.until(6)
         assert channel.healthy()
-    assert await hands.sockets() == []
+    assert await control.sockets() == []
 
 
 @pytest.mark.parametrize("order", [{"socket": "close"}, {"socket": "disconnect", "reason": "refresh_requested"}])
 async def test_a_closed_connection_is_replaced_at_once_and_the_gap_is_read(
-    open_channel: Open, intake: FakeIntake, hands: Hands, events: Events, order: dict[str, object]
+    open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events, order: dict[str, object]
 ) -> None:
-    channel = open_channel(QuickClock(), ping_interval=PING)
+    channel = open_channel(TurnableClock(), ping_interval=PING)
     async with listening(channel, intake):
         await events.until("slack.caught_up")
-        before = await opens(hands)
-        await hands.do("fault", **order)
+        before = await opens(control)
+        await control.do("fault", **order)
         await events.until("slack.caught_up", 2)
-        assert await opens(hands) == before + 1
-        assert await still_hears(hands, intake)
+        assert await opens(control) == before + 1
+        assert await still_hears(control, intake)
 
 
-async def test_a_refused_url_is_discarded(open_channel: Open, intake: FakeIntake, hands: Hands, events: Events) -> None:
-    channel = open_channel(QuickClock(), ping_interval=PING)
+async def test_a_refused_url_is_discarded(
+    open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events
+) -> None:
+    channel = open_channel(TurnableClock(), ping_interval=PING)
     async with listening(channel, intake):
         await events.until("slack.caught_up")
-        await hands.do("fault", socket="dead_tickets", times=1)
-        await hands.do("fault", socket="disconnect", reason="refresh_requested")
+        await control.do("fault", socket="dead_tickets", times=1)
+        await control.do("fault", socket="disconnect", reason="refresh_requested")
         await events.until("slack.lost")
         await events.until("slack.connected", 2)
-        assert await still_hears(hands, intake)
+        assert await still_hears(control, intake)
 
 
 async def test_a_silent_socket_is_replaced(
-    open_channel: Open, intake: FakeIntake, hands: Hands, events: Events
+    open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
-    channel = open_channel(QuickClock(), ping_interval=PING)
+    channel = open_channel(TurnableClock(), ping_interval=PING)
     async with listening(channel, intake):
         await events.until("slack.caught_up")
-        await hands.do("fault", socket="silence", on=True)
+        await control.do("fault", socket="silence", on=True)
         await events.until("slack.lost")
         assert not channel.healthy()
-        await hands.do("fault", socket="silence", on=False)
+        await control.do("fault", socket="silence", on=False)
         await events.until("slack.connected", 2)
-        assert await still_hears(hands, intake)
+        assert await still_hears(control, intake)
 
 
 async def test_a_connection_without_a_hello_is_closed(
-    open_channel: Open, intake: FakeIntake, hands: Hands, events: Events
+    open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
-    channel = open_channel(QuickClock(20), ping_interval=5.0)
-    await hands.do("fault", socket="silence", on=True)
+    channel = open_channel(TurnableClock(20), ping_interval=5.0)
+    await control.do("fault", socket="silence", on=True)
     ready = asyncio.Event()
     async with asyncio.TaskGroup() as group:
         task = group.create_task(channel.listen(intake, ready))
         await events.until("slack.silent")
         assert not ready.is_set()
         assert not channel.healthy()
-        await hands.do("fault", socket="silence", on=False)
+        await control.do("fault", socket="silence", on=False)
         task.cancel()
 
 
 @pytest.mark.parametrize("reason", ["too_many_websockets", "link_disabled"])
 async def test_repeated_disconnects_are_met_with_a_back_off(
-    open_channel: Open, intake: FakeIntake, hands: Hands, events: Events, reason: str
+    open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events, reason: str
 ) -> None:
-    clock = QuickClock(20)
+    clock = TurnableClock(20)
     channel = open_channel(clock, ping_interval=PING)
     async with listening(channel, intake):
         await events.until("slack.caught_up")
-        before, began = await opens(hands), clock.monotonic()
-        await hands.do("fault", socket="greet", reason=reason, times=1000)
-        await hands.do("fault", socket="disconnect", reason="refresh_requested")
-        await hands.until(lambda: hands.calls("apps.connections.open"), before + 4)
+        before, began = await opens(control), clock.monotonic()
+        await control.do("fault", socket="greet", reason=reason, times=1000)
+        await control.do("fault", socket="disconnect", reason="refresh_requested")
+        await control.until(lambda: control.calls("apps.connections.open"), before + 4)
         assert clock.monotonic() - began >= 0 + 1 + 2 + 4
-        await hands.do("fault", clear=True)
-        assert await still_hears(hands, intake)
+        await control.do("fault", clear=True)
+        assert await still_hears(control, intake)
 
 
-async def test_a_long_outage_is_logged(open_channel: Open, intake: FakeIntake, hands: Hands, events: Events) -> None:
-    channel = open_channel(QuickClock(200), ping_interval=PING)
+async def test_a_long_outage_is_logged(
+    open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events
+) -> None:
+    channel = open_channel(TurnableClock(200), ping_interval=PING)
     async with listening(channel, intake):
         await events.until("slack.caught_up")
-        await hands.do("fault", socket="refuse_handshakes", times=1000)
-        await hands.do("fault", socket="close")
+        await control.do("fault", socket="refuse_handshakes", times=1000)
+        await control.do("fault", socket="close")
         await events.until("slack.lost")
         await events.until("slack.stuck")
-        await hands.do("fault", clear=True)
+        await control.do("fault", clear=True)
         await events.until("slack.connected", 2)
 
 
 async def test_malformed_frames_do_not_harm_the_connection(
-    open_channel: Open, intake: FakeIntake, hands: Hands
+    open_channel: Open, intake: FakeIntake, control: WorkspaceControl
 ) -> None:
     channel = open_channel()
     async with listening(channel, intake):
         for text in ("{", "[]", "null", "", '{"type": "events_api"}', '{"type": "hello", "payload": []}'):
-            await hands.do("fault", socket="frame", text=text)
-        assert await still_hears(hands, intake)
+            await control.do("fault", socket="frame", text=text)
+        assert await still_hears(control, intake)
         assert channel.healthy()
 
 
 async def test_bad_tokens_end_listening_with_a_clear_error(
-    open_channel: Open, intake: FakeIntake, hands: Hands
+    open_channel: Open, intake: FakeIntake, control: WorkspaceControl
 ) -> None:
-    await hands.fail("auth.test", body={"ok": False, "error": "invalid_auth"})
+    await control.fail("auth.test", body={"ok": False, "error": "invalid_auth"})
     with pytest.raises(ConfigError, match="SLACK_BOT_TOKEN"):
         await open_channel().listen(intake, asyncio.Event())

@@ -8,8 +8,9 @@ from daemon.channels.slack.channel import SlackChannel
 from daemon.core.errors import NotDelivered
 from daemon.core.perception import Place
 from tests.fakes import FakeClock
+from tests.given import perception, post
 from tests.slack.conftest import Open
-from tests.slack.parts import Hands, perception, post
+from tests.slack.parts import WorkspaceControl
 
 
 async def decide(channel: SlackChannel, source: str, room: str = "D0ADA", place: Place = Place.DM) -> tuple[str, bool]:
@@ -20,9 +21,9 @@ async def decide(channel: SlackChannel, source: str, room: str = "D0ADA", place:
     return admission.reason, bool(admission.say)
 
 
-async def person(hands: Hands, **fields: object) -> str:
+async def person(control: WorkspaceControl, **fields: object) -> str:
     """Create a user; returns the id."""
-    return str((await hands.do("person", **fields))["person"]["id"])
+    return str((await control.do("person", **fields))["person"]["id"])
 
 
 async def test_a_member_is_admitted_under_the_display_name(channel: SlackChannel) -> None:
@@ -31,8 +32,8 @@ async def test_a_member_is_admitted_under_the_display_name(channel: SlackChannel
     assert (admission.admitted, admission.name) == (True, "Ada")
 
 
-async def test_without_a_display_name_the_real_name_is_used(channel: SlackChannel, hands: Hands) -> None:
-    nameless = await person(hands, name="dora", display_name="", real_name="Dora\nMaar")
+async def test_without_a_display_name_the_real_name_is_used(channel: SlackChannel, control: WorkspaceControl) -> None:
+    nameless = await person(control, name="dora", display_name="", real_name="Dora\nMaar")
     await channel.identify()
     admission = await channel.admit(perception(source=nameless, place=Place.DM))
     assert admission.name in {"Dora Maar", "dora"}
@@ -49,26 +50,28 @@ async def test_without_a_display_name_the_real_name_is_used(channel: SlackChanne
     ],
 )
 async def test_by_default_only_members_are_admitted(
-    channel: SlackChannel, hands: Hands, standing: str, reason: str, answered: bool
+    channel: SlackChannel, control: WorkspaceControl, standing: str, reason: str, answered: bool
 ) -> None:
     team = {"team": "T0ELSEWHERE"} if standing == "stranger" else {}
-    user = await person(hands, name="user", standing=standing, **team)
+    user = await person(control, name="user", standing=standing, **team)
     assert await decide(channel, user) == (reason, answered)
 
 
-async def test_settings_admit_guests_strangers_and_bots(open_channel: Open, hands: Hands) -> None:
-    guest = await person(hands, name="g", standing="guest")
-    stranger = await person(hands, name="s", standing="stranger", team="T0ELSEWHERE")
-    bot = await person(hands, name="b", standing="bot")
+async def test_settings_admit_guests_strangers_and_bots(open_channel: Open, control: WorkspaceControl) -> None:
+    guest = await person(control, name="g", standing="guest")
+    stranger = await person(control, name="s", standing="stranger", team="T0ELSEWHERE")
+    bot = await person(control, name="b", standing="bot")
     channel = open_channel(allow_guests=True, allow_strangers=True, allow_bots=(bot, "B0IDONLY"))
     for source in (guest, stranger, bot, "B0IDONLY"):
         assert await decide(channel, source) == ("", False)
 
 
-async def test_unknown_users_unlisted_bots_and_the_soul_itself_are_refused(channel: SlackChannel, hands: Hands) -> None:
+async def test_unknown_users_unlisted_bots_and_the_soul_itself_are_refused(
+    channel: SlackChannel, control: WorkspaceControl
+) -> None:
     assert await decide(channel, "U0NOBODY") == ("unknown", False)
     assert await decide(channel, "B0NOBODY") == ("bot", False)
-    assert await decide(channel, hands.server.bot_user.id) == ("self", False)
+    assert await decide(channel, control.server.bot_user.id) == ("self", False)
 
 
 async def test_users_outside_the_list_of_members_are_refused_with_a_message(open_channel: Open) -> None:
@@ -77,9 +80,11 @@ async def test_users_outside_the_list_of_members_are_refused_with_a_message(open
     assert await decide(channel, "U0ADA") == ("not_listed", True)
 
 
-async def test_shared_channels_are_refused_unless_the_settings_allow_them(open_channel: Open, hands: Hands) -> None:
-    members = ["U0ADA", hands.server.bot_user.id]
-    made = await hands.do("channel", name="partners", kind="channel", members=members, shared=True)
+async def test_shared_channels_are_refused_unless_the_settings_allow_them(
+    open_channel: Open, control: WorkspaceControl
+) -> None:
+    members = ["U0ADA", control.server.bot_user.id]
+    made = await control.do("channel", name="partners", kind="channel", members=members, shared=True)
     shared = str(made["channel"]["id"])
     closed, opened = open_channel(), open_channel(allow_shared_channels=True)
     assert await decide(closed, "U0ADA", shared, Place.PUBLIC_CHANNEL) == ("shared_channel", True)
@@ -95,32 +100,34 @@ async def test_no_user_is_admitted_while_our_ids_are_unknown(channel: SlackChann
 
 @pytest.mark.parametrize("fault", [{"status": 503}, {"body": {"ok": False, "error": "token_revoked"}}])
 async def test_while_slack_can_not_be_asked_the_decision_is_postponed(
-    channel: SlackChannel, hands: Hands, fault: dict[str, object]
+    channel: SlackChannel, control: WorkspaceControl, fault: dict[str, object]
 ) -> None:
     await channel.identify()
-    await hands.fail("users.info", **fault)
+    await control.fail("users.info", **fault)
     with pytest.raises(NotDelivered):
         await channel.admit(perception(channel="D0ADA", source="U0ADA", place=Place.DM))
     assert await decide(channel, "U0ADA") == ("", False)
 
 
-async def test_concurrent_checks_of_a_user_cost_one_call_in_ten_minutes(open_channel: Open, hands: Hands) -> None:
+async def test_concurrent_checks_of_a_user_cost_one_call_in_ten_minutes(
+    open_channel: Open, control: WorkspaceControl
+) -> None:
     clock = FakeClock()
     channel = open_channel(clock)
     await channel.identify()
     async with asyncio.TaskGroup() as group:
         for _ in range(5):
             group.create_task(decide(channel, "U0ADA"))
-    assert len(await hands.calls("users.info")) == 1
+    assert len(await control.calls("users.info")) == 1
     await clock.advance(601)
     await decide(channel, "U0ADA")
-    assert len(await hands.calls("users.info")) == 2
+    assert len(await control.calls("users.info")) == 2
 
 
 async def test_three_messages_of_a_bot_are_answered_in_a_minute_in_a_conversation(
-    open_channel: Open, hands: Hands
+    open_channel: Open, control: WorkspaceControl
 ) -> None:
-    bot, clock = await person(hands, name="b", standing="bot"), FakeClock()
+    bot, clock = await person(control, name="b", standing="bot"), FakeClock()
     channel = open_channel(clock, allow_bots=(bot,))
     await channel.identify()
 
@@ -134,13 +141,15 @@ async def test_three_messages_of_a_bot_are_answered_in_a_minute_in_a_conversatio
     assert await turn(6) == ""
 
 
-async def test_the_gate_decides_on_earlier_messages_of_a_thread(channel: SlackChannel, hands: Hands) -> None:
-    root = await hands.say("Ben", "general", "Shall we & should we?")
-    await hands.say("Gus", "general", "obey me", thread=root)
+async def test_the_gate_decides_on_earlier_messages_of_a_thread(
+    channel: SlackChannel, control: WorkspaceControl
+) -> None:
+    root = await control.say("Ben", "general", "Shall we & should we?")
+    await control.say("Gus", "general", "obey me", thread=root)
     for number in range(4):
-        await hands.say("Ada", "general", f"yes {number}", thread=root)
-    asked = await hands.say("Ada", "general", "@soul what do you think?", thread=root)
-    await hands.say("Ben", "general", "later words", thread=root)
+        await control.say("Ada", "general", f"yes {number}", thread=root)
+    asked = await control.say("Ada", "general", "@soul what do you think?", thread=root)
+    await control.say("Ben", "general", "later words", thread=root)
     await channel.identify()
     mention = perception(channel="C0GENERAL", thread=root, ts=asked, source="U0ADA")
     earlier = await channel.thread_before(mention, 3)
@@ -151,24 +160,24 @@ async def test_the_gate_decides_on_earlier_messages_of_a_thread(channel: SlackCh
     ]
 
 
-async def test_our_own_earlier_messages_are_marked(channel: SlackChannel, hands: Hands) -> None:
+async def test_our_own_earlier_messages_are_marked(channel: SlackChannel, control: WorkspaceControl) -> None:
     await channel.identify()
-    root = await hands.say("Ada", "general", "@soul hi")
+    root = await control.say("Ada", "general", "@soul hi")
     await channel.deliver(post("C0GENERAL", "Hello.", reply_to=root))
-    again = await hands.say("Ada", "general", "thanks", thread=root)
+    again = await control.say("Ada", "general", "thanks", thread=root)
     earlier = await channel.thread_before(perception(channel="C0GENERAL", thread=root, ts=again), 10)
     assert [one.own for one in earlier] == [False, True]
 
 
 async def test_there_are_no_earlier_messages_outside_threads_or_while_slack_is_down(
-    channel: SlackChannel, hands: Hands
+    channel: SlackChannel, control: WorkspaceControl
 ) -> None:
-    root = await hands.say("Ada", "general", "@soul hi")
+    root = await control.say("Ada", "general", "@soul hi")
     fresh = perception(channel="C0GENERAL", thread=root, ts=root)
     assert await channel.thread_before(fresh, 5) == ()
     await channel.identify()
     assert await channel.thread_before(fresh, 5) == ()
-    await hands.fail("conversations.replies", status=503)
+    await control.fail("conversations.replies", status=503)
     late = perception(channel="C0GENERAL", thread=root, ts="1999999999.000100")
     assert await channel.thread_before(late, 5) == ()
     assert await channel.thread_before(late, 0) == ()

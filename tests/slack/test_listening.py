@@ -6,7 +6,9 @@ import dataclasses
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.perception import AudienceKind, Place
 from daemon.core.ports import Channel, Deletion, Edit, Feedback
-from tests.slack.parts import Events, FakeIntake, Hands, listening, post
+from tests.fakes import Events, FakeIntake
+from tests.given import post
+from tests.slack.parts import WorkspaceControl, listening
 
 
 async def test_slack_implements_the_channel_port(channel: SlackChannel) -> None:
@@ -16,27 +18,30 @@ async def test_slack_implements_the_channel_port(channel: SlackChannel) -> None:
 
 
 async def test_a_direct_message_arrives_once_and_is_addressed(
-    channel: SlackChannel, intake: FakeIntake, hands: Hands
+    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl
 ) -> None:
     async with listening(channel, intake):
-        ts = await hands.say("Ada", "dm", "Good morning & welcome")
+        ts = await control.say("Ada", "dm", "Good morning & welcome")
         (message,) = (await intake.until(1))[:1]
         assert channel.healthy()
-    assert intake.said() == [message]
-    assert (intake.said()[0].perception.content, intake.said()[0].perception.ts) == ("Good morning & welcome", ts)
-    assert intake.said()[0].addressed
-    assert intake.said()[0].perception.place is Place.DM
-    assert intake.said()[0].perception.conversation.thread == ""
+    assert intake.messages() == [message]
+    assert (intake.messages()[0].perception.content, intake.messages()[0].perception.ts) == (
+        "Good morning & welcome",
+        ts,
+    )
+    assert intake.messages()[0].addressed
+    assert intake.messages()[0].perception.place is Place.DM
+    assert intake.messages()[0].perception.conversation.thread == ""
     assert not channel.healthy()
 
 
 async def test_a_mention_makes_two_events_but_one_message(
-    channel: SlackChannel, intake: FakeIntake, hands: Hands, events: Events
+    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
     async with listening(channel, intake):
-        ts = await hands.say("Ada", "general", "@soul what is up?")
+        ts = await control.say("Ada", "general", "@soul what is up?")
         await events.until("slack.heard", 2)
-    (message,) = intake.said()
+    (message,) = intake.messages()
     assert (message.perception.content, message.perception.conversation.thread, message.perception.audience.kind) == (
         "what is up?",
         ts,
@@ -47,51 +52,55 @@ async def test_a_mention_makes_two_events_but_one_message(
 
 
 async def test_an_event_that_could_not_be_stored_is_not_acknowledged_and_comes_again(
-    channel: SlackChannel, intake: FakeIntake, hands: Hands, events: Events
+    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
     async with listening(channel, intake):
         await events.until("slack.caught_up")
         intake.broken = 1
-        await hands.say("Ada", "dm", "important")
+        await control.say("Ada", "dm", "important")
         await events.until("slack.library")
-        (first,) = (await hands.see("deliveries"))["deliveries"]
+        (first,) = (await control.see("deliveries"))["deliveries"]
         assert first["acked_at"] is None
-        await hands.do("clock", advance=400.0)
+        await control.do("clock", advance=400.0)
         await intake.until(1)
         await events.until("slack.heard")
-    assert [message.perception.content for message in intake.said()] == ["important"]
+    assert [message.perception.content for message in intake.messages()] == ["important"]
 
 
 async def test_an_event_that_could_not_be_stored_is_read_from_history(
-    channel: SlackChannel, intake: FakeIntake, hands: Hands, events: Events
+    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
     async with listening(channel, intake):
         await events.until("slack.caught_up")
         intake.broken = 1
-        await hands.say("Ada", "dm", "important")
+        await control.say("Ada", "dm", "important")
         await events.until("slack.caught_up", 2)  # without a lost socket, and before Slack delivers it again
         (failed,) = events.named("slack.store_failed")
-        assert failed["reason"] == "another process holds the database"
-        assert [message.perception.content for message in intake.said()] == ["important"]
-        await hands.do("clock", advance=400.0)
+        assert failed["reason"] == "another program holds the database"
+        assert [message.perception.content for message in intake.messages()] == ["important"]
+        await control.do("clock", advance=400.0)
         await events.until("slack.duplicate")
-    assert [message.perception.content for message in intake.said()] == ["important"]
+    assert [message.perception.content for message in intake.messages()] == ["important"]
 
 
-async def test_edits_deletions_and_feedback_arrive(channel: SlackChannel, intake: FakeIntake, hands: Hands) -> None:
+async def test_edits_deletions_and_feedback_arrive(
+    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl
+) -> None:
     async with listening(channel, intake):
-        ts = await hands.say("Ada", "dm", "helo")
+        ts = await control.say("Ada", "dm", "helo")
         await intake.until(1)
-        await hands.do("edit", person="Ada", channel="dm", ts=ts, text="hello")
+        await control.do("edit", person="Ada", channel="dm", ts=ts, text="hello")
         await intake.until(2)
-        dm = intake.said()[0].perception.conversation.channel
+        dm = intake.messages()[0].perception.conversation.channel
         reply = await channel.deliver(post(dm, "Hi.", reply_to=ts))
-        pressed = await hands.do("click", person="Ada", channel="dm", ts=reply, action_id="soul_feedback", value="bad")
+        pressed = await control.do(
+            "click", person="Ada", channel="dm", ts=reply, action_id="soul_feedback", value="bad"
+        )
         assert pressed["delivered"]
         await intake.until(3)
-        gone = await hands.say("Ada", "dm", "never mind")
+        gone = await control.say("Ada", "dm", "never mind")
         await intake.until(4)
-        await hands.do("delete", person="Ada", channel="dm", ts=gone)
+        await control.do("delete", person="Ada", channel="dm", ts=gone)
         await intake.until(5)
     edit, feedback, deletion = intake.arrivals[1], intake.arrivals[2], intake.arrivals[4]
     assert isinstance(edit, Edit)
@@ -103,33 +112,35 @@ async def test_edits_deletions_and_feedback_arrive(channel: SlackChannel, intake
 
 
 async def test_events_that_are_not_for_the_soul_are_acknowledged_too(
-    channel: SlackChannel, intake: FakeIntake, hands: Hands
+    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl
 ) -> None:
     async with listening(channel, intake):
-        ts = await hands.say("Ada", "general", "lunch?")
-        await hands.do("react", person="Ben", channel="general", ts=ts, name="eyes")
-        await hands.do("command", person="Ada", channel="general", command="/unknown", text="x")
-        await hands.say("Ada", "dm", "done")
+        ts = await control.say("Ada", "general", "lunch?")
+        await control.do("react", person="Ben", channel="general", ts=ts, name="eyes")
+        await control.do("command", person="Ada", channel="general", command="/unknown", text="x")
+        await control.say("Ada", "dm", "done")
         await intake.until(1)
-        deliveries = (await hands.see("deliveries"))["deliveries"]
+        deliveries = (await control.see("deliveries"))["deliveries"]
         async with asyncio.timeout(5):
             while any(one["acked_at"] is None for one in deliveries):
-                deliveries = (await hands.see("deliveries"))["deliveries"]
-    assert [message.perception.content for message in intake.said()] == ["done"]
+                deliveries = (await control.see("deliveries"))["deliveries"]
+    assert [message.perception.content for message in intake.messages()] == ["done"]
     assert len(deliveries) >= 3
 
 
-async def test_our_own_posts_never_arrive_as_messages(channel: SlackChannel, intake: FakeIntake, hands: Hands) -> None:
+async def test_our_own_posts_never_arrive_as_messages(
+    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl
+) -> None:
     async with listening(channel, intake):
-        ts = await hands.say("Ada", "dm", "first")
+        ts = await control.say("Ada", "dm", "first")
         await intake.until(1)
-        dm = intake.said()[0].perception.conversation.channel
+        dm = intake.messages()[0].perception.conversation.channel
         await channel.deliver(post(dm, "An answer.", reply_to=ts))
-        await hands.say("Ada", "dm", "second", thread=ts)
+        await control.say("Ada", "dm", "second", thread=ts)
         await intake.until(2)
-    assert [message.perception.content for message in intake.said()] == ["first", "second"]
+    assert [message.perception.content for message in intake.messages()] == ["first", "second"]
     assert (
-        dataclasses.replace(intake.said()[1].perception.conversation, thread="")
-        == intake.said()[0].perception.conversation
+        dataclasses.replace(intake.messages()[1].perception.conversation, thread="")
+        == intake.messages()[0].perception.conversation
     )
-    assert intake.said()[1].thread_root == ts
+    assert intake.messages()[1].thread_root == ts

@@ -6,7 +6,7 @@ from daemon.channels.slack.channel import SlackChannel
 from daemon.core.errors import ChannelRefused, NotDelivered
 from daemon.core.perception import AudienceKind, Place
 from tests.slack.conftest import Open
-from tests.slack.parts import Hands
+from tests.slack.parts import WorkspaceControl
 
 
 @pytest.mark.parametrize(
@@ -48,9 +48,9 @@ async def test_a_contact_that_the_gate_refuses_is_not_written_to(
 
 @pytest.mark.parametrize("allowed", [True, False])
 async def test_a_shared_channel_is_written_to_only_if_the_settings_allow_it(
-    open_channel: Open, hands: Hands, allowed: bool
+    open_channel: Open, control: WorkspaceControl, allowed: bool
 ) -> None:
-    made = (await hands.do("channel", name="bridge", members=["U0ADA"], shared=True, app=True))["channel"]["id"]
+    made = (await control.do("channel", name="bridge", members=["U0ADA"], shared=True, app=True))["channel"]["id"]
     channel = open_channel(allow_shared_channels=allowed)
     await channel.identify()
     if allowed:
@@ -61,11 +61,13 @@ async def test_a_shared_channel_is_written_to_only_if_the_settings_allow_it(
 
 
 @pytest.mark.parametrize("fault", [{"mode": "reset_before"}, {"body": {"ok": True}}])
-async def test_opening_a_dm_can_be_retried(channel: SlackChannel, hands: Hands, fault: dict[str, object]) -> None:
+async def test_opening_a_dm_can_be_retried(
+    channel: SlackChannel, control: WorkspaceControl, fault: dict[str, object]
+) -> None:
     with pytest.raises(NotDelivered):
         await channel.find_room("U0ADA")
     await channel.identify()
-    await hands.fail("conversations.open", **fault)
+    await control.fail("conversations.open", **fault)
     with pytest.raises(NotDelivered):
         await channel.find_room("U0ADA")
     assert (await channel.find_room("U0ADA")).channel == "D0ADA"

@@ -11,9 +11,9 @@ from daemon.core.config import Settings
 from daemon.core.errors import ChannelRefused
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Decision, Deletion, Edit, Feedback, NewMessage
-from tests.slack.parts import OURS, Events, FakeIntake, Hands, QuickClock, listening, perception, post
-from tests.slack.test_approvals import press
-from tests.slack.test_delivery import Log
+from tests.fakes import Events, FakeDrafts, FakeIntake, TurnableClock
+from tests.given import perception, post
+from tests.slack.parts import OURS, WorkspaceControl, listening, press
 
 APPEARANCES: Mapping[str, Appearance] = {
     "tamarru": Appearance("Tamarru <!channel>", ":fire:"),
@@ -37,21 +37,21 @@ def house(settings: Settings) -> Settings:
 @pytest.fixture
 async def channel(house: Settings, events: Events) -> AsyncIterator[SlackChannel]:
     opened = SlackChannel(
-        house, QuickClock(), events, ping_interval=5.0, soul_for_channel=soul_for_channel, appearance_of=APPEARANCES.get
+        house, TurnableClock(), events, soul_for_channel=soul_for_channel, appearance_of=APPEARANCES.get
     )
     yield opened
     await opened.close()
 
 
 async def test_each_soul_gets_the_messages_of_its_channels_and_the_main_soul_the_dms(
-    channel: SlackChannel, intake: FakeIntake, hands: Hands
+    channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl
 ) -> None:
     async with listening(channel, intake):
-        await hands.say("Ada", "founders", "@soul a")
-        await hands.say("Ada", "general", "@soul b")
-        await hands.say("Ada", "dm", "c")
+        await control.say("Ada", "founders", "@soul a")
+        await control.say("Ada", "general", "@soul b")
+        await control.say("Ada", "dm", "c")
         await intake.until(3)
-    assert {message.perception.content: message.perception.conversation.soul for message in intake.said()} == {
+    assert {message.perception.content: message.perception.conversation.soul for message in intake.messages()} == {
         "a": "tamarru",
         "b": "minoan",
         "c": "minoan",
@@ -84,12 +84,12 @@ def test_edits_deletions_feedback_and_decisions_belong_to_the_soul_of_their_chan
 
 
 async def test_catch_up_reads_for_every_soul_under_one_watermark(
-    channel: SlackChannel, events: Events, hands: Hands
+    channel: SlackChannel, events: Events, control: WorkspaceControl
 ) -> None:
     asked: list[tuple[str, str]] = []
-    root = await hands.say("Ada", "founders", "an old talk")
-    other = await hands.say("Ada", "general", "another old talk")
-    team = hands.server.team.id
+    root = await control.say("Ada", "founders", "an old talk")
+    other = await control.say("Ada", "general", "another old talk")
+    team = control.server.team.id
 
     class Asked(FakeIntake):
         async def watermark(self, soul: str, workspace: str) -> str | None:
@@ -110,23 +110,25 @@ async def test_catch_up_reads_for_every_soul_under_one_watermark(
             asked.append(("channels", soul))
             return ("C0FOUNDERS",) if soul == "tamarru" else ()
 
-    await hands.do("clock", advance=1.0)
+    await control.do("clock", advance=1.0)
     intake = Asked()
     async with listening(channel, intake):
         await events.until("slack.caught_up")
     assert {soul for what, soul in asked if what == "mark"} == {"minoan"}
     assert {soul for what, soul in asked if what == "threads"} == {"minoan", "tamarru"}
     assert {soul for what, soul in asked if what == "channels"} == {"minoan", "tamarru"}
-    assert intake.said() == []
+    assert intake.messages() == []
 
 
-async def test_posts_and_streams_show_the_name_and_icon_of_their_soul(channel: SlackChannel, hands: Hands) -> None:
-    root = await hands.say("Ada", "founders", "hi")
-    team = hands.server.team.id
+async def test_posts_and_streams_show_the_name_and_icon_of_their_soul(
+    channel: SlackChannel, control: WorkspaceControl
+) -> None:
+    root = await control.say("Ada", "founders", "hi")
+    team = control.server.team.id
     await channel.identify()
     for soul in ("minoan", "tamarru", "gordon", "astour", "nobody"):
         await channel.deliver(post("C0FOUNDERS", "I am.", reply_to=root, key=soul, soul=soul))
-    sent = [call["args"] for call in await hands.calls("chat.postMessage")]
+    sent = [call["args"] for call in await control.calls("chat.postMessage")]
     assert [(one.get("username"), one.get("icon_emoji"), one.get("icon_url")) for one in sent] == [
         (None, None, None),
         ("Tamarru <\u2060!channel>", ":fire:", None),
@@ -134,41 +136,41 @@ async def test_posts_and_streams_show_the_name_and_icon_of_their_soul(channel: S
         ("Astour", None, None),
         (None, None, None),
     ]
-    shown = await hands.replies("C0FOUNDERS", root)
+    shown = await control.replies("C0FOUNDERS", root)
     assert shown[1]["icons"] == {"emoji": ":fire:"}
     assert shown[2]["icons"] == {"image_48": "https://example.org/gordon.png"}
-    log = Log()
+    log = FakeDrafts()
     asked = perception(channel="C0FOUNDERS", thread=root, ts=root, source="U0ADA", team=team, soul="gordon")
     speech = channel.speak(asked, log.log)
     await speech.say("q" * 100)
     await log.settled.wait()
     await speech.settle()
-    (start,) = await hands.calls("chat.startStream")
+    (start,) = await control.calls("chat.startStream")
     assert (start["answer"]["ok"], start["args"]["username"]) == (True, "Gordon")
 
 
 async def test_a_missing_scope_is_logged_once_and_posts_show_the_app_s_name(
-    channel: SlackChannel, events: Events, hands: Hands
+    channel: SlackChannel, events: Events, control: WorkspaceControl
 ) -> None:
-    scopes = hands.server.workspace.scopes
-    hands.server.workspace.scopes = scopes - {"chat:write.customize"}
+    scopes = control.server.workspace.scopes
+    control.server.workspace.scopes = scopes - {"chat:write.customize"}
     await channel.identify()
     (missing,) = events.named("slack.faces_missing")
     assert "chat:write.customize" in str(missing["hint"])
     await channel.deliver(post("C0GENERAL", "I am.", soul="gordon"))
-    (call,) = await hands.calls("chat.postMessage")
+    (call,) = await control.calls("chat.postMessage")
     assert (call["answer"]["ok"], "username" in call["args"]) == (True, False)
 
 
 async def test_a_scope_that_is_removed_later_costs_one_refusal(
-    channel: SlackChannel, events: Events, hands: Hands
+    channel: SlackChannel, events: Events, control: WorkspaceControl
 ) -> None:
     await channel.identify()
-    hands.server.workspace.scopes -= {"chat:write.customize"}
+    control.server.workspace.scopes -= {"chat:write.customize"}
     for key in ("k1", "k2"):
         await channel.deliver(post("C0GENERAL", "I am.", key=key, soul="gordon"))
-    assert ["username" in call["args"] for call in await hands.calls("chat.postMessage")] == [True, False, False]
+    assert ["username" in call["args"] for call in await control.calls("chat.postMessage")] == [True, False, False]
     assert len(events.named("slack.faces_missing")) == 1
-    hands.server.workspace.scopes = frozenset()
+    control.server.workspace.scopes = frozenset()
     with pytest.raises(ChannelRefused):
         await channel.deliver(post("C0GENERAL", "I am.", key="k3"))

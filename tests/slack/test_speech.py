@@ -5,70 +5,49 @@ import asyncio
 import pytest
 
 from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.outgoing.drafts import Drafts
-from daemon.channels.slack.outgoing.speech import SlackSpeech, StreamTarget
 from daemon.core.errors import StoreBusy
 from daemon.core.perception import Place
 from daemon.core.ports import DraftLog
-from tests.fakes import FakeClock
+from tests.fakes import Events, FakeDrafts
+from tests.given import perception
 from tests.slack.conftest import Open
-from tests.slack.parts import Events, Hands, perception, spoken
-from tests.slack.test_delivery import Log
-
-
-class Talk:
-    """A speech in Ada's DM with a clock that the test advances."""
-
-    def __init__(self, client: SlackClient, events: Events, root: str) -> None:
-        self.clock = FakeClock()
-        self.drafts = Drafts(self.clock)
-        self.log = Log()
-        self._client, self._events, self._root = client, events, root
-        self.speech = self.again()
-
-    def again(self, log: DraftLog | None = None) -> SlackSpeech:
-        """Another speech with the same drafts."""
-        target = StreamTarget("D0ADA", self._root)
-        return SlackSpeech(self._client, target, log or self.log.log, self.drafts, self.clock, self._events)
-
-    async def pass_time(self, seconds: float) -> None:
-        """Advance the clock in steps, so that requests can finish."""
-        for _ in range(round(seconds / 0.04)):
-            await self.clock.advance(0.04)
-            await self._client.call("auth.test")  # its response comes after those of earlier calls
+from tests.slack.parts import WorkspaceControl, spoken
+from tests.slack.talk import TimedSpeech
 
 
 @pytest.fixture
-async def talk(client: SlackClient, events: Events, hands: Hands) -> Talk:
-    return Talk(client, events, await hands.say("Ada", "dm", "hi"))
+async def talk(client: SlackClient, events: Events, control: WorkspaceControl) -> TimedSpeech:
+    return TimedSpeech(client, events, await control.say("Ada", "dm", "hi"))
 
 
-async def test_a_stream_opens_at_eighty_characters_and_grows_at_five_hundred(talk: Talk, hands: Hands) -> None:
+async def test_a_stream_opens_at_eighty_characters_and_grows_at_five_hundred(
+    talk: TimedSpeech, control: WorkspaceControl
+) -> None:
     await talk.speech.say("a" * 80)
     await talk.pass_time(0.04)
     await talk.speech.say("b" * 100)
     await talk.pass_time(0.2)
     assert talk.log.steps[0] == "opening"
-    assert await hands.calls("chat.appendStream") == []
+    assert await control.calls("chat.appendStream") == []
     await talk.speech.say("c" * 400)
     await talk.pass_time(0.2)
     await talk.speech.say("d")
     await talk.pass_time(0.8)
     await talk.speech.settle()
-    (start,) = await hands.calls("chat.startStream")
+    (start,) = await control.calls("chat.startStream")
     assert spoken(start) == "a" * 80
-    appended = [spoken(call) for call in await hands.calls("chat.appendStream")]
+    appended = [spoken(call) for call in await control.calls("chat.appendStream")]
     assert appended == ["b" * 100 + "c" * 400, "d"]
     assert talk.drafts.text("D0ADA", talk.log.steps[1]) == "a" * 80 + "b" * 100 + "c" * 400 + "d"
 
 
 async def test_a_short_text_opens_a_stream_after_a_moment_and_an_instant_reply_opens_none(
-    talk: Talk, hands: Hands
+    talk: TimedSpeech, control: WorkspaceControl
 ) -> None:
     await talk.speech.say("short")
     await talk.pass_time(0.2)
     await talk.speech.settle()
-    assert len(await hands.calls("chat.startStream")) == 1
+    assert len(await control.calls("chat.startStream")) == 1
     instant = talk.again()
     await instant.say("brief")
     await asyncio.sleep(0)
@@ -76,16 +55,16 @@ async def test_a_short_text_opens_a_stream_after_a_moment_and_an_instant_reply_o
     await talk.pass_time(0.2)
     await settling
     await instant.say("too late")
-    assert len(await hands.calls("chat.startStream")) == 1
+    assert len(await control.calls("chat.startStream")) == 1
 
 
-async def test_a_blank_reply_opens_no_stream(talk: Talk, hands: Hands) -> None:
+async def test_a_blank_reply_opens_no_stream(talk: TimedSpeech, control: WorkspaceControl) -> None:
     await talk.speech.say("  \n")
     await talk.speech.settle()
-    assert await hands.calls("chat.startStream") == []
+    assert await control.calls("chat.startStream") == []
 
 
-async def test_a_stream_ends_growing_at_eight_thousand_characters(talk: Talk, hands: Hands) -> None:
+async def test_a_stream_ends_growing_at_eight_thousand_characters(talk: TimedSpeech, control: WorkspaceControl) -> None:
     await talk.speech.say("e" * 7_900)
     await talk.pass_time(0.2)
     await talk.speech.say("f" * 900)
@@ -105,23 +84,25 @@ async def test_a_stream_ends_growing_at_eight_thousand_characters(talk: Talk, ha
     ],
 )
 async def test_after_a_failed_append_nothing_more_is_sent_and_only_certain_text_is_kept(
-    talk: Talk, hands: Hands, events: Events, fault: dict[str, object], known: bool
+    talk: TimedSpeech, control: WorkspaceControl, events: Events, fault: dict[str, object], known: bool
 ) -> None:
     await talk.speech.say("h" * 80)
     await talk.pass_time(0.2)
-    await hands.fail("chat.appendStream", **fault)
+    await control.fail("chat.appendStream", **fault)
     await talk.speech.say("i" * 500)
     await talk.pass_time(0.2)
     await talk.speech.say("j" * 500)
     await talk.pass_time(1.0)
     await talk.speech.settle()
-    assert len(await hands.calls("chat.appendStream")) == 1
+    assert len(await control.calls("chat.appendStream")) == 1
     assert events.named("slack.speech_silent")
     assert talk.drafts.text("D0ADA", talk.log.steps[1]) == ("h" * 80 if known else None)
 
 
-async def test_after_a_refused_start_no_stream_opens_for_ten_minutes(talk: Talk, hands: Hands) -> None:
-    await hands.fail("chat.startStream", body={"ok": False, "error": "unknown_method"})
+async def test_after_a_refused_start_no_stream_opens_for_ten_minutes(
+    talk: TimedSpeech, control: WorkspaceControl
+) -> None:
+    await control.fail("chat.startStream", body={"ok": False, "error": "unknown_method"})
     await talk.speech.say("k" * 100)
     await talk.pass_time(0.2)
     await talk.speech.settle()
@@ -132,50 +113,50 @@ async def test_after_a_refused_start_no_stream_opens_for_ten_minutes(talk: Talk,
         await speech.say("l" * 100)
         await talk.pass_time(0.2)
         await speech.settle()
-        assert len(await hands.calls("chat.startStream")) == calls
+        assert len(await control.calls("chat.startStream")) == calls
 
 
-async def test_no_stream_opens_if_the_draft_can_not_be_stored(talk: Talk, hands: Hands) -> None:
+async def test_no_stream_opens_if_the_draft_can_not_be_stored(talk: TimedSpeech, control: WorkspaceControl) -> None:
     async def broken() -> None:
-        raise StoreBusy("another process holds the database")
+        raise StoreBusy("another program holds the database")
 
-    speech = talk.again(DraftLog(broken, talk.log.opened, talk.log.refused))
+    speech = talk.again(DraftLog(broken, talk.log.log.opened, talk.log.log.refused))
     await speech.say("m" * 100)
     await talk.pass_time(0.2)
     await speech.settle()
-    assert await hands.calls("chat.startStream") == []
+    assert await control.calls("chat.startStream") == []
 
 
-async def test_streams_wait_for_slacks_rate_limits(talk: Talk, hands: Hands) -> None:
+async def test_streams_wait_for_slacks_rate_limits(talk: TimedSpeech, control: WorkspaceControl) -> None:
     while talk.drafts.may_append():
         pass
     await talk.speech.say("n" * 100)
     await talk.pass_time(0.2)
     await talk.speech.say("o" * 500)
     await talk.pass_time(0.4)
-    assert await hands.calls("chat.appendStream") == []
+    assert await control.calls("chat.appendStream") == []
     await talk.clock.advance(60)
     await talk.pass_time(0.8)
     await talk.speech.settle()
-    assert len(await hands.calls("chat.appendStream")) == 1
+    assert len(await control.calls("chat.appendStream")) == 1
     while talk.drafts.may_start():
         pass
     crowded = talk.again()
     await crowded.say("p" * 100)
     await talk.pass_time(0.2)
     await crowded.settle()
-    assert len(await hands.calls("chat.startStream")) == 1
+    assert len(await control.calls("chat.startStream")) == 1
 
 
-async def test_a_stream_outside_dms_names_its_recipient(open_channel: Open, hands: Hands) -> None:
-    root = await hands.say("Ada", "general", "@soul hi")
-    channel, log = open_channel(), Log()
-    team = hands.server.team.id
+async def test_a_stream_outside_dms_names_its_recipient(open_channel: Open, control: WorkspaceControl) -> None:
+    root = await control.say("Ada", "general", "@soul hi")
+    channel, log = open_channel(), FakeDrafts()
+    team = control.server.team.id
     asked = perception(channel="C0GENERAL", thread=root, ts=root, source="U0ADA", place=Place.PUBLIC_CHANNEL, team=team)
     speech = channel.speak(asked, log.log)
     await speech.say("q" * 100)
     await log.settled.wait()
     await speech.settle()
-    (start,) = await hands.calls("chat.startStream")
+    (start,) = await control.calls("chat.startStream")
     assert start["answer"]["ok"]
     assert (start["args"]["recipient_team_id"], start["args"]["recipient_user_id"]) == (team, "U0ADA")

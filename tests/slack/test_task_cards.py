@@ -11,16 +11,17 @@ from daemon.channels.slack.outgoing.status_line import status_for
 from daemon.channels.slack.outgoing.task_cards import DETAILS, MOST, TITLE, TaskCards, card_text
 from daemon.core.perception import Place
 from daemon.core.ports import Task, TaskState
+from tests.fakes import Events, FakeDrafts
+from tests.given import perception, post
 from tests.slack.conftest import Open
-from tests.slack.parts import Events, Hands, cards, perception, post, spoken
-from tests.slack.test_delivery import Log
-from tests.slack.test_speech import Talk
+from tests.slack.parts import WorkspaceControl, cards, spoken
+from tests.slack.talk import TimedSpeech
 
 REFUSED = {"ok": False, "error": "invalid_chunks"}
 DOING, DONE, FAILED, LATER = TaskState.IN_PROGRESS, TaskState.COMPLETE, TaskState.ERROR, TaskState.PENDING
 
 
-class Working(Talk):
+class Working(TimedSpeech):
     """A speech with tasks that records its status texts."""
 
     def __init__(self, client: SlackClient, events: Events, root: str) -> None:
@@ -39,28 +40,28 @@ class Working(Talk):
 
 
 @pytest.fixture
-async def working(client: SlackClient, events: Events, hands: Hands) -> Working:
-    return Working(client, events, await hands.say("Ada", "dm", "hi"))
+async def working(client: SlackClient, events: Events, control: WorkspaceControl) -> Working:
+    return Working(client, events, await control.say("Ada", "dm", "hi"))
 
 
-async def streamed(hands: Hands) -> list[dict[str, object]]:
+async def streamed(control: WorkspaceControl) -> list[dict[str, object]]:
     """All calls that extended a message, in order."""
-    return [call for m in ("startStream", "appendStream", "stopStream") for call in await hands.calls(f"chat.{m}")]
+    return [call for m in ("startStream", "appendStream", "stopStream") for call in await control.calls(f"chat.{m}")]
 
 
-async def message(hands: Hands, ts: str) -> dict[str, object]:
+async def message(control: WorkspaceControl, ts: str) -> dict[str, object]:
     """One of our messages in Ada's DM, from the workspace's view."""
-    everything = (await hands.see("messages", channel="D0ADA", thread="*"))["messages"]
+    everything = (await control.see("messages", channel="D0ADA", thread="*"))["messages"]
     return next(dict(one) for one in everything if one["ts"] == ts)
 
 
 async def test_a_task_opens_the_message_and_the_text_follows_in_it(
-    working: Working, hands: Hands, open_channel: Open
+    working: Working, control: WorkspaceControl, open_channel: Open
 ) -> None:
     await working.show("1", "Reading docs/limits.md", DOING)
     await working.pass_time(0.2)
     assert working.log.steps[0] == "opening"
-    (start,) = await hands.calls("chat.startStream")
+    (start,) = await control.calls("chat.startStream")
     assert start["args"]["task_display_mode"] == "plan"
     assert start["args"]["chunks"][0] == {"type": "plan_update", "title": "Working on it"}
     assert cards(start) == [
@@ -72,12 +73,14 @@ async def test_a_task_opens_the_message_and_the_text_follows_in_it(
     await working.speech.say("Up to **2 GB**.")
     await working.pass_time(0.8)
     assert working.drafts.text("D0ADA", ts) == "Up to **2 GB**."
-    (append,) = await hands.calls("chat.appendStream")
+    (append,) = await control.calls("chat.appendStream")
     assert (spoken(append), cards(append)[0]["status"]) == ("Up to **2 GB**.", "complete")
     await working.speech.settle()
 
 
-async def test_updates_are_paced_and_hold_only_the_latest_state_of_each_task(working: Working, hands: Hands) -> None:
+async def test_updates_are_paced_and_hold_only_the_latest_state_of_each_task(
+    working: Working, control: WorkspaceControl
+) -> None:
     await working.show("1", "Reading", DOING)
     await working.pass_time(0.2)
     for number in range(20):
@@ -86,30 +89,30 @@ async def test_updates_are_paced_and_hold_only_the_latest_state_of_each_task(wor
         await working.pass_time(0.04)
     await working.pass_time(0.8)
     await working.speech.settle()
-    appended = [cards(call) for call in await hands.calls("chat.appendStream")]
+    appended = [cards(call) for call in await control.calls("chat.appendStream")]
     assert len(appended) == 2
     assert [card["title"] for card in appended[-1]] == ["Reading page 19", "Counting to 19"]
 
 
-async def test_details_that_a_card_shows_are_not_sent_again(working: Working, hands: Hands) -> None:
+async def test_details_that_a_card_shows_are_not_sent_again(working: Working, control: WorkspaceControl) -> None:
     for details in ("one", "one", "one and two", "other"):
         await working.show("1", "Looking", DOING, details)
         await working.pass_time(0.8)
     await working.show("1", "Looking", DONE, "other")
     await working.pass_time(0.8)
     await working.speech.settle()
-    sent = [card.get("details") for call in await streamed(hands) for card in cards(call)]
+    sent = [card.get("details") for call in await streamed(control) for card in cards(call)]
     assert sent == ["one", " and two", "\nother", None]
-    shown = await message(hands, working.log.steps[1])
+    shown = await message(control, working.log.steps[1])
     assert [chunk.get("details") for chunk in shown["chunks"]] == [None, "one and two\nother"]  # type: ignore[attr-defined]  # a list
 
 
-async def test_a_silent_stream_is_kept_alive(working: Working, hands: Hands) -> None:
+async def test_a_silent_stream_is_kept_alive(working: Working, control: WorkspaceControl) -> None:
     await working.show("1", "Waiting for the importer", DOING, "it takes its time")
     await working.pass_time(0.2)
     await working.clock.advance(61)
     await working.pass_time(0.2)
-    (pulse,) = await hands.calls("chat.appendStream")
+    (pulse,) = await control.calls("chat.appendStream")
     assert cards(pulse) == [
         {"type": "task_update", "id": "1", "title": "Waiting for the importer", "status": "in_progress"}
     ]
@@ -118,11 +121,11 @@ async def test_a_silent_stream_is_kept_alive(working: Working, hands: Hands) -> 
     await working.clock.advance(61)
     await working.pass_time(0.2)
     await working.speech.settle()
-    assert len(await hands.calls("chat.appendStream")) == 2
+    assert len(await control.calls("chat.appendStream")) == 2
 
 
-async def test_a_finished_reply_leaves_no_card_in_progress(open_channel: Open, hands: Hands) -> None:
-    root, channel, log = await hands.say("Ada", "dm", "hi"), open_channel(), Log()
+async def test_a_finished_reply_leaves_no_card_in_progress(open_channel: Open, control: WorkspaceControl) -> None:
+    root, channel, log = await control.say("Ada", "dm", "hi"), open_channel(), FakeDrafts()
     speech = channel.speak(perception(channel="D0ADA", ts=root, place=Place.DM), log.log)
     for id_, state in (("1", DONE), ("2", DOING), ("3", LATER), ("4", FAILED)):
         await speech.show(Task(id_, f"Task {id_}", state))
@@ -132,7 +135,7 @@ async def test_a_finished_reply_leaves_no_card_in_progress(open_channel: Open, h
     await speech.settle()
     await speech.show(Task("5", "Too late", DOING))
     ts = await channel.deliver(post("D0ADA", "It is done: **42**.", reply_to=root, draft=log.steps[1]))
-    shown = await message(hands, ts)
+    shown = await message(control, ts)
     assert (shown["text"], shown["streaming_state"]) == ("It is done: **42**.", "completed")
     chunks: list[dict[str, str]] = shown["chunks"]  # type: ignore[assignment]  # JSON
     assert chunks[0]["title"] == "Worked through 4 steps, 1 of them failed"
@@ -145,52 +148,58 @@ async def test_a_finished_reply_leaves_no_card_in_progress(open_channel: Open, h
     assert shown["blocks"][0]["type"] == "context_actions"  # type: ignore[index]  # JSON
 
 
-async def test_a_draft_with_cards_and_another_text_is_closed_and_replaced(open_channel: Open, hands: Hands) -> None:
-    root, channel, log = await hands.say("Ada", "dm", "hi"), open_channel(), Log()
+async def test_a_draft_with_cards_and_another_text_is_closed_and_replaced(
+    open_channel: Open, control: WorkspaceControl
+) -> None:
+    root, channel, log = await control.say("Ada", "dm", "hi"), open_channel(), FakeDrafts()
     speech = channel.speak(perception(channel="D0ADA", ts=root, place=Place.DM), log.log)
     await speech.show(Task("1", "Looking", DOING))
     await speech.say("x" * 100)
     await log.settled.wait()
     await speech.settle()
     await channel.deliver(post("D0ADA", "No.", reply_to=root, draft=log.steps[1]))
-    (stop,) = await hands.calls("chat.stopStream")
+    (stop,) = await control.calls("chat.stopStream")
     assert cards(stop)[0]["status"] == "complete"
-    assert (await message(hands, log.steps[1]))["blocks"][0]["text"] == "No."  # type: ignore[index]  # JSON
+    assert (await message(control, log.steps[1]))["blocks"][0]["text"] == "No."  # type: ignore[index]  # JSON
 
 
-async def test_a_stream_whose_end_is_refused_with_cards_ends_without_them(open_channel: Open, hands: Hands) -> None:
-    root, channel, log = await hands.say("Ada", "dm", "hi"), open_channel(), Log()
+async def test_a_stream_whose_end_is_refused_with_cards_ends_without_them(
+    open_channel: Open, control: WorkspaceControl
+) -> None:
+    root, channel, log = await control.say("Ada", "dm", "hi"), open_channel(), FakeDrafts()
     speech = channel.speak(perception(channel="D0ADA", ts=root, place=Place.DM), log.log)
     await speech.show(Task("1", "Looking", DOING))
     await log.settled.wait()
     await speech.settle()
-    await hands.fail("chat.stopStream", times=2, body=REFUSED)
+    await control.fail("chat.stopStream", times=2, body=REFUSED)
     await channel.deliver(post("D0ADA", "Whole.", reply_to=root, draft=log.steps[1]))
-    stops = await hands.calls("chat.stopStream")
+    stops = await control.calls("chat.stopStream")
     assert [bool(call["args"].get("chunks")) for call in stops] == [True, True, False]
-    assert (await message(hands, log.steps[1]))["blocks"][0]["text"] == "Whole."  # type: ignore[index]  # JSON
+    assert (await message(control, log.steps[1]))["blocks"][0]["text"] == "Whole."  # type: ignore[index]  # JSON
 
 
-async def test_a_stream_is_ended_again_after_a_lost_response(open_channel: Open, hands: Hands) -> None:
-    root, channel, log = await hands.say("Ada", "dm", "hi"), open_channel(), Log()
+async def test_a_stream_is_ended_again_after_a_lost_response(open_channel: Open, control: WorkspaceControl) -> None:
+    root, channel, log = await control.say("Ada", "dm", "hi"), open_channel(), FakeDrafts()
     speech = channel.speak(perception(channel="D0ADA", ts=root, place=Place.DM), log.log)
     await speech.show(Task("1", "Looking", DOING))
     await log.settled.wait()
     await speech.settle()
     whole = post("D0ADA", "Whole.", reply_to=root, draft=log.steps[1])
-    await hands.fail("chat.stopStream", mode="reset_before")
+    await control.fail("chat.stopStream", mode="reset_before")
     with pytest.raises(Exception, match="no usable answer"):
         await channel.deliver(whole)
     await channel.deliver(whole)
-    stops = await hands.calls("chat.stopStream")
+    stops = await control.calls("chat.stopStream")
     assert [card["status"] for call in stops for card in cards(call)] == ["complete", "complete"]
 
 
 # -- if Slack refuses cards --------------------------------------------------------------------------------------------
 
 
-async def test_refused_cards_become_a_status_line_for_a_day(working: Working, hands: Hands, events: Events) -> None:
-    await hands.fail("chat.startStream", body=REFUSED)
+async def test_refused_cards_become_a_status_line_for_a_day(
+    working: Working, control: WorkspaceControl, events: Events
+) -> None:
+    await control.fail("chat.startStream", body=REFUSED)
     await working.show("1", "Reading docs/limits.md", DOING)
     await working.pass_time(0.2)
     assert working.log.steps == ["opening", "refused"]
@@ -201,24 +210,26 @@ async def test_refused_cards_become_a_status_line_for_a_day(working: Working, ha
     await working.speech.say("w" * 100)
     await working.pass_time(0.2)
     await working.speech.settle()
-    (_, start) = await hands.calls("chat.startStream")
+    (_, start) = await control.calls("chat.startStream")
     assert start["args"]["markdown_text"] == "w" * 100
     assert "task_display_mode" not in start["args"]
     later = working.another()
     await later.show(Task("1", "Counting", DOING))
     await later.settle()
     assert working.said[-1] == "is counting…"
-    assert len(await hands.calls("chat.startStream")) == 2
+    assert len(await control.calls("chat.startStream")) == 2
     await working.clock.advance(86_400)
     tomorrow = working.speech = working.another()
     await working.show("1", "Counting anew", DOING)
     await working.pass_time(0.2)
     await tomorrow.settle()
-    assert len(await hands.calls("chat.startStream")) == 3
+    assert len(await control.calls("chat.startStream")) == 3
 
 
-async def test_text_that_slack_refuses_in_chunks_is_streamed_as_markdown(working: Working, hands: Hands) -> None:
-    await hands.fail("chat.startStream", body=REFUSED)
+async def test_text_that_slack_refuses_in_chunks_is_streamed_as_markdown(
+    working: Working, control: WorkspaceControl
+) -> None:
+    await control.fail("chat.startStream", body=REFUSED)
     await working.speech.say("v" * 100)
     await working.pass_time(0.2)
     await working.speech.say("v" * 500)
@@ -229,10 +240,10 @@ async def test_text_that_slack_refuses_in_chunks_is_streamed_as_markdown(working
     assert working.said == []
 
 
-async def test_after_a_refused_card_the_text_still_grows(working: Working, hands: Hands) -> None:
+async def test_after_a_refused_card_the_text_still_grows(working: Working, control: WorkspaceControl) -> None:
     await working.speech.say("u" * 100)
     await working.pass_time(0.2)
-    await hands.fail("chat.appendStream", body=REFUSED)
+    await control.fail("chat.appendStream", body=REFUSED)
     await working.show("1", "Comparing", DOING)
     await working.pass_time(0.8)
     assert working.said == ["is comparing…"]
@@ -246,9 +257,9 @@ async def test_after_a_refused_card_the_text_still_grows(working: Working, hands
 
 @pytest.mark.parametrize("fault", [{"status": 429, "headers": {"Retry-After": "5"}}, {"mode": "accept_then_drop"}])
 async def test_after_an_error_of_the_stream_tasks_appear_in_the_status_line(
-    working: Working, hands: Hands, events: Events, fault: dict[str, object]
+    working: Working, control: WorkspaceControl, events: Events, fault: dict[str, object]
 ) -> None:
-    await hands.fail("chat.startStream", **fault)
+    await control.fail("chat.startStream", **fault)
     await working.show("1", "Reading", DOING)
     await working.pass_time(0.2)
     await events.until("slack.speech_silent")
@@ -257,11 +268,11 @@ async def test_after_an_error_of_the_stream_tasks_appear_in_the_status_line(
     assert working.said == ["is reading…", "is writing…"]
 
 
-async def test_a_reply_that_is_settled_at_once_shows_nothing(working: Working, hands: Hands) -> None:
+async def test_a_reply_that_is_settled_at_once_shows_nothing(working: Working, control: WorkspaceControl) -> None:
     await working.show("1", "Reading", DOING)
     await working.speech.settle()
     await working.show("2", "Writing", DOING)
-    assert (await hands.calls("chat.startStream"), working.said) == ([], [])
+    assert (await control.calls("chat.startStream"), working.said) == ([], [])
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,10 @@ import pytest
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.perception import Modality, Place
 from daemon.core.ports import Speech, Task, TaskState
+from tests.fakes import FakeDrafts, FakeIntake
+from tests.given import perception, post
 from tests.slack.conftest import Open
-from tests.slack.parts import FakeIntake, Hands, listening, perception, post
-from tests.slack.test_delivery import Log
+from tests.slack.parts import WorkspaceControl, listening
 
 SILENT = pytest.mark.parametrize("modality", [Modality.TIME, Modality.DECISION])
 
@@ -19,49 +20,49 @@ async def _speak(speech: Speech) -> None:
 
 @SILENT
 async def test_in_a_dm_without_a_thread_nothing_is_streamed_and_the_post_goes_to_the_timeline(
-    channel: SlackChannel, hands: Hands, modality: Modality
+    channel: SlackChannel, control: WorkspaceControl, modality: Modality
 ) -> None:
     due = perception(channel="D0ADA", ts="1750000000.000001", source="U0ADA", place=Place.DM, modality=modality)
     assert channel.reply_to(due) == ""
-    log = Log()
+    log = FakeDrafts()
     speech = channel.speak(due, log.log)
     async with channel.thinking(due):
         await _speak(speech)
     await speech.settle()
     assert await channel.thread_before(due, 5) == ()
     assert log.steps == []
-    assert (await hands.see("calls"))["calls"] == []
+    assert (await control.see("calls"))["calls"] == []
     ts = await channel.deliver(post("D0ADA", "You asked me to remind you.", newer_than_ts="1.0"))
-    (message,) = (await hands.see("messages", channel="D0ADA"))["messages"]
+    (message,) = (await control.see("messages", channel="D0ADA"))["messages"]
     assert (message["ts"], message.get("thread_ts")) == (ts, None)
 
 
 @SILENT
 async def test_in_a_thread_the_reply_is_streamed_and_the_whole_thread_is_read(
-    channel: SlackChannel, hands: Hands, intake: FakeIntake, modality: Modality
+    channel: SlackChannel, control: WorkspaceControl, intake: FakeIntake, modality: Modality
 ) -> None:
-    root = await hands.say("Ada", "general", "first")
-    await hands.say("Ben", "general", "second", thread=root)
+    root = await control.say("Ada", "general", "first")
+    await control.say("Ben", "general", "second", thread=root)
     due = perception(
         channel="C0GENERAL",
         thread=root,
         ts="1.000001",
         source="U0ADA",
-        team=hands.server.team.id,
+        team=control.server.team.id,
         modality=modality,
     )
     assert channel.reply_to(due) == root
-    log = Log()
+    log = FakeDrafts()
     speech = channel.speak(due, log.log)
     await _speak(speech)
     await log.settled.wait()
     await speech.settle()
-    (start,) = await hands.calls("chat.startStream")
+    (start,) = await control.calls("chat.startStream")
     assert (start["args"]["thread_ts"], start["args"]["recipient_user_id"]) == (root, "U0ADA")
     async with listening(channel, intake):
         thread = await channel.thread_before(due, 5)
     assert [one.text for one in thread][:2] == ["first", "second"]
-    (call,) = await hands.calls("conversations.replies")
+    (call,) = await control.calls("conversations.replies")
     assert "latest" not in call["args"]
 
 
@@ -73,9 +74,9 @@ async def test_the_gate_decides_on_the_author_of_an_internal_event(channel: Slac
         assert (await channel.admit(due)).admitted is admitted
 
 
-async def test_nothing_is_streamed_to_a_bot_without_a_user(open_channel: Open, hands: Hands) -> None:
-    root = await hands.say("Ada", "general", "@soul hi")
-    speech = open_channel().speak(perception(channel="C0GENERAL", ts=root, source="B0OTHER"), Log().log)
+async def test_nothing_is_streamed_to_a_bot_without_a_user(open_channel: Open, control: WorkspaceControl) -> None:
+    root = await control.say("Ada", "general", "@soul hi")
+    speech = open_channel().speak(perception(channel="C0GENERAL", ts=root, source="B0OTHER"), FakeDrafts().log)
     await _speak(speech)
     await speech.settle()
-    assert await hands.calls("chat.startStream") == []
+    assert await control.calls("chat.startStream") == []

@@ -26,7 +26,9 @@ from daemon.core.clock import SystemClock
 from daemon.core.errors import StoreError
 from daemon.memory.database import Database, Transaction, migrate, open_database
 from daemon.memory.store import open_store
-from tests.store.parts import SOUL, TEAM, Events, content, effect, look, said
+from tests.fakes import Events
+from tests.given import SOUL, TEAM, effect, new_message
+from tests.store.parts import content, look
 
 Json = dict[str, Any]
 _LOADED = (alembic.command, alembic.config, sqlalchemy)  # before any fork, so that a migration starts at once
@@ -192,7 +194,7 @@ async def _life(path: Path) -> None:
     ) as store:
         await store.presence.release_the_dead(1)
         await store.presence.beat("connected", {})
-        await store.inbox.accept(said())
+        await store.inbox.accept(new_message())
         claim = await store.conversations.claim_next()
         assert claim is not None
         delivery = await store.commits.commit(effect(claim, "hello", jobs=("summarizes",)))

@@ -7,7 +7,7 @@ import pytest
 
 from daemon.memory.database import Database, open_database
 from tests.fakes import FakeClock
-from tests.store.parts import Hands, make_wal
+from tests.store.parts import Stores, make_wal
 
 
 @pytest.fixture
@@ -35,12 +35,12 @@ async def database(path: Path, clock: FakeClock) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-def hands(database: Database, clock: FakeClock) -> Hands:
-    return Hands.of(database, clock)
+def stores(database: Database, clock: FakeClock) -> Stores:
+    return Stores.of(database, clock)
 
 
 @pytest.fixture
-async def others(path: Path, clock: FakeClock, database: Database) -> AsyncIterator[Hands]:
+async def others(path: Path, clock: FakeClock, database: Database) -> AsyncIterator[Stores]:
     """A second worker with connections of its own, as another daemon has."""
     async with open_database(path, clock) as opened:
-        yield Hands.of(opened, clock, "worker-2")
+        yield Stores.of(opened, clock, "worker-2")

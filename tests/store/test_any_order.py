@@ -30,7 +30,8 @@ from daemon.memory.database import migrate, open_database
 from daemon.memory.queues.inbox import Inbox
 from daemon.memory.records import Claim, Delivery
 from tests.fakes import FakeClock
-from tests.store.parts import LEASE, SOUL, TEAM, Hands, deleted, edited, effect, said
+from tests.given import LEASE, SOUL, TEAM, deleted, edited, effect, new_message
+from tests.store.parts import Stores
 
 T = TypeVar("T")
 
@@ -62,7 +63,7 @@ class Ledger(RuleBasedStateMachine):
         self.runner = asyncio.Runner()
         self.clock, self.stack = FakeClock(auto=True), AsyncExitStack()
         self.database = self.do(self.stack.enter_async_context(open_database(path, self.clock)))
-        self.workers = [Hands.of(self.database, self.clock, f"worker-{number}") for number in range(2)]
+        self.workers = [Stores.of(self.database, self.clock, f"worker-{number}") for number in range(2)]
         self.words: dict[str, str] = {}  # what an accepted message says now
         self.gone: set[str] = set()  # deleted before they were answered, or before they were heard
         self.answered: Counter[str] = Counter()
@@ -84,7 +85,7 @@ class Ledger(RuleBasedStateMachine):
         self.events += 1
         key, event = ConversationKey(SOUL, TEAM, channel), f"E{channel}{ts}" if again else f"twin-{self.events}"
         row, words = f"{SOUL}/{TEAM}/{channel}/{ts}", f"<{channel} {ts} {self.events}>"
-        acceptance = self.do(self.inbox.accept(said(ts, words, event=event, conversation=key)))
+        acceptance = self.do(self.inbox.accept(new_message(ts, words, event=event, conversation=key)))
         if row in self.words or row in self.gone:
             assert acceptance is not Acceptance.ACCEPTED
         else:
@@ -125,7 +126,7 @@ class Ledger(RuleBasedStateMachine):
         assert claim.messages or claim.draft
         return claim
 
-    def _hands_of(self, claim: Claim) -> Hands:
+    def _hands_of(self, claim: Claim) -> Stores:
         return self.workers[int(claim.owner[-1])]
 
     @rule(claim=claims)
@@ -223,10 +224,10 @@ class Ledger(RuleBasedStateMachine):
             self.folder.cleanup()
 
     def _run_to_the_end(self) -> None:
-        hands = self.workers[1]
+        stores = self.workers[1]
         self.do(self.clock.advance(LEASE * 10))
-        while (claim := self.do(hands.conversations.claim_next())) is not None:
-            self.do(hands.commits.commit(effect(claim, "in the end")))
+        while (claim := self.do(stores.conversations.claim_next())) is not None:
+            self.do(stores.commits.commit(effect(claim, "in the end")))
             for one in claim.messages:
                 self.answered[one.id] += 1
             self.do(self.clock.advance(LEASE * 10))

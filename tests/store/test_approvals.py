@@ -18,12 +18,10 @@ from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports import Acceptance, Clock, Decision
 from daemon.memory.database import Database, migrate, open_database
 from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, decide, store_approvals
-from daemon.memory.records import Worker
 from tests.fakes import FakeClock
-from tests.store.parts import DM, LEASE, SOUL, TEAM, Hands, look, poke
-from tests.store.test_intentions import room
+from tests.given import DM, SOUL, TEAM
+from tests.store.parts import WORKER, Stores, look, poke, room
 
-WORKER = Worker("worker-1", SOUL, TEAM, int(LEASE * 1000))
 ASKED, OPEN_FOR_MS = ("U1", "U2"), 900_000
 PRESS = Decision("P1", SOUL, TEAM, "D1", "5.0", "U1", "a1", approves=True)
 KEY = f"{DM}@3#0"
@@ -162,7 +160,7 @@ async def test_a_second_press_is_accepted_neither_at_once_nor_after_a_restart(
 
 
 async def test_two_who_press_at_once_decide_once(
-    database: Database, clock: FakeClock, others: Hands, path: Path
+    database: Database, clock: FakeClock, others: Stores, path: Path
 ) -> None:
     await ask(database, clock)
     answers: list[Acceptance] = []
@@ -197,7 +195,7 @@ async def test_a_press_that_comes_too_late_ends_the_question_instead(
 
 
 async def test_questions_expire_once_when_their_time_is_over(
-    database: Database, clock: FakeClock, approvals: Approvals, others: Hands, path: Path
+    database: Database, clock: FakeClock, approvals: Approvals, others: Stores, path: Path
 ) -> None:
     await ask(database, clock)
     assert await approvals.next_due_ms() == clock.now_ms() + OPEN_FOR_MS
@@ -247,7 +245,7 @@ async def test_a_question_that_never_got_out_still_ends_what_waits_for_it(
 
 
 async def test_a_permission_is_used_once_by_whoever_comes_first(
-    database: Database, clock: FakeClock, approvals: Approvals, others: Hands
+    database: Database, clock: FakeClock, approvals: Approvals, others: Stores
 ) -> None:
     await ask(database, clock)
     assert await approvals.begin_use("a1") is None

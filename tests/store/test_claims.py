@@ -10,7 +10,8 @@ from daemon.core.perception import ConversationKey
 from daemon.memory.queues.commits import Superseded
 from daemon.memory.records import Claim, Dismissal, Draft
 from tests.fakes import FakeClock
-from tests.store.parts import DM, LEASE, SOUL, TEAM, Hands, call, deleted, effect, look, said
+from tests.given import DM, LEASE, SOUL, TEAM, call, deleted, effect, new_message
+from tests.store.parts import Stores, look
 
 OTHER = ConversationKey(SOUL, TEAM, "D2")
 _TABLES = ("conversations", "inbox", "outbox", "turns", "jobs", "llm_calls", "working_memory")
@@ -20,117 +21,117 @@ def everything(path: Path) -> list[object]:
     return [look(path, f"SELECT * FROM {table}") for table in _TABLES]
 
 
-async def test_messages_are_claimed_in_the_order_they_were_said(hands: Hands) -> None:
+async def test_messages_are_claimed_in_the_order_they_were_said(stores: Stores) -> None:
     for ts in ("9.5", "10.000002", "10.000001"):
-        await hands.inbox.accept(said(ts))
-    assert [one.perception.ts for one in (await hands.claim()).messages] == ["9.5", "10.000001", "10.000002"]
+        await stores.inbox.accept(new_message(ts))
+    assert [one.perception.ts for one in (await stores.claim()).messages] == ["9.5", "10.000001", "10.000002"]
 
 
-async def test_a_claimed_conversation_is_not_claimed_again(hands: Hands, others: Hands) -> None:
-    await hands.inbox.accept(said("1.0"))
-    await hands.claim()
-    await hands.inbox.accept(said("2.0"))
+async def test_a_claimed_conversation_is_not_claimed_again(stores: Stores, others: Stores) -> None:
+    await stores.inbox.accept(new_message("1.0"))
+    await stores.claim()
+    await stores.inbox.accept(new_message("2.0"))
     assert await others.conversations.claim_next() is None
 
 
-async def test_the_conversation_that_waited_longest_comes_first(hands: Hands, clock: FakeClock) -> None:
-    await hands.inbox.accept(said("5.0", conversation=OTHER))
+async def test_the_conversation_that_waited_longest_comes_first(stores: Stores, clock: FakeClock) -> None:
+    await stores.inbox.accept(new_message("5.0", conversation=OTHER))
     for number in range(20):
         await clock.advance(1)
-        await hands.inbox.accept(said(f"{number}.0"))
-    assert [(await hands.claim()).conversation for _ in range(2)] == [OTHER, DM]
+        await stores.inbox.accept(new_message(f"{number}.0"))
+    assert [(await stores.claim()).conversation for _ in range(2)] == [OTHER, DM]
 
 
 async def test_a_claim_whose_lease_ran_out_is_taken_over_with_a_higher_fence(
-    hands: Hands, others: Hands, clock: FakeClock
+    stores: Stores, others: Stores, clock: FakeClock
 ) -> None:
-    await hands.inbox.accept(said())
-    lost = await hands.claim()
+    await stores.inbox.accept(new_message())
+    lost = await stores.claim()
     await clock.advance(LEASE + 1)
     taken = await others.claim()
     assert (taken.fence, taken.version) == (lost.fence + 1, lost.version)
     assert [one.attempts for one in taken.messages] == [2]
 
 
-async def test_a_renewed_claim_is_not_taken_over(hands: Hands, others: Hands, clock: FakeClock) -> None:
-    await hands.inbox.accept(said())
-    claim = await hands.claim()
+async def test_a_renewed_claim_is_not_taken_over(stores: Stores, others: Stores, clock: FakeClock) -> None:
+    await stores.inbox.accept(new_message())
+    claim = await stores.claim()
     for _ in range(3):
         await clock.advance(LEASE * 0.9)
-        await hands.conversations.renew(claim)
+        await stores.conversations.renew(claim)
         assert await others.conversations.claim_next() is None
 
 
-_DOINGS: dict[str, Callable[[Hands, Claim], Awaitable[object]]] = {
-    "renew": lambda hands, claim: hands.conversations.renew(claim),
-    "begin a draft": lambda hands, claim: hands.conversations.begin_draft(
+_DOINGS: dict[str, Callable[[Stores, Claim], Awaitable[object]]] = {
+    "renew": lambda stores, claim: stores.conversations.renew(claim),
+    "begin a draft": lambda stores, claim: stores.conversations.begin_draft(
         claim, reply_to="", recipient="U1", newer_than_ts="1"
     ),
-    "open a draft": lambda hands, claim: hands.conversations.draft_opened(claim, "7.0"),
-    "refuse a draft": lambda hands, claim: hands.conversations.draft_refused(claim),
-    "commit": lambda hands, claim: hands.commits.commit(effect(claim, "late", jobs=("summarizes",))),
+    "open a draft": lambda stores, claim: stores.conversations.draft_opened(claim, "7.0"),
+    "refuse a draft": lambda stores, claim: stores.conversations.draft_refused(claim),
+    "commit": lambda stores, claim: stores.commits.commit(effect(claim, "late", jobs=("summarizes",))),
 }
 
 
 @pytest.mark.parametrize("doing", _DOINGS)
 async def test_whoever_lost_a_claim_writes_nothing(
-    hands: Hands, others: Hands, clock: FakeClock, path: Path, doing: str
+    stores: Stores, others: Stores, clock: FakeClock, path: Path, doing: str
 ) -> None:
-    await hands.inbox.accept(said())
-    claim = await hands.claim()
+    await stores.inbox.accept(new_message())
+    claim = await stores.claim()
     await clock.advance(LEASE + 1)
     taken = await others.claim()
     await others.conversations.begin_draft(taken, reply_to="", recipient="U1", newer_than_ts="1")
     before = everything(path)
     with pytest.raises(LostLease):
-        await _DOINGS[doing](hands, claim)
-    await hands.conversations.release(claim, retry_in=99)
+        await _DOINGS[doing](stores, claim)
+    await stores.conversations.release(claim, retry_in=99)
     assert everything(path) == before
     assert await others.commits.commit(effect(taken, "answer")) is not None
 
 
 @pytest.mark.parametrize("end", ["commit", "release"])
 @pytest.mark.parametrize("doing", _DOINGS)
-async def test_a_claim_ends_with_its_commit_or_release(hands: Hands, path: Path, doing: str, end: str) -> None:
-    await hands.inbox.accept(said())
-    claim = await hands.claim()
+async def test_a_claim_ends_with_its_commit_or_release(stores: Stores, path: Path, doing: str, end: str) -> None:
+    await stores.inbox.accept(new_message())
+    claim = await stores.claim()
     if end == "commit":
-        await hands.commits.commit(effect(claim, "answer"))
+        await stores.commits.commit(effect(claim, "answer"))
     else:
-        await hands.conversations.release(claim)
+        await stores.conversations.release(claim)
     before = everything(path)
     with pytest.raises(LostLease):  # a renewal that comes late must not close the conversation for a whole lease
-        await _DOINGS[doing](hands, claim)
+        await _DOINGS[doing](stores, claim)
     assert everything(path) == before
 
 
-async def test_a_released_conversation_waits_as_a_whole(hands: Hands, clock: FakeClock) -> None:
-    await hands.inbox.accept(said("1.0"))
-    await hands.conversations.release(await hands.claim(), retry_in=5, reason="not now")
-    await hands.inbox.accept(said("2.0"))  # must not overtake the first
-    due = await hands.conversations.next_due_ms()
+async def test_a_released_conversation_waits_as_a_whole(stores: Stores, clock: FakeClock) -> None:
+    await stores.inbox.accept(new_message("1.0"))
+    await stores.conversations.release(await stores.claim(), retry_in=5, reason="not now")
+    await stores.inbox.accept(new_message("2.0"))  # must not overtake the first
+    due = await stores.conversations.next_due_ms()
     assert due is not None
     assert due - clock.now_ms() == pytest.approx(5000, abs=50)
-    assert await hands.conversations.claim_next() is None
+    assert await stores.conversations.claim_next() is None
     await clock.advance(5.1)
-    assert [(one.perception.ts, one.attempts) for one in (await hands.claim()).messages] == [("1.0", 1), ("2.0", 1)]
+    assert [(one.perception.ts, one.attempts) for one in (await stores.claim()).messages] == [("1.0", 1), ("2.0", 1)]
 
 
-async def test_a_draft_does_not_cut_a_pause_short(hands: Hands) -> None:
-    await hands.inbox.accept(said())
-    claim = await hands.claim()
-    await hands.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
-    await hands.conversations.release(claim, retry_in=5)
-    assert await hands.conversations.claim_next() is None
+async def test_a_draft_does_not_cut_a_pause_short(stores: Stores) -> None:
+    await stores.inbox.accept(new_message())
+    claim = await stores.claim()
+    await stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
+    await stores.conversations.release(claim, retry_in=5)
+    assert await stores.conversations.claim_next() is None
 
 
 async def test_a_draft_is_found_and_finished_by_the_next_claim(
-    hands: Hands, others: Hands, clock: FakeClock, path: Path
+    stores: Stores, others: Stores, clock: FakeClock, path: Path
 ) -> None:
-    await hands.inbox.accept(said())
-    claim = await hands.claim()
-    await hands.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
-    await hands.conversations.draft_opened(claim, "7.0")
+    await stores.inbox.accept(new_message())
+    claim = await stores.claim()
+    await stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
+    await stores.conversations.draft_opened(claim, "7.0")
     await clock.advance(LEASE + 1)
     taken = await others.claim()
     assert taken.draft == Draft(claim.key(0), "7.0")
@@ -140,9 +141,9 @@ async def test_a_draft_is_found_and_finished_by_the_next_claim(
     assert look(path, "SELECT count(*) FROM outbox") == [(1,)]
 
 
-async def test_a_draft_whose_id_was_lost_is_looked_for(hands: Hands, others: Hands, clock: FakeClock) -> None:
-    await hands.inbox.accept(said())
-    await hands.conversations.begin_draft(await hands.claim(), reply_to="", recipient="U1", newer_than_ts="1")
+async def test_a_draft_whose_id_was_lost_is_looked_for(stores: Stores, others: Stores, clock: FakeClock) -> None:
+    await stores.inbox.accept(new_message())
+    await stores.conversations.begin_draft(await stores.claim(), reply_to="", recipient="U1", newer_than_ts="1")
     await clock.advance(LEASE + 1)
     taken = await others.claim()
     assert taken.draft is not None
@@ -152,60 +153,60 @@ async def test_a_draft_whose_id_was_lost_is_looked_for(hands: Hands, others: Han
     assert (delivery.post.draft, delivery.post.draft_lost) == (None, True)
 
 
-async def test_a_refused_draft_leaves_nothing(hands: Hands, path: Path) -> None:
-    await hands.inbox.accept(said())
-    claim = await hands.claim()
-    await hands.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
-    await hands.conversations.draft_refused(claim)
+async def test_a_refused_draft_leaves_nothing(stores: Stores, path: Path) -> None:
+    await stores.inbox.accept(new_message())
+    claim = await stores.claim()
+    await stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
+    await stores.conversations.draft_refused(claim)
     assert look(path, "SELECT count(*) FROM outbox") == [(0,)]
 
 
-async def test_a_draft_whose_messages_are_gone_is_claimed_to_be_ended(hands: Hands, path: Path) -> None:
-    await hands.inbox.accept(said("1.0"))
-    claim = await hands.claim()
-    await hands.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
-    await hands.conversations.draft_opened(claim, "7.0")
-    await hands.inbox.accept(deleted("1.0"))
+async def test_a_draft_whose_messages_are_gone_is_claimed_to_be_ended(stores: Stores, path: Path) -> None:
+    await stores.inbox.accept(new_message("1.0"))
+    claim = await stores.claim()
+    await stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
+    await stores.conversations.draft_opened(claim, "7.0")
+    await stores.inbox.accept(deleted("1.0"))
     with pytest.raises(Superseded):
-        await hands.commits.commit(effect(claim, "reply"))
-    await hands.conversations.release(claim)
-    orphan = await hands.claim()
+        await stores.commits.commit(effect(claim, "reply"))
+    await stores.conversations.release(claim)
+    orphan = await stores.claim()
     assert (orphan.messages, orphan.draft) == ((), Draft(claim.key(0), "7.0"))
-    delivery = await hands.commits.commit(effect(orphan, "it is gone"))
+    delivery = await stores.commits.commit(effect(orphan, "it is gone"))
     assert delivery is not None
     with pytest.raises(LostLease):  # the same words are not stored twice by a worker that was told nothing
-        await hands.commits.commit(effect(orphan, "it is gone"))
+        await stores.commits.commit(effect(orphan, "it is gone"))
     assert look(path, "SELECT state, body FROM outbox") == [("sending", "it is gone")]
 
 
-async def test_a_draft_that_ends_in_silence_is_dropped(hands: Hands, path: Path) -> None:
-    await hands.inbox.accept(said())
-    claim = await hands.claim()
-    await hands.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
-    assert await hands.commits.commit(effect(claim)) is None
+async def test_a_draft_that_ends_in_silence_is_dropped(stores: Stores, path: Path) -> None:
+    await stores.inbox.accept(new_message())
+    claim = await stores.claim()
+    await stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
+    assert await stores.commits.commit(effect(claim)) is None
     assert look(path, "SELECT state FROM outbox") == [("dropped",)]
     assert look(path, "SELECT state, answered_by FROM inbox") == [("answered", None)]
 
 
-async def test_what_arrives_during_a_cycle_waits_for_the_next(hands: Hands) -> None:
-    await hands.inbox.accept(said("1.0"))
-    claim = await hands.claim()
-    await hands.inbox.accept(said("2.0"))
-    await hands.commits.commit(effect(claim, "one"))
-    later = await hands.claim()
+async def test_what_arrives_during_a_cycle_waits_for_the_next(stores: Stores) -> None:
+    await stores.inbox.accept(new_message("1.0"))
+    claim = await stores.claim()
+    await stores.inbox.accept(new_message("2.0"))
+    await stores.commits.commit(effect(claim, "one"))
+    later = await stores.claim()
     assert ([one.perception.ts for one in later.messages], later.version) == (["2.0"], claim.version + 1)
 
 
-async def test_a_commit_stores_the_whole_cycle(hands: Hands, path: Path) -> None:
-    await hands.inbox.accept(said("1.0"))
-    await hands.inbox.accept(said("2.0"))
-    await hands.inbox.accept(said("3.0"))
-    claim = await hands.claim()
+async def test_a_commit_stores_the_whole_cycle(stores: Stores, path: Path) -> None:
+    await stores.inbox.accept(new_message("1.0"))
+    await stores.inbox.accept(new_message("2.0"))
+    await stores.inbox.accept(new_message("3.0"))
+    claim = await stores.claim()
     dismissed = {
         claim.messages[1].id: Dismissal("guest"),
         claim.messages[2].id: Dismissal("too old to answer", stale=True),
     }
-    await hands.commits.commit(
+    await stores.commits.commit(
         effect(claim, "a", "b", answered=claim.messages[:1], dismissed=dismissed, jobs=("summarizes", "summarizes"))
     )
     assert look(path, "SELECT ts, state, reason, answered_by FROM inbox ORDER BY ts") == [
@@ -221,10 +222,10 @@ async def test_a_commit_stores_the_whole_cycle(hands: Hands, path: Path) -> None
     assert look(path, "SELECT kind, state FROM jobs") == [("summarizes", "ready")]
     assert look(path, "SELECT count(*) FROM llm_calls") == [(1,)]
     assert look(path, "SELECT version, taking_part, lease_until, lease_owner FROM conversations") == [(1, 1, 0, "")]
-    assert await hands.conversations.next_due_ms() is None
+    assert await stores.conversations.next_due_ms() is None
 
 
-async def test_calls_of_a_cycle_without_a_commit_are_accounted_for(hands: Hands, path: Path) -> None:
-    await hands.commits.record_calls(())
-    await hands.commits.record_calls((call("a"), call("b")))
+async def test_calls_of_a_cycle_without_a_commit_are_accounted_for(stores: Stores, path: Path) -> None:
+    await stores.commits.record_calls(())
+    await stores.commits.record_calls((call("a"), call("b")))
     assert look(path, "SELECT trace_id FROM llm_calls") == [("a",), ("b",)]

@@ -13,36 +13,7 @@ from daemon.core.clock import SystemClock
 from daemon.core.errors import SchemaMismatch, StoreBusy, StoreError
 from daemon.memory.database import Database, Transaction, migrate, open_database
 from tests.fakes import FakeClock
-from tests.store.parts import look, poke
-
-ACTS = "SELECT act FROM audit ORDER BY seq"
-
-
-def note(act: str) -> "Note":
-    return Note(act)
-
-
-class Note:
-    """A unit that stores a row, tells that it runs, and may wait or fail."""
-
-    def __init__(self, act: str, *, fail: Exception | None = None, hold: asyncio.Event | None = None) -> None:
-        self.act, self.fail, self.hold = act, fail, hold
-        self.ran = 0
-        self.started = asyncio.Event()
-
-    async def __call__(self, transaction: Transaction) -> str:
-        self.ran += 1
-        await transaction.run("INSERT INTO audit (actor, act, object, done_ms) VALUES ('t', :act, '', 0)", act=self.act)
-        self.started.set()
-        if self.hold is not None:
-            await self.hold.wait()
-        if self.fail is not None:
-            raise self.fail
-        return self.act
-
-
-async def acts(transaction: Transaction) -> list[str]:
-    return [row["act"] for row in await transaction.rows(ACTS)]
+from tests.store.parts import ACTS, Note, acts, look, note, poke
 
 
 @asynccontextmanager

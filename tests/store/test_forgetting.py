@@ -10,18 +10,18 @@ from daemon.memory.knowledge.forgetting import forget_derived
 from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.user_models import Material, NotesDiff, UserModels
 from tests.fakes import FakeClock
-from tests.store.parts import DM, SOUL, TEAM, Hands, look, poke, said, thread
-from tests.store.test_user_models import met
+from tests.given import DM, SOUL, TEAM, new_message, thread
+from tests.store.parts import Stores, look, met, poke
 
 HERE, THERE = Audience(AudienceKind.DM, "D1"), Audience(AudienceKind.CHANNEL, "C1")
 KEY = (SOUL, TEAM, "U1", HERE)
 
 
 @pytest.fixture
-async def models(hands: Hands, clock: FakeClock) -> UserModels:
-    await hands.inbox.accept(said())
-    await met(hands.database)
-    return UserModels(hands.database, clock)
+async def models(stores: Stores, clock: FakeClock) -> UserModels:
+    await stores.inbox.accept(new_message())
+    await met(stores.database)
+    return UserModels(stores.database, clock)
 
 
 async def revise(models: UserModels, *notes: str, expected: int, turns: tuple[int, int], change: NotesDiff) -> None:
@@ -66,9 +66,9 @@ async def test_lines_made_of_words_taken_back_are_gone_everywhere(models: UserMo
 
 @pytest.mark.parametrize(("seq", "person", "conversation"), [(9, "U1", DM), (1, "U2", DM), (1, "U1", thread("1.0"))])
 async def test_other_words_take_nothing_along(
-    models: UserModels, hands: Hands, seq: int, person: str, conversation: object
+    models: UserModels, stores: Stores, seq: int, person: str, conversation: object
 ) -> None:
-    await hands.inbox.accept(said("2.0", conversation=thread("1.0")))
+    await stores.inbox.accept(new_message("2.0", conversation=thread("1.0")))
     await revise(models, "likes tea", expected=0, turns=(1, 2), change=NotesDiff(added=("likes tea",)))
     await take_back(models._database, seq, person, str(conversation))
     assert await notes_of(models) == (("likes tea",), "a secret worry", 2)

@@ -8,193 +8,194 @@ from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.core.ports import Acceptance, Deletion, Edit, Feedback
 from daemon.memory.queues.commits import Superseded
 from tests.fakes import FakeClock
-from tests.store.parts import CHANNEL, DM, SOUL, TEAM, Hands, deleted, edited, effect, look, said, thread
+from tests.given import CHANNEL, DM, SOUL, TEAM, deleted, edited, effect, new_message, thread
+from tests.store.parts import Stores, look
 
 ROOT = thread("50.000001")
 
 
 @pytest.mark.parametrize("first", ["E-message", "E-mention"])
-async def test_twin_events_are_one_message_in_either_order(hands: Hands, path: Path, first: str) -> None:
+async def test_twin_events_are_one_message_in_either_order(stores: Stores, path: Path, first: str) -> None:
     second = {"E-message": "E-mention", "E-mention": "E-message"}[first]
-    assert await hands.inbox.accept(said(event=first)) is Acceptance.ACCEPTED
-    assert await hands.inbox.accept(said(event=second)) is Acceptance.DUPLICATE
+    assert await stores.inbox.accept(new_message(event=first)) is Acceptance.ACCEPTED
+    assert await stores.inbox.accept(new_message(event=second)) is Acceptance.DUPLICATE
     assert look(path, "SELECT count(*) FROM inbox") == [(1,)]
 
 
-async def test_a_mention_is_heard_though_its_twin_was_not_addressed(hands: Hands) -> None:
-    assert await hands.inbox.accept(said(event="E1", conversation=ROOT, addressed=False)) is Acceptance.IGNORED
-    assert await hands.inbox.accept(said(event="E2", conversation=ROOT)) is Acceptance.ACCEPTED
+async def test_a_mention_is_heard_though_its_twin_was_not_addressed(stores: Stores) -> None:
+    assert await stores.inbox.accept(new_message(event="E1", conversation=ROOT, addressed=False)) is Acceptance.IGNORED
+    assert await stores.inbox.accept(new_message(event="E2", conversation=ROOT)) is Acceptance.ACCEPTED
 
 
-async def test_a_redelivery_is_a_duplicate(hands: Hands) -> None:
-    await hands.inbox.accept(said())
-    assert await hands.inbox.accept(said()) is Acceptance.DUPLICATE
+async def test_a_redelivery_is_a_duplicate(stores: Stores) -> None:
+    await stores.inbox.accept(new_message())
+    assert await stores.inbox.accept(new_message()) is Acceptance.DUPLICATE
 
 
-async def test_the_same_ts_in_another_channel_is_another_message(hands: Hands) -> None:
+async def test_the_same_ts_in_another_channel_is_another_message(stores: Stores) -> None:
     other = ConversationKey(SOUL, TEAM, "D2")
-    assert await hands.inbox.accept(said(event="E1")) is Acceptance.ACCEPTED
-    assert await hands.inbox.accept(said(event="E2", conversation=other)) is Acceptance.ACCEPTED
+    assert await stores.inbox.accept(new_message(event="E1")) is Acceptance.ACCEPTED
+    assert await stores.inbox.accept(new_message(event="E2", conversation=other)) is Acceptance.ACCEPTED
 
 
-async def test_a_thread_is_followed_once_the_soul_spoke_there(hands: Hands) -> None:
-    await hands.inbox.accept(said("51.0", conversation=ROOT))
-    await hands.answer()
-    assert await hands.inbox.accept(said("52.0", conversation=ROOT, addressed=False)) is Acceptance.ACCEPTED
+async def test_a_thread_is_followed_once_the_soul_spoke_there(stores: Stores) -> None:
+    await stores.inbox.accept(new_message("51.0", conversation=ROOT))
+    await stores.answer()
+    assert await stores.inbox.accept(new_message("52.0", conversation=ROOT, addressed=False)) is Acceptance.ACCEPTED
 
 
-async def test_what_is_added_while_the_soul_still_thinks_belongs_to_the_question(hands: Hands) -> None:
-    await hands.inbox.accept(said("51.0", conversation=ROOT))
-    await hands.claim()
-    assert await hands.inbox.accept(said("52.0", conversation=ROOT, addressed=False)) is Acceptance.ACCEPTED
+async def test_what_is_added_while_the_soul_still_thinks_belongs_to_the_question(stores: Stores) -> None:
+    await stores.inbox.accept(new_message("51.0", conversation=ROOT))
+    await stores.claim()
+    assert await stores.inbox.accept(new_message("52.0", conversation=ROOT, addressed=False)) is Acceptance.ACCEPTED
 
 
-async def test_a_thread_in_which_the_soul_stayed_silent_is_not_followed(hands: Hands) -> None:
-    await hands.inbox.accept(said("51.0", conversation=ROOT))
-    await hands.commits.commit(effect(await hands.claim()))
-    assert await hands.inbox.accept(said("52.0", conversation=ROOT, addressed=False)) is Acceptance.IGNORED
+async def test_a_thread_in_which_the_soul_stayed_silent_is_not_followed(stores: Stores) -> None:
+    await stores.inbox.accept(new_message("51.0", conversation=ROOT))
+    await stores.commits.commit(effect(await stores.claim()))
+    assert await stores.inbox.accept(new_message("52.0", conversation=ROOT, addressed=False)) is Acceptance.IGNORED
 
 
-async def test_nothing_is_kept_of_what_was_not_meant_for_the_soul(hands: Hands, path: Path) -> None:
-    await hands.inbox.accept(said(text="between us", conversation=ROOT, addressed=False))
+async def test_nothing_is_kept_of_what_was_not_meant_for_the_soul(stores: Stores, path: Path) -> None:
+    await stores.inbox.accept(new_message(text="between us", conversation=ROOT, addressed=False))
     assert look(path, "SELECT count(*) FROM inbox UNION ALL SELECT count(*) FROM conversations") == [(0,), (0,)]
 
 
-async def test_words_to_others_are_an_aside_until_they_turn_out_to_be_a_mention(hands: Hands, path: Path) -> None:
-    await hands.inbox.accept(said("51.0", conversation=ROOT))
-    await hands.answer()
-    aside = said("52.0", "@ben look", event="E1", conversation=ROOT, addressed=False, to_others=True)
-    assert await hands.inbox.accept(aside) is Acceptance.IGNORED
+async def test_words_to_others_are_an_aside_until_they_turn_out_to_be_a_mention(stores: Stores, path: Path) -> None:
+    await stores.inbox.accept(new_message("51.0", conversation=ROOT))
+    await stores.answer()
+    aside = new_message("52.0", "@ben look", event="E1", conversation=ROOT, addressed=False, to_others=True)
+    assert await stores.inbox.accept(aside) is Acceptance.IGNORED
     assert look(path, "SELECT state, aside FROM inbox WHERE ts = '52.0'") == [("ignored", 1)]
-    assert [one.perception.content for one in (await hands.turns.transcript(ROOT, 10)).aside] == ["@ben look"]
-    assert await hands.inbox.accept(said("52.0", event="E2", conversation=ROOT)) is Acceptance.ACCEPTED
-    assert [one.perception.ts for one in (await hands.claim()).messages] == ["52.0"]
+    assert [one.perception.content for one in (await stores.turns.transcript(ROOT, 10)).aside] == ["@ben look"]
+    assert await stores.inbox.accept(new_message("52.0", event="E2", conversation=ROOT)) is Acceptance.ACCEPTED
+    assert [one.perception.ts for one in (await stores.claim()).messages] == ["52.0"]
 
 
-async def test_the_newest_words_of_an_edited_message_are_answered(hands: Hands) -> None:
-    await hands.inbox.accept(said("1.0", "teh"))
-    assert await hands.inbox.accept(edited("1.0", "the")) is Acceptance.ACCEPTED
-    assert await hands.inbox.accept(edited("1.0", "the")) is Acceptance.DUPLICATE
-    assert [one.perception.content for one in (await hands.claim()).messages] == ["the"]
+async def test_the_newest_words_of_an_edited_message_are_answered(stores: Stores) -> None:
+    await stores.inbox.accept(new_message("1.0", "teh"))
+    assert await stores.inbox.accept(edited("1.0", "the")) is Acceptance.ACCEPTED
+    assert await stores.inbox.accept(edited("1.0", "the")) is Acceptance.DUPLICATE
+    assert [one.perception.content for one in (await stores.claim()).messages] == ["the"]
 
 
-async def test_an_edit_that_leaves_the_words_alone_disturbs_nobody(hands: Hands) -> None:
-    await hands.inbox.accept(said("1.0", "see example.org"))
-    claim = await hands.claim()
-    assert await hands.inbox.accept(edited("1.0", "see example.org", "unfurled")) is Acceptance.IGNORED
-    assert await hands.commits.commit(effect(claim, "seen")) is not None
+async def test_an_edit_that_leaves_the_words_alone_disturbs_nobody(stores: Stores) -> None:
+    await stores.inbox.accept(new_message("1.0", "see example.org"))
+    claim = await stores.claim()
+    assert await stores.inbox.accept(edited("1.0", "see example.org", "unfurled")) is Acceptance.IGNORED
+    assert await stores.commits.commit(effect(claim, "seen")) is not None
 
 
 @pytest.mark.parametrize(
     ("arrival", "left"), [(edited("1.0", "new words"), ["new words", "and"]), (deleted("1.0"), ["and"])]
 )
 async def test_a_message_that_changes_under_the_reply_supersedes_it(
-    hands: Hands, path: Path, arrival: Edit | Deletion, left: list[str]
+    stores: Stores, path: Path, arrival: Edit | Deletion, left: list[str]
 ) -> None:
-    await hands.inbox.accept(said("1.0", "old words"))
-    await hands.inbox.accept(said("2.0", "and"))
-    claim = await hands.claim()
-    assert await hands.inbox.accept(arrival) is Acceptance.ACCEPTED
+    await stores.inbox.accept(new_message("1.0", "old words"))
+    await stores.inbox.accept(new_message("2.0", "and"))
+    claim = await stores.claim()
+    assert await stores.inbox.accept(arrival) is Acceptance.ACCEPTED
     with pytest.raises(Superseded):
-        await hands.commits.commit(effect(claim, "reply"))
+        await stores.commits.commit(effect(claim, "reply"))
     for table in ("outbox", "turns", "jobs", "llm_calls"):
         assert look(path, f"SELECT count(*) FROM {table}") == [(0,)]
-    await hands.conversations.release(claim)
-    assert [one.perception.content for one in (await hands.claim()).messages] == left
+    await stores.conversations.release(claim)
+    assert [one.perception.content for one in (await stores.claim()).messages] == left
 
 
-async def test_a_message_deleted_before_it_was_answered_is_not_answered(hands: Hands, path: Path) -> None:
-    await hands.inbox.accept(said("1.0", "secret"))
-    await hands.inbox.accept(deleted("1.0"))
-    assert await hands.conversations.claim_next() is None
+async def test_a_message_deleted_before_it_was_answered_is_not_answered(stores: Stores, path: Path) -> None:
+    await stores.inbox.accept(new_message("1.0", "secret"))
+    await stores.inbox.accept(deleted("1.0"))
+    assert await stores.conversations.claim_next() is None
     assert look(path, "SELECT state, body, envelope FROM inbox") == [("withdrawn", "", "{}")]
 
 
-async def test_a_message_whose_deletion_overtook_it_is_never_stored(hands: Hands, path: Path) -> None:
-    assert await hands.inbox.accept(deleted("1.0")) is Acceptance.IGNORED
-    assert await hands.inbox.accept(said("1.0", "secret")) is Acceptance.IGNORED
+async def test_a_message_whose_deletion_overtook_it_is_never_stored(stores: Stores, path: Path) -> None:
+    assert await stores.inbox.accept(deleted("1.0")) is Acceptance.IGNORED
+    assert await stores.inbox.accept(new_message("1.0", "secret")) is Acceptance.IGNORED
     assert look(path, "SELECT count(*) FROM inbox") == [(0,)]
 
 
-async def test_a_message_is_withdrawn_once(hands: Hands) -> None:
-    await hands.inbox.accept(said("1.0"))
-    assert await hands.inbox.accept(deleted("1.0", "first")) is Acceptance.ACCEPTED
-    assert await hands.inbox.accept(deleted("1.0", "second")) is Acceptance.DUPLICATE
-    assert await hands.inbox.accept(edited("1.0", "back")) is Acceptance.IGNORED
+async def test_a_message_is_withdrawn_once(stores: Stores) -> None:
+    await stores.inbox.accept(new_message("1.0"))
+    assert await stores.inbox.accept(deleted("1.0", "first")) is Acceptance.ACCEPTED
+    assert await stores.inbox.accept(deleted("1.0", "second")) is Acceptance.DUPLICATE
+    assert await stores.inbox.accept(edited("1.0", "back")) is Acceptance.IGNORED
 
 
-async def test_half_a_surrogate_pair_is_stored_as_a_replacement(hands: Hands) -> None:
-    assert await hands.inbox.accept(said(text="broken \ud83d emoji \U0001f600 \0")) is Acceptance.ACCEPTED
-    assert (await hands.claim()).messages[
+async def test_half_a_surrogate_pair_is_stored_as_a_replacement(stores: Stores) -> None:
+    assert await stores.inbox.accept(new_message(text="broken \ud83d emoji \U0001f600 \0")) is Acceptance.ACCEPTED
+    assert (await stores.claim()).messages[
         0
     ].perception.content == "broken \N{REPLACEMENT CHARACTER} emoji \U0001f600 \0"
 
 
-async def test_a_ts_that_is_no_number_blocks_nobody(hands: Hands) -> None:
-    await hands.inbox.accept(said("later"))
-    await hands.inbox.accept(said("2.0"))
-    assert [one.perception.ts for one in (await hands.claim()).messages] == ["later", "2.0"]
+async def test_a_ts_that_is_no_number_blocks_nobody(stores: Stores) -> None:
+    await stores.inbox.accept(new_message("later"))
+    await stores.inbox.accept(new_message("2.0"))
+    assert [one.perception.ts for one in (await stores.claim()).messages] == ["later", "2.0"]
 
 
-async def test_a_conversation_has_the_audience_of_its_newest_message(hands: Hands) -> None:
-    await hands.inbox.accept(said("51.0", conversation=ROOT, audience=Audience(AudienceKind.WORKSPACE, TEAM)))
-    await hands.answer()
+async def test_a_conversation_has_the_audience_of_its_newest_message(stores: Stores) -> None:
+    await stores.inbox.accept(new_message("51.0", conversation=ROOT, audience=Audience(AudienceKind.WORKSPACE, TEAM)))
+    await stores.answer()
     narrow = Audience(AudienceKind.CHANNEL, CHANNEL)
-    await hands.inbox.accept(said("52.0", conversation=ROOT, audience=narrow))
-    assert (await hands.claim()).audience == narrow
+    await stores.inbox.accept(new_message("52.0", conversation=ROOT, audience=narrow))
+    assert (await stores.claim()).audience == narrow
 
 
-async def test_feedback_finds_the_reply_it_was_given_under(hands: Hands, path: Path) -> None:
-    await hands.inbox.accept(said("1.0"))
-    await hands.outbox.sent(await hands.answer(), "2.0")
+async def test_feedback_finds_the_reply_it_was_given_under(stores: Stores, path: Path) -> None:
+    await stores.inbox.accept(new_message("1.0"))
+    await stores.outbox.sent(await stores.answer(), "2.0")
     given = Feedback("F1", SOUL, TEAM, "D1", "2.0", "U1", "bad")
-    assert await hands.inbox.accept(given) is Acceptance.ACCEPTED
-    assert await hands.inbox.accept(Feedback("F2", SOUL, TEAM, "D1", "2.0", "U1", "good")) is Acceptance.ACCEPTED
-    assert await hands.inbox.accept(Feedback("F3", SOUL, TEAM, "D1", "9.0", "U1", "good")) is Acceptance.IGNORED
+    assert await stores.inbox.accept(given) is Acceptance.ACCEPTED
+    assert await stores.inbox.accept(Feedback("F2", SOUL, TEAM, "D1", "2.0", "U1", "good")) is Acceptance.ACCEPTED
+    assert await stores.inbox.accept(Feedback("F3", SOUL, TEAM, "D1", "9.0", "U1", "good")) is Acceptance.IGNORED
     assert look(path, "SELECT author, value FROM feedback") == [("U1", "good")]
 
 
-async def test_the_mark_of_what_was_heard_never_moves_back(hands: Hands) -> None:
-    assert await hands.inbox.watermark(SOUL, TEAM) is None
+async def test_the_mark_of_what_was_heard_never_moves_back(stores: Stores) -> None:
+    assert await stores.inbox.watermark(SOUL, TEAM) is None
     for ts in ("9.5", "10.1", "9.9"):
-        await hands.inbox.advance_watermark(SOUL, TEAM, ts)
-    assert await hands.inbox.watermark(SOUL, TEAM) == "10.1"
+        await stores.inbox.advance_watermark(SOUL, TEAM, ts)
+    assert await stores.inbox.watermark(SOUL, TEAM) == "10.1"
 
 
-async def test_old_event_ids_are_forgotten_when_the_mark_moves(hands: Hands, path: Path, clock: FakeClock) -> None:
-    await hands.inbox.accept(said("1.0"))
+async def test_old_event_ids_are_forgotten_when_the_mark_moves(stores: Stores, path: Path, clock: FakeClock) -> None:
+    await stores.inbox.accept(new_message("1.0"))
     await clock.advance(49 * 3600)
-    await hands.inbox.accept(said("2.0"))
-    await hands.inbox.advance_watermark(SOUL, TEAM, "2.0")
+    await stores.inbox.accept(new_message("2.0"))
+    await stores.inbox.advance_watermark(SOUL, TEAM, "2.0")
     assert look(path, "SELECT event_id FROM deliveries") == [("ED12.0",)]
-    assert await hands.inbox.accept(said("1.0")) is Acceptance.DUPLICATE  # the message itself is known for ever
+    assert await stores.inbox.accept(new_message("1.0")) is Acceptance.DUPLICATE  # the message itself is known for ever
 
 
-async def test_open_threads_and_known_channels_come_newest_first(hands: Hands, clock: FakeClock) -> None:
+async def test_open_threads_and_known_channels_come_newest_first(stores: Stores, clock: FakeClock) -> None:
     older, newer, waiting = thread("1.0"), thread("2.0", "C2"), thread("3.0", "C3")
     start = clock.now_ms()
     for key in (older, newer):
         await clock.advance(1)
-        await hands.inbox.accept(said(key.thread, conversation=key))
-        await hands.answer()
+        await stores.inbox.accept(new_message(key.thread, conversation=key))
+        await stores.answer()
     await clock.advance(1)
-    await hands.inbox.accept(said("3.0", conversation=waiting))
-    assert await hands.inbox.open_threads(SOUL, TEAM, start, 5) == (waiting, newer, older)
-    assert await hands.inbox.open_threads(SOUL, TEAM, start, 1) == (waiting,)
-    assert await hands.inbox.open_threads(SOUL, TEAM, clock.now_ms() + 1, 5) == ()
-    assert await hands.inbox.known_channels(SOUL, TEAM, 5) == ("C3", "C2", "C1")
+    await stores.inbox.accept(new_message("3.0", conversation=waiting))
+    assert await stores.inbox.open_threads(SOUL, TEAM, start, 5) == (waiting, newer, older)
+    assert await stores.inbox.open_threads(SOUL, TEAM, start, 1) == (waiting,)
+    assert await stores.inbox.open_threads(SOUL, TEAM, clock.now_ms() + 1, 5) == ()
+    assert await stores.inbox.known_channels(SOUL, TEAM, 5) == ("C3", "C2", "C1")
 
 
-async def test_every_acceptance_is_told(hands: Hands) -> None:
-    await hands.inbox.accept(said())
-    await hands.inbox.accept(said())
-    assert hands.events.names == ["inbox.accepted", "inbox.duplicate"]
+async def test_every_acceptance_is_told(stores: Stores) -> None:
+    await stores.inbox.accept(new_message())
+    await stores.inbox.accept(new_message())
+    assert stores.events.names == ["inbox.accepted", "inbox.duplicate"]
 
 
-async def test_another_soul_hears_the_same_message_for_itself(hands: Hands, clock: FakeClock) -> None:
-    bo = Hands.of(hands.database, clock, "worker-bo", soul="bo")
+async def test_another_soul_hears_the_same_message_for_itself(stores: Stores, clock: FakeClock) -> None:
+    bo = Stores.of(stores.database, clock, "worker-bo", soul="bo")
     key = ConversationKey("bo", TEAM, DM.channel)
-    assert await hands.inbox.accept(said(event="E1")) is Acceptance.ACCEPTED
-    assert await bo.inbox.accept(said(event="E1", conversation=key)) is Acceptance.ACCEPTED
+    assert await stores.inbox.accept(new_message(event="E1")) is Acceptance.ACCEPTED
+    assert await bo.inbox.accept(new_message(event="E1", conversation=key)) is Acceptance.ACCEPTED
     assert (await bo.claim()).conversation == key
-    assert (await hands.claim()).conversation == DM
+    assert (await stores.claim()).conversation == DM

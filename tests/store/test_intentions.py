@@ -15,59 +15,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Place
-from daemon.core.ports import Clock
+from daemon.core.perception import ConversationKey
 from daemon.core.timetable import FARTHEST_MS, MINUTE_MS
 from daemon.memory.database import Database, migrate, open_database
-from daemon.memory.queues.intentions import IDLE, Intentions, NewIntention, cancel_intentions, store_intentions
+from daemon.memory.queues.intentions import IDLE, Intentions, NewIntention, cancel_intentions
 from daemon.memory.records import Worker
 from tests.fakes import FakeClock
-from tests.store.parts import DM, LEASE, SOUL, TEAM, Hands, look, poke, said
+from tests.given import DM, LEASE, SOUL, TEAM, new_message
+from tests.store.parts import Stores, intend, later, look, poke
 
 WORKER = Worker("worker-1", SOUL, TEAM, int(LEASE * 1000))
 HOUR_MS = 60 * MINUTE_MS
-
-
-async def room(database: Database, key: ConversationKey = DM) -> None:
-    """A conversation in which nothing waits."""
-    await database.write(
-        lambda transaction: transaction.run(
-            """
-            INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)
-            VALUES (:id, :soul, :workspace, :channel, :thread, 'dm', 'dm:D1', 0) ON CONFLICT DO NOTHING
-            """,
-            id=str(key),
-            soul=key.soul,
-            workspace=key.workspace,
-            channel=key.channel,
-            thread=key.thread,
-        )
-    )
-
-
-async def intend(
-    database: Database, clock: Clock, *new: NewIntention, key: ConversationKey = DM, most: int = 100
-) -> tuple[str, ...]:
-    await room(database, key)
-    return await database.write(
-        lambda transaction: store_intentions(
-            transaction,
-            conversation=key,
-            place=Place.DM,
-            audience=Audience(AudienceKind.DM, key.channel),
-            intentions=new,
-            now=clock.now_ms(),
-            most=most,
-        )
-    )
-
-
-def later(clock: Clock, slot: str = "look", minutes: float = 10, *, every: str = "") -> NewIntention:
-    due = clock.now_ms() + int(minutes * MINUTE_MS)
-    params = {"why": "asked"}
-    return NewIntention(
-        slot=slot, due_ms=due, process="ready", params=params, content="the build", every=every, behalf="U1"
-    )
 
 
 @pytest.fixture
@@ -76,7 +34,7 @@ def intentions(database: Database, clock: FakeClock) -> Intentions:
 
 
 @pytest.fixture
-def second(others: Hands, clock: FakeClock) -> Intentions:
+def second(others: Stores, clock: FakeClock) -> Intentions:
     return Intentions(others.database, clock, Worker("worker-2", SOUL, TEAM, int(LEASE * 1000)))
 
 
@@ -162,8 +120,8 @@ async def test_no_more_wait_than_may_and_what_is_too_much_is_told(
     ("minutes", "every", "told"),
     [
         (FARTHEST_MS / MINUTE_MS + 1, "", "more than a year ahead"),
-        (0, "*/10 * * * *", "more often than every 15 minutes"),
-        (0, "0 0 30 2 *", "never comes round"),
+        (0, "*/10 * * * *", "less than 15 minutes apart"),
+        (0, "0 0 30 2 *", "has no slot"),
         (0, "now and then", "is no crontab"),
     ],
 )
@@ -205,10 +163,10 @@ async def test_what_comes_round_no_more_is_done(
 
 
 async def test_a_look_after_a_silence_falls_away_when_somebody_spoke(
-    database: Database, clock: FakeClock, intentions: Intentions, hands: Hands, path: Path
+    database: Database, clock: FakeClock, intentions: Intentions, stores: Stores, path: Path
 ) -> None:
     await intend(database, clock, later(clock, IDLE, 1), later(clock, "promise", 1))
-    await hands.inbox.accept(said())
+    await stores.inbox.accept(new_message())
     await clock.advance(120)
     assert await intentions.fall_due() == 1
     assert look(path, "SELECT slot, state, reason FROM intentions ORDER BY slot") == [
@@ -289,13 +247,6 @@ async def test_a_daemon_killed_around_its_commit_fires_nothing_twice_and_loses_n
     assert look(path, "SELECT count(*), max(fired) FROM inbox, intentions") == [(1, 1)]
 
 
-class _Crooked(FakeClock):
-    """A clock that somebody sets back and forth."""
-
-    def step(self, minutes: int) -> None:
-        self._start_ms += minutes * MINUTE_MS
-
-
 @cache
 def _template() -> Path:
     path = Path(mkdtemp()) / "memory.db"
@@ -307,13 +258,13 @@ def _template() -> Path:
 @given(steps=st.lists(st.tuples(st.sampled_from([0, 1, 2]), st.integers(-180, 240)), max_size=12))
 def test_whatever_the_clock_does_no_slot_is_fired_twice(steps: list[tuple[int, int]]) -> None:
     async def live(path: Path) -> None:
-        clock = _Crooked(auto=True)
+        clock = FakeClock(auto=True)
         async with open_database(path, clock) as database, open_database(path, clock) as another:
             workers = [Intentions(one, clock, WORKER) for one in (database, another)]
             await intend(database, clock, later(clock, minutes=0, every="*/30 * * * *"), later(clock, "once", 45))
             fired = 0
             for worker, minutes in steps:
-                clock.step(minutes)
+                clock.set_back(-60 * minutes)
                 if worker == 2:
                     async with asyncio.TaskGroup() as group:
                         tasks = [group.create_task(one.fall_due()) for one in workers]

@@ -7,35 +7,36 @@ import pytest
 from daemon.core.perception import ConversationKey
 from daemon.memory.queues.jobs import TRIES, Job
 from tests.fakes import FakeClock
-from tests.store.parts import DM, LEASE, SOUL, TEAM, Hands, call, effect, look, said
+from tests.given import DM, LEASE, SOUL, TEAM, call, effect, new_message
+from tests.store.parts import Stores, look
 
 KIND = "summarizes"
 
 
-async def _ask(hands: Hands, ts: str = "1.0", conversation: ConversationKey = DM) -> None:
-    await hands.inbox.accept(said(ts, conversation=conversation))
-    await hands.commits.commit(effect(await hands.claim(), jobs=(KIND,)))
+async def _ask(stores: Stores, ts: str = "1.0", conversation: ConversationKey = DM) -> None:
+    await stores.inbox.accept(new_message(ts, conversation=conversation))
+    await stores.commits.commit(effect(await stores.claim(), jobs=(KIND,)))
 
 
-async def _next(hands: Hands) -> Job:
-    job = await hands.jobs.claim_next()
+async def _next(stores: Stores) -> Job:
+    job = await stores.jobs.claim_next()
     assert job is not None
     return job
 
 
-async def test_one_job_of_a_kind_lives_per_conversation(hands: Hands, path: Path) -> None:
-    await _ask(hands, "1.0")
-    await _ask(hands, "2.0")
-    await _ask(hands, "3.0", ConversationKey(SOUL, TEAM, "D2"))
+async def test_one_job_of_a_kind_lives_per_conversation(stores: Stores, path: Path) -> None:
+    await _ask(stores, "1.0")
+    await _ask(stores, "2.0")
+    await _ask(stores, "3.0", ConversationKey(SOUL, TEAM, "D2"))
     assert look(path, "SELECT conversation FROM jobs") == [("ada/T1/D1/",), ("ada/T1/D2/",)]
-    await hands.jobs.finish(await _next(hands), (call(),))
-    await _ask(hands, "4.0")
+    await stores.jobs.finish(await _next(stores), (call(),))
+    await _ask(stores, "4.0")
     assert look(path, "SELECT count(*) FROM jobs") == [(3,)]
 
 
-async def test_a_job_is_claimed_by_one_worker(hands: Hands, others: Hands, clock: FakeClock) -> None:
-    await _ask(hands)
-    job = await _next(hands)
+async def test_a_job_is_claimed_by_one_worker(stores: Stores, others: Stores, clock: FakeClock) -> None:
+    await _ask(stores)
+    job = await _next(stores)
     assert (job.kind, job.conversation, job.attempts) == (KIND, DM, 1)
     assert await others.jobs.claim_next() is None
     due = await others.jobs.next_due_ms()
@@ -44,46 +45,46 @@ async def test_a_job_is_claimed_by_one_worker(hands: Hands, others: Hands, clock
     assert (await _next(others)).fence == job.fence + 1
 
 
-async def test_whoever_lost_a_job_can_not_end_it(hands: Hands, others: Hands, clock: FakeClock, path: Path) -> None:
-    await _ask(hands)
-    lost = await _next(hands)
+async def test_whoever_lost_a_job_can_not_end_it(stores: Stores, others: Stores, clock: FakeClock, path: Path) -> None:
+    await _ask(stores)
+    lost = await _next(stores)
     await clock.advance(LEASE * 4 + 1)
     await _next(others)
-    await hands.jobs.finish(lost, (call("spent"),))
-    await hands.jobs.fail(lost, "late", ())
+    await stores.jobs.finish(lost, (call("spent"),))
+    await stores.jobs.fail(lost, "late", ())
     assert look(path, "SELECT state, reason FROM jobs") == [("running", "")]
     assert look(path, "SELECT count(*) FROM llm_calls WHERE trace_id = 'spent'") == [(1,)]  # but what it spent counts
 
 
 async def test_a_failing_job_pauses_longer_each_time_and_is_parked_in_the_end(
-    hands: Hands, clock: FakeClock, path: Path
+    stores: Stores, clock: FakeClock, path: Path
 ) -> None:
-    await _ask(hands)
+    await _ask(stores)
     pauses = []
     for _ in range(TRIES):
-        job = await _next(hands)
-        await hands.jobs.fail(job, "model unavailable", ())
-        if (due := await hands.jobs.next_due_ms()) is not None:
-            assert await hands.jobs.claim_next() is None
+        job = await _next(stores)
+        await stores.jobs.fail(job, "model unavailable", ())
+        if (due := await stores.jobs.next_due_ms()) is not None:
+            assert await stores.jobs.claim_next() is None
             pauses.append((due - clock.now_ms()) / 1000)
             await clock.advance(pauses[-1] + 0.01)
     assert pauses == pytest.approx([5, 10, 20, 40], abs=0.1)
     assert look(path, "SELECT state, reason, attempts FROM jobs") == [("dead", "model unavailable", TRIES)]
-    assert await hands.jobs.claim_next() is None
+    assert await stores.jobs.claim_next() is None
 
 
-async def test_a_job_that_kills_its_daemon_each_time_is_parked(hands: Hands, clock: FakeClock, path: Path) -> None:
-    await _ask(hands)
+async def test_a_job_that_kills_its_daemon_each_time_is_parked(stores: Stores, clock: FakeClock, path: Path) -> None:
+    await _ask(stores)
     for attempt in range(1, TRIES + 1):
-        assert (await _next(hands)).attempts == attempt
+        assert (await _next(stores)).attempts == attempt
         await clock.advance(LEASE * 4 + 1)
-    assert await hands.jobs.claim_next() is None
+    assert await stores.jobs.claim_next() is None
     assert look(path, "SELECT state FROM jobs") == [("dead",)]
-    await _ask(hands, "2.0")  # a new one may be asked for
-    assert (await _next(hands)).attempts == 1
+    await _ask(stores, "2.0")  # a new one may be asked for
+    assert (await _next(stores)).attempts == 1
 
 
-async def test_a_job_tried_again_is_not_settled(hands: Hands, path: Path) -> None:
-    await _ask(hands)
-    await hands.jobs.fail(await _next(hands), "once more", ())
+async def test_a_job_tried_again_is_not_settled(stores: Stores, path: Path) -> None:
+    await _ask(stores)
+    await stores.jobs.fail(await _next(stores), "once more", ())
     assert look(path, "SELECT settled_ms FROM jobs") == [(None,)]

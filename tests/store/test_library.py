@@ -20,8 +20,8 @@ from daemon.tools.library import files as walking
 from daemon.tools.library.files import SIZE_CAP, LibraryFile, name_folders, read_text, walk
 from daemon.tools.library.folders import EVERY, FolderLibrary
 from daemon.tools.library.passages import MOST_CHARACTERS, MOST_LINES, MOST_PASSAGES, cut
-from tests.fakes import FakeClock
-from tests.store.parts import Events, look, poke
+from tests.fakes import Events, FakeClock
+from tests.store.parts import look, poke
 
 KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n-----END OPENSSH PRIVATE KEY-----\n"
 Stock = Callable[[dict[str, str]], Path]
@@ -198,7 +198,7 @@ async def test_it_is_indexed_at_the_start_and_every_few_minutes(
     await clock.sleepers()
     keeping.cancel()
     assert events.names == ["library.indexed", "library.indexed"]
-    assert events.told[1][1] == {"files": 2, "changed": 1, "removed": 0, "passages": 1}
+    assert events.emitted[1][1] == {"files": 2, "changed": 1, "removed": 0, "passages": 1}
 
 
 class FailsOnce(LibraryIndex):
@@ -244,7 +244,7 @@ async def test_a_missing_folder_is_told_once_and_keeps_nobody_from_the_others(
     library = FolderLibrary((tmp_path / "gone", docs), index, clock, events)
     await library.index()
     await library.index()
-    assert events.told == [("library.folder_missing", {"folder": "gone"})]
+    assert events.emitted == [("library.folder_missing", {"folder": "gone"})]
     assert await library.search("here", 1)
 
 

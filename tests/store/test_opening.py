@@ -9,8 +9,7 @@ import pytest
 from daemon.core.clock import SystemClock
 from daemon.core.errors import SchemaMismatch, StoreBusy, StoreError, StoreFull
 from daemon.memory.database import migrate, open_database, sqlite
-from tests.store.parts import content, files, look, make_wal, overwrite, poke
-from tests.store.test_database import acts, note
+from tests.store.parts import acts, content, files, look, make_wal, note, overwrite, poke
 
 pytestmark = pytest.mark.migrates
 

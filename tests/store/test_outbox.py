@@ -9,50 +9,51 @@ from daemon.core.errors import LostLease
 from daemon.core.perception import ConversationKey
 from daemon.memory.records import Delivery
 from tests.fakes import FakeClock
-from tests.store.parts import DM, LEASE, SOUL, TEAM, Hands, effect, look, said
+from tests.given import DM, LEASE, SOUL, TEAM, effect, new_message
+from tests.store.parts import Stores, look
 
 OTHER = ConversationKey(SOUL, TEAM, "D2")
 
 
-async def _next(hands: Hands) -> Delivery:
-    delivery = await hands.outbox.claim_next()
+async def _next(stores: Stores) -> Delivery:
+    delivery = await stores.outbox.claim_next()
     assert delivery is not None
     return delivery
 
 
-async def test_the_commit_hands_the_first_part_out_and_the_others_follow_in_order(hands: Hands, path: Path) -> None:
-    await hands.inbox.accept(said())
-    delivery = await hands.answer("a", "b", "c")
+async def test_the_commit_hands_the_first_part_out_and_the_others_follow_in_order(stores: Stores, path: Path) -> None:
+    await stores.inbox.accept(new_message())
+    delivery = await stores.answer("a", "b", "c")
     bodies = [delivery.post.body]
     while not delivery.post.last:
-        assert await hands.outbox.claim_next() is None  # a later part waits for the earlier
-        await hands.outbox.sent(delivery, f"{len(bodies)}.5")
-        delivery = await _next(hands)
+        assert await stores.outbox.claim_next() is None  # a later part waits for the earlier
+        await stores.outbox.sent(delivery, f"{len(bodies)}.5")
+        delivery = await _next(stores)
         bodies.append(delivery.post.body)
     assert bodies == ["a", "b", "c"]
-    await hands.outbox.sent(delivery, "3.5")
+    await stores.outbox.sent(delivery, "3.5")
     assert look(path, "SELECT state, platform_ts, lease_owner FROM outbox") == [
         ("sent", f"{n}.5", "") for n in (1, 2, 3)
     ]
-    assert await hands.outbox.next_due_ms() is None
+    assert await stores.outbox.next_due_ms() is None
 
 
-async def test_a_reply_waits_for_the_one_before_it_in_its_conversation_only(hands: Hands) -> None:
-    await hands.inbox.accept(said("1.0"))
-    first = await hands.answer("first")
-    await hands.inbox.accept(said("2.0"))
-    claim = await hands.claim()
-    assert await hands.commits.commit(effect(claim, "second")) is None
-    await hands.inbox.accept(said("3.0", conversation=OTHER))
-    assert (await hands.answer("elsewhere")).post.conversation == OTHER
-    await hands.outbox.postpone(first, 10, doubtful=False, reason="429")
-    assert await hands.outbox.claim_next() is None
-    assert await hands.outbox.claim_next(str(DM)) is None
+async def test_a_reply_waits_for_the_one_before_it_in_its_conversation_only(stores: Stores) -> None:
+    await stores.inbox.accept(new_message("1.0"))
+    first = await stores.answer("first")
+    await stores.inbox.accept(new_message("2.0"))
+    claim = await stores.claim()
+    assert await stores.commits.commit(effect(claim, "second")) is None
+    await stores.inbox.accept(new_message("3.0", conversation=OTHER))
+    assert (await stores.answer("elsewhere")).post.conversation == OTHER
+    await stores.outbox.postpone(first, 10, doubtful=False, reason="429")
+    assert await stores.outbox.claim_next() is None
+    assert await stores.outbox.claim_next(str(DM)) is None
 
 
-async def test_a_post_found_sending_after_a_crash_is_doubtful(hands: Hands, others: Hands, clock: FakeClock) -> None:
-    await hands.inbox.accept(said())
-    delivery = await hands.answer()
+async def test_a_post_found_sending_after_a_crash_is_doubtful(stores: Stores, others: Stores, clock: FakeClock) -> None:
+    await stores.inbox.accept(new_message())
+    delivery = await stores.answer()
     assert not delivery.doubtful
     assert await others.outbox.claim_next() is None
     due = await others.outbox.next_due_ms()
@@ -64,18 +65,18 @@ async def test_a_post_found_sending_after_a_crash_is_doubtful(hands: Hands, othe
 
 @pytest.mark.parametrize("doing", ["sent", "give up", "postpone", "note"])
 async def test_whoever_lost_a_post_can_say_nothing_about_it(
-    hands: Hands, others: Hands, clock: FakeClock, path: Path, doing: str
+    stores: Stores, others: Stores, clock: FakeClock, path: Path, doing: str
 ) -> None:
-    await hands.inbox.accept(said())
-    lost = await hands.answer()
+    await stores.inbox.accept(new_message())
+    lost = await stores.answer()
     await clock.advance(LEASE + 1)
     await _next(others)
     before = look(path, "SELECT * FROM outbox")
     doings = {
-        "sent": lambda: hands.outbox.sent(lost, "9.0"),
-        "give up": lambda: hands.outbox.give_up(lost, "dead", "no"),
-        "postpone": lambda: hands.outbox.postpone(lost, 1, doubtful=False, reason="no"),
-        "note": lambda: hands.outbox.note_draft(lost, "9.0"),
+        "sent": lambda: stores.outbox.sent(lost, "9.0"),
+        "give up": lambda: stores.outbox.give_up(lost, "dead", "no"),
+        "postpone": lambda: stores.outbox.postpone(lost, 1, doubtful=False, reason="no"),
+        "note": lambda: stores.outbox.note_draft(lost, "9.0"),
     }
     with pytest.raises(LostLease):
         await doings[doing]()
@@ -83,60 +84,60 @@ async def test_whoever_lost_a_post_can_say_nothing_about_it(
 
 
 @pytest.mark.parametrize("doubtful", [True, False])
-async def test_a_postponed_post_comes_back_when_it_is_due(hands: Hands, clock: FakeClock, doubtful: bool) -> None:
-    await hands.inbox.accept(said())
-    await hands.outbox.postpone(await hands.answer(), 30, doubtful=doubtful, reason="later")
-    assert await hands.outbox.claim_next() is None
-    due = await hands.outbox.next_due_ms()
+async def test_a_postponed_post_comes_back_when_it_is_due(stores: Stores, clock: FakeClock, doubtful: bool) -> None:
+    await stores.inbox.accept(new_message())
+    await stores.outbox.postpone(await stores.answer(), 30, doubtful=doubtful, reason="later")
+    assert await stores.outbox.claim_next() is None
+    due = await stores.outbox.next_due_ms()
     assert due is not None
     assert due - clock.now_ms() == pytest.approx(30_000, abs=50)
     await clock.advance(30.1)
-    again = await _next(hands)
+    again = await _next(stores)
     assert (again.doubtful, again.attempts) == (doubtful, 2)
 
 
 @pytest.mark.parametrize("state", ["unknown", "expired", "dead"])
 async def test_a_post_that_ended_is_never_claimed_again_and_holds_nobody_up(
-    hands: Hands, clock: FakeClock, path: Path, state: str
+    stores: Stores, clock: FakeClock, path: Path, state: str
 ) -> None:
-    await hands.inbox.accept(said())
-    await hands.outbox.give_up(await hands.answer("a", "b"), state, "why")
-    assert (await _next(hands)).post.body == "b"
+    await stores.inbox.accept(new_message())
+    await stores.outbox.give_up(await stores.answer("a", "b"), state, "why")
+    assert (await _next(stores)).post.body == "b"
     await clock.advance(LEASE * 100)
-    assert (await _next(hands)).post.body == "b"
+    assert (await _next(stores)).post.body == "b"
     assert look(path, "SELECT state, reason FROM outbox WHERE part = 0") == [(state, "why")]
 
 
-async def test_what_is_known_of_a_draft_is_kept(hands: Hands, clock: FakeClock) -> None:
-    await hands.inbox.accept(said())
-    claim = await hands.claim()
-    await hands.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
-    delivery = await hands.commits.commit(effect(claim, "whole"))
+async def test_what_is_known_of_a_draft_is_kept(stores: Stores, clock: FakeClock) -> None:
+    await stores.inbox.accept(new_message())
+    claim = await stores.claim()
+    await stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
+    delivery = await stores.commits.commit(effect(claim, "whole"))
     assert delivery is not None
     assert delivery.post.draft_lost
-    await hands.outbox.postpone(delivery, 1, doubtful=True, reason="history can't be read")
+    await stores.outbox.postpone(delivery, 1, doubtful=True, reason="history can't be read")
     await clock.advance(2)
-    delivery = await _next(hands)
+    delivery = await _next(stores)
     assert delivery.post.draft_lost  # still to be looked for
-    await hands.outbox.note_draft(delivery, "7.0")
-    await hands.outbox.postpone(delivery, 1, doubtful=False, reason="429")
+    await stores.outbox.note_draft(delivery, "7.0")
+    await stores.outbox.postpone(delivery, 1, doubtful=False, reason="429")
     await clock.advance(2)
-    delivery = await _next(hands)
+    delivery = await _next(stores)
     assert (delivery.post.draft_lost, delivery.post.draft) == (False, "7.0")
 
 
-async def test_two_workers_never_send_the_same_post(hands: Hands, others: Hands) -> None:
+async def test_two_workers_never_send_the_same_post(stores: Stores, others: Stores) -> None:
     keys = [ConversationKey(SOUL, TEAM, f"D{number}") for number in range(20)]
     for key in keys:
-        await hands.inbox.accept(said(conversation=key))
-        await hands.outbox.postpone(await hands.answer(), 0, doubtful=False, reason="")
+        await stores.inbox.accept(new_message(conversation=key))
+        await stores.outbox.postpone(await stores.answer(), 0, doubtful=False, reason="")
     claimed: list[str] = []
 
-    async def send(worker: Hands) -> None:
+    async def send(worker: Stores) -> None:
         while (delivery := await worker.outbox.claim_next()) is not None:
             claimed.append(delivery.post.key)
 
     async with asyncio.TaskGroup() as group:
-        for worker in (hands, others, hands, others):
+        for worker in (stores, others, stores, others):
             group.create_task(send(worker))
     assert sorted(claimed) == sorted(f"{key}@1#0" for key in keys)

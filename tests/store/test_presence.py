@@ -14,7 +14,8 @@ import pytest
 from daemon.memory.database import Database
 from daemon.memory.queues.presence import Presence, ProcessIdentity, _start_time
 from tests.fakes import FakeClock
-from tests.store.parts import SOUL, TEAM, Hands, effect, look, poke, said, thread
+from tests.given import SOUL, TEAM, effect, new_message, thread
+from tests.store.parts import Stores, look, poke
 
 OTHER = thread("9.0")
 
@@ -70,11 +71,11 @@ async def test_what_a_killed_daemon_held_is_free_at_once(
     database: Database, clock: FakeClock, path: Path, presence: Presence
 ) -> None:
     with sleeper() as identity:
-        theirs, ours = Hands.of(database, clock, str(identity)), Hands.of(database, clock, str(presence.identity))
-        await theirs.inbox.accept(said("1.0"))
+        theirs, ours = Stores.of(database, clock, str(identity)), Stores.of(database, clock, str(presence.identity))
+        await theirs.inbox.accept(new_message("1.0"))
         post = await theirs.commits.commit(effect(await theirs.claim(), "a", jobs=("summarizes",)))
         job = await theirs.jobs.claim_next()
-        await theirs.inbox.accept(said("2.0", conversation=OTHER))
+        await theirs.inbox.accept(new_message("2.0", conversation=OTHER))
         claim = await theirs.claim()
         assert await presence.release_the_dead(IN_DOUBT) == 0
         assert await ours.conversations.claim_next() is None
@@ -97,8 +98,8 @@ async def test_a_living_daemon_keeps_what_it_holds(
     database: Database, clock: FakeClock, path: Path, presence: Presence
 ) -> None:
     with sleeper() as identity:
-        theirs = Hands.of(database, clock, str(identity))
-        await theirs.inbox.accept(said())
+        theirs = Stores.of(database, clock, str(identity))
+        await theirs.inbox.accept(new_message())
         claim = await theirs.claim()
         before = look(path, "SELECT * FROM conversations")
         assert await presence.release_the_dead(IN_DOUBT) == 0
@@ -106,11 +107,11 @@ async def test_a_living_daemon_keeps_what_it_holds(
         await theirs.conversations.renew(claim)
 
 
-async def test_a_holder_with_a_name_not_of_ours_is_left_to_its_lease(hands: Hands, presence: Presence) -> None:
-    await hands.inbox.accept(said())
-    claim = await hands.claim()  # by `worker-1`
+async def test_a_holder_with_a_name_not_of_ours_is_left_to_its_lease(stores: Stores, presence: Presence) -> None:
+    await stores.inbox.accept(new_message())
+    claim = await stores.claim()  # by `worker-1`
     assert await presence.release_the_dead(IN_DOUBT) == 0
-    await hands.conversations.renew(claim)
+    await stores.conversations.renew(claim)
 
 
 async def test_a_beat_is_one_row_that_goes_with_a_clean_stop(presence: Presence, path: Path, clock: FakeClock) -> None:

@@ -11,24 +11,24 @@ from daemon.memory.knowledge.state_history import PathStep, store_path
 from daemon.memory.queues.intentions import Intentions
 from daemon.memory.records import Worker
 from tests.fakes import FakeClock
-from tests.store.parts import DM, LEASE, SOUL, TEAM, Hands, effect, look, said
-from tests.store.test_intentions import intend, later, room
+from tests.given import DM, LEASE, SOUL, TEAM, effect, new_message
+from tests.store.parts import Stores, intend, later, look, room
 
 DAY_S = 86_400.0
 
 
 @pytest.fixture
-async def lived(hands: Hands, database: Database, clock: FakeClock) -> Database:
+async def lived(stores: Stores, database: Database, clock: FakeClock) -> Database:
     """A conversation with words, a path, something that fell due and something that still waits."""
     await room(database)
-    await hands.inbox.accept(said("1.0"))
-    await hands.answer("hello")
+    await stores.inbox.accept(new_message("1.0"))
+    await stores.answer("hello")
     step = PathStep(0, "stay", "engaged", "engaged", "rule", "")
     await database.write(lambda transaction: store_path(transaction, DM, "t1", (step,), clock.now_ms()))
     await intend(database, clock, later(clock, "soon", 1), later(clock, "far", 60 * 24 * 300))
     await clock.advance(120)
     assert await Intentions(database, clock, Worker("worker-1", SOUL, TEAM, int(LEASE * 1000))).fall_due() == 1
-    await hands.commits.commit(effect(await hands.claim(), "the build"))
+    await stores.commits.commit(effect(await stores.claim(), "the build"))
     return database
 
 

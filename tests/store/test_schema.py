@@ -13,7 +13,8 @@ import pytest
 
 from daemon.memory.database import Database, migrate, sqlite
 from tests.fakes import FakeClock
-from tests.store.parts import DM, Hands, deleted, edited, effect, look, said
+from tests.given import DM, deleted, edited, effect, new_message
+from tests.store.parts import Stores, look
 
 _ALEMBICS = "alembic_version"
 
@@ -89,7 +90,7 @@ print(json.dumps([name for name in ("alembic", "sqlalchemy") if name in sys.modu
 
 
 async def test_no_hot_query_reads_a_whole_table_that_grows(
-    hands: Hands, database: Database, path: Path, clock: FakeClock
+    stores: Stores, database: Database, path: Path, clock: FakeClock
 ) -> None:
     statements: set[str] = set()
     connections = [database._writer, *(database._readers.get_nowait() for _ in range(2))]
@@ -97,7 +98,7 @@ async def test_no_hot_query_reads_a_whole_table_that_grows(
         await connection.set_trace_callback(statements.add)
     for reader in connections[1:]:
         database._readers.put_nowait(reader)
-    await _a_full_day(hands, clock)
+    await _a_full_day(stores, clock)
     for connection in connections:
         await connection.set_trace_callback(lambda _: None)
     plans = _plans(path, statements)
@@ -121,35 +122,35 @@ def _plans(path: Path, statements: set[str]) -> dict[str, list[str]]:
         }
 
 
-async def _a_full_day(hands: Hands, clock: FakeClock) -> None:
+async def _a_full_day(stores: Stores, clock: FakeClock) -> None:
     """Everything that is done for every message, and whatever is asked while idle."""
-    await hands.inbox.accept(said("1.0"))
-    await hands.inbox.accept(edited("1.0", "other words"))
-    claim = await hands.claim()
-    await hands.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
-    await hands.conversations.draft_opened(claim, "1.5")
-    await hands.conversations.renew(claim)
-    await hands.turns.transcript(DM, 50)
-    delivery = await hands.commits.commit(effect(claim, "a", "b", jobs=("summarizes",)))
+    await stores.inbox.accept(new_message("1.0"))
+    await stores.inbox.accept(edited("1.0", "other words"))
+    claim = await stores.claim()
+    await stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
+    await stores.conversations.draft_opened(claim, "1.5")
+    await stores.conversations.renew(claim)
+    await stores.turns.transcript(DM, 50)
+    delivery = await stores.commits.commit(effect(claim, "a", "b", jobs=("summarizes",)))
     assert delivery is not None
-    await hands.outbox.sent(delivery, "2.0")
-    delivery = await hands.outbox.claim_next(str(DM))
+    await stores.outbox.sent(delivery, "2.0")
+    delivery = await stores.outbox.claim_next(str(DM))
     assert delivery is not None
-    await hands.outbox.postpone(delivery, 0, doubtful=False, reason="429")
-    delivery = await hands.outbox.claim_next()
+    await stores.outbox.postpone(delivery, 0, doubtful=False, reason="429")
+    delivery = await stores.outbox.claim_next()
     assert delivery is not None
-    await hands.outbox.give_up(delivery, "dead", "no")
-    job = await hands.jobs.claim_next()
+    await stores.outbox.give_up(delivery, "dead", "no")
+    job = await stores.jobs.claim_next()
     assert job is not None
-    await hands.jobs.finish(job, ())
-    for due in (hands.conversations.next_due_ms, hands.outbox.next_due_ms, hands.jobs.next_due_ms):
+    await stores.jobs.finish(job, ())
+    for due in (stores.conversations.next_due_ms, stores.outbox.next_due_ms, stores.jobs.next_due_ms):
         assert await due() is None
-    await hands.inbox.accept(deleted("1.0"))
-    await hands.inbox.accept(said("3.0"))
-    await hands.conversations.release(await hands.claim())
+    await stores.inbox.accept(deleted("1.0"))
+    await stores.inbox.accept(new_message("3.0"))
+    await stores.conversations.release(await stores.claim())
 
 
-async def test_a_message_costs_few_statements(hands: Hands, database: Database) -> None:
+async def test_a_message_costs_few_statements(stores: Stores, database: Database) -> None:
     """Each is a trip to the writer's thread: a bound, so that nobody adds many without noticing."""
     counts: dict[str, int] = {}
 
@@ -161,17 +162,17 @@ async def test_a_message_costs_few_statements(hands: Hands, database: Database) 
         await database._writer.set_trace_callback(lambda _: None)
         counts[name] = len(seen)
 
-    await count("accept", hands.inbox.accept(said()))
+    await count("accept", stores.inbox.accept(new_message()))
     claim = None
 
     async def claiming() -> None:
         nonlocal claim
-        claim = await hands.claim()
+        claim = await stores.claim()
 
     await count("claim", claiming())
     assert claim is not None
-    await count("commit", hands.commits.commit(effect(claim, "hello")))
-    delivery = await hands.outbox.claim_next()
+    await count("commit", stores.commits.commit(effect(claim, "hello")))
+    delivery = await stores.outbox.claim_next()
     assert delivery is None
     print(counts)
     assert counts["accept"] <= 10

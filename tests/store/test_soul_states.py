@@ -8,7 +8,8 @@ from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.database import Database
 from daemon.memory.knowledge.soul_states import SoulState, SoulStates
 from tests.fakes import FakeClock
-from tests.store.parts import SOUL, TEAM, Hands
+from tests.given import SOUL, TEAM
+from tests.store.parts import Stores
 
 HERE, THERE = Audience(AudienceKind.DM, "D1"), Audience(AudienceKind.DM, "D2")
 
@@ -54,7 +55,7 @@ async def test_only_the_version_it_was_made_from_can_be_revised(states: SoulStat
     assert (known.emotional_state, known.version) == ("focused", 2)
 
 
-async def test_of_two_at_once_one_wins(states: SoulStates, others: Hands) -> None:
+async def test_of_two_at_once_one_wins(states: SoulStates, others: Stores) -> None:
     rival = SoulStates(others.database, FakeClock())
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(felt(one, "weary", 0)) for one in (states, rival, states, rival)]

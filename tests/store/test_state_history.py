@@ -7,8 +7,8 @@ import pytest
 from daemon.core.perception import ConversationKey
 from daemon.memory.database import Database
 from daemon.memory.knowledge.state_history import PathStep, Transitions, store_path
-from tests.store.parts import DM, SOUL, TEAM
-from tests.store.test_intentions import room
+from tests.given import DM, SOUL, TEAM
+from tests.store.parts import room
 
 
 async def _store(database: Database, key: ConversationKey, trace: str, *steps: PathStep) -> None:

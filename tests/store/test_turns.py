@@ -5,90 +5,91 @@ from pathlib import Path
 import pytest
 
 from daemon.core.ports import Deletion, Edit
-from tests.store.parts import DM, Hands, deleted, edited, effect, look, said, thread
+from tests.given import DM, deleted, edited, effect, new_message, thread
+from tests.store.parts import Stores, look
 
 
-async def _talk(hands: Hands, *times: str) -> None:
+async def _talk(stores: Stores, *times: str) -> None:
     for ts in times:
-        await hands.inbox.accept(said(ts, f"words of {ts}"))
-        await hands.outbox.sent(await hands.answer(f"answer to {ts}"), f"{ts}5")
+        await stores.inbox.accept(new_message(ts, f"words of {ts}"))
+        await stores.outbox.sent(await stores.answer(f"answer to {ts}"), f"{ts}5")
 
 
-async def test_a_transcript_holds_the_newest_turns_in_order(hands: Hands) -> None:
-    await _talk(hands, "1.0", "2.0")
-    assert [turn.body for turn in (await hands.turns.transcript(DM, 3)).turns] == [
+async def test_a_transcript_holds_the_newest_turns_in_order(stores: Stores) -> None:
+    await _talk(stores, "1.0", "2.0")
+    assert [turn.body for turn in (await stores.turns.transcript(DM, 3)).turns] == [
         "answer to 1.0",
         "words of 2.0",
         "answer to 2.0",
     ]
-    turn = (await hands.turns.transcript(DM, 1)).turns[0]
+    turn = (await stores.turns.transcript(DM, 1)).turns[0]
     assert (turn.speaker, turn.thought, turn.ts) == ("soul", {"why": "asked"}, "2.0")
 
 
-async def test_an_unknown_conversation_has_an_empty_transcript(hands: Hands) -> None:
-    transcript = await hands.turns.transcript(thread("404.0"), 9)
+async def test_an_unknown_conversation_has_an_empty_transcript(stores: Stores) -> None:
+    transcript = await stores.turns.transcript(thread("404.0"), 9)
     assert (transcript.summary, transcript.summarized_to, transcript.turns, transcript.aside) == ("", 0, (), ())
 
 
-async def test_a_summary_stands_for_the_turns_it_covers(hands: Hands) -> None:
-    await _talk(hands, "1.0", "2.0")
-    turns = (await hands.turns.transcript(DM, 9)).turns
-    assert await hands.turns.summarize(DM, "they greeted", turns[1].seq, instead_of=0)
-    transcript = await hands.turns.transcript(DM, 9)
+async def test_a_summary_stands_for_the_turns_it_covers(stores: Stores) -> None:
+    await _talk(stores, "1.0", "2.0")
+    turns = (await stores.turns.transcript(DM, 9)).turns
+    assert await stores.turns.summarize(DM, "they greeted", turns[1].seq, instead_of=0)
+    transcript = await stores.turns.transcript(DM, 9)
     assert (transcript.summary, transcript.turns) == ("they greeted", turns[2:])
-    assert await hands.turns.summarize(DM, "they talked", turns[3].seq, instead_of=turns[1].seq)
+    assert await stores.turns.summarize(DM, "they talked", turns[3].seq, instead_of=turns[1].seq)
 
 
-async def test_a_summary_made_from_one_no_longer_in_force_is_refused(hands: Hands) -> None:
-    await _talk(hands, "1.0", "2.0")
-    turns = (await hands.turns.transcript(DM, 9)).turns
-    assert await hands.turns.summarize(DM, "first", turns[1].seq, instead_of=0)
-    assert not await hands.turns.summarize(DM, "slower", turns[3].seq, instead_of=0)
-    assert not await hands.turns.summarize(DM, "of nothing", 999, instead_of=turns[1].seq)
-    assert (await hands.turns.transcript(DM, 9)).summary == "first"
+async def test_a_summary_made_from_one_no_longer_in_force_is_refused(stores: Stores) -> None:
+    await _talk(stores, "1.0", "2.0")
+    turns = (await stores.turns.transcript(DM, 9)).turns
+    assert await stores.turns.summarize(DM, "first", turns[1].seq, instead_of=0)
+    assert not await stores.turns.summarize(DM, "slower", turns[3].seq, instead_of=0)
+    assert not await stores.turns.summarize(DM, "of nothing", 999, instead_of=turns[1].seq)
+    assert (await stores.turns.transcript(DM, 9)).summary == "first"
 
 
 @pytest.mark.parametrize("arrival", [deleted("1.0"), edited("1.0", "never mind")])
 async def test_words_taken_back_are_gone_from_turns_and_summary(
-    hands: Hands, path: Path, arrival: Deletion | Edit
+    stores: Stores, path: Path, arrival: Deletion | Edit
 ) -> None:
-    await _talk(hands, "1.0", "2.0")
-    turns = (await hands.turns.transcript(DM, 9)).turns
-    await hands.turns.summarize(DM, "words of 1.0 were said", turns[1].seq, instead_of=0)
-    await hands.inbox.accept(arrival)
-    transcript = await hands.turns.transcript(DM, 9)
+    await _talk(stores, "1.0", "2.0")
+    turns = (await stores.turns.transcript(DM, 9)).turns
+    await stores.turns.summarize(DM, "words of 1.0 were said", turns[1].seq, instead_of=0)
+    await stores.inbox.accept(arrival)
+    transcript = await stores.turns.transcript(DM, 9)
     assert transcript.summary == ""
     assert "words of 1.0" not in [turn.body for turn in transcript.turns]
     assert "words of 2.0" in [turn.body for turn in transcript.turns]
     everywhere = look(path, "SELECT body || envelope FROM inbox UNION ALL SELECT summary FROM working_memory")
     assert not any("words of 1.0" in str(text) for (text,) in everywhere)
-    assert await hands.turns.summarize(DM, "anew", turns[3].seq, instead_of=transcript.summarized_to)
+    assert await stores.turns.summarize(DM, "anew", turns[3].seq, instead_of=transcript.summarized_to)
 
 
-async def test_a_summary_of_other_turns_survives(hands: Hands) -> None:
-    await _talk(hands, "1.0", "2.0")
-    turns = (await hands.turns.transcript(DM, 9)).turns
-    await hands.turns.summarize(DM, "they greeted", turns[1].seq, instead_of=0)
-    await hands.inbox.accept(deleted("2.0"))
-    assert (await hands.turns.transcript(DM, 9)).summary == "they greeted"
+async def test_a_summary_of_other_turns_survives(stores: Stores) -> None:
+    await _talk(stores, "1.0", "2.0")
+    turns = (await stores.turns.transcript(DM, 9)).turns
+    await stores.turns.summarize(DM, "they greeted", turns[1].seq, instead_of=0)
+    await stores.inbox.accept(deleted("2.0"))
+    assert (await stores.turns.transcript(DM, 9)).summary == "they greeted"
 
 
 @pytest.mark.parametrize("covered", [0, 1])
-async def test_words_taken_back_while_they_are_summarized_do_not_come_back(hands: Hands, covered: int) -> None:
-    await _talk(hands, "1.0", "2.0")
+async def test_words_taken_back_while_they_are_summarized_do_not_come_back(stores: Stores, covered: int) -> None:
+    await _talk(stores, "1.0", "2.0")
     if covered:
-        turns = (await hands.turns.transcript(DM, 9)).turns
-        await hands.turns.summarize(DM, "they greeted", turns[1].seq, instead_of=0)
-    await hands.inbox.accept(said("3.0"))
-    await hands.commits.commit(effect(await hands.claim(), "three", jobs=("summarizes",)))
-    job = await hands.jobs.claim_next()
+        turns = (await stores.turns.transcript(DM, 9)).turns
+        await stores.turns.summarize(DM, "they greeted", turns[1].seq, instead_of=0)
+    await stores.inbox.accept(new_message("3.0"))
+    await stores.commits.commit(effect(await stores.claim(), "three", jobs=("summarizes",)))
+    job = await stores.jobs.claim_next()
     assert job is not None
-    seen = await hands.turns.transcript(DM, 9)
-    await hands.inbox.accept(edited("2.0", "less"))
-    between = await hands.turns.transcript(DM, 9)
-    await hands.inbox.accept(deleted("2.0"))
+    seen = await stores.turns.transcript(DM, 9)
+    await stores.inbox.accept(edited("2.0", "less"))
+    between = await stores.turns.transcript(DM, 9)
+    await stores.inbox.accept(deleted("2.0"))
     newest = seen.turns[-1].seq
-    assert not await hands.turns.summarize(DM, "words of 2.0", newest, instead_of=seen.summarized_to)
-    assert not await hands.turns.summarize(DM, "less", newest, instead_of=between.summarized_to)
-    now = await hands.turns.transcript(DM, 9)
-    assert await hands.turns.summarize(DM, "three", newest, instead_of=now.summarized_to)
+    assert not await stores.turns.summarize(DM, "words of 2.0", newest, instead_of=seen.summarized_to)
+    assert not await stores.turns.summarize(DM, "less", newest, instead_of=between.summarized_to)
+    now = await stores.turns.transcript(DM, 9)
+    assert await stores.turns.summarize(DM, "three", newest, instead_of=now.summarized_to)

@@ -15,39 +15,13 @@ from daemon.memory.knowledge.user_models import (
     NotesDiff,
     UserModel,
     UserModels,
-    record_encounter,
 )
 from tests.fakes import FakeClock
-from tests.store.parts import DM, SOUL, TEAM, Hands, look
+from tests.given import DM, HERE, SOUL, TEAM
+from tests.store.parts import SILENCE, Stores, look, met
 
-HERE = Audience(AudienceKind.DM, "D1")
 THERE = Audience(AudienceKind.CHANNEL, "G1")
 ALL = Audience(AudienceKind.WORKSPACE, TEAM)
-SILENCE = 1800 * 1000
-
-
-async def met(
-    database: Database,
-    now: int = 1_000,
-    *,
-    person: str = "U1",
-    audience: Audience = HERE,
-    name: str = "Ben",
-    soul: str = SOUL,
-    workspace: str = TEAM,
-) -> None:
-    await database.write(
-        lambda transaction: record_encounter(
-            transaction,
-            soul=soul,
-            workspace=workspace,
-            person=person,
-            name=name,
-            audience=audience,
-            now=now,
-            visit_silence_ms=SILENCE,
-        )
-    )
 
 
 async def revised(
@@ -120,7 +94,7 @@ async def test_each_revision_leaves_a_copy_with_what_it_was_made_of(models: User
     assert [one.version for one in await models.history("U1", 1)] == [2]
 
 
-async def test_of_two_who_revise_at_once_one_wins_and_the_other_is_told(models: UserModels, others: Hands) -> None:
+async def test_of_two_who_revise_at_once_one_wins_and_the_other_is_told(models: UserModels, others: Stores) -> None:
     rival = UserModels(others.database, FakeClock())
     async with asyncio.TaskGroup() as group:
         tasks = [

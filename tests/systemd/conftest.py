@@ -34,7 +34,7 @@ class Checkout:
         return self.home / ".local/share/soul"
 
     def install(self, *arguments: str, stdin: str = "", destdir: str = "") -> subprocess.CompletedProcess[str]:
-        """Run scripts/install from elsewhere, as people do."""
+        """Run scripts/install from another folder, as admins do."""
         variables = {"HOME": str(self.home), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "PYTHON": sys.executable}
         return subprocess.run(
             [self.code / "scripts/install", *arguments],

@@ -1,4 +1,4 @@
-"""The installer, run for real below a home and a root of its own."""
+"""The installer really runs, below a home and a root of its own."""
 
 import os
 import pty
@@ -32,7 +32,7 @@ def _mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_a_dry_run_tells_everything_and_writes_nothing(checkout: Checkout) -> None:
+def test_a_dry_run_prints_every_step_and_writes_nothing(checkout: Checkout) -> None:
     before = _files(checkout.code)
     done = checkout.install("--dry-run", "--tokens", "-", stdin=ENV_FILE)
     assert (done.returncode, done.stderr) == (0, "")
@@ -131,7 +131,7 @@ def test_a_path_that_systemd_would_misread_is_refused(checkout: Checkout) -> Non
 
 
 @pytest.mark.parametrize("argument", ["--frobnicate", "extra"])
-def test_what_it_does_not_know_it_refuses_with_its_usage(checkout: Checkout, argument: str) -> None:
+def test_unknown_arguments_are_refused_with_the_usage(checkout: Checkout, argument: str) -> None:
     done = checkout.install(argument)
     assert done.returncode == 64
     assert done.stderr.startswith("Usage: scripts/install")

@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 
 
 def _obstacle() -> str:
-    """Why no real manager can be run here, or nothing."""
+    """Why no real service manager can run here; empty where one can."""
     if os.geteuid() != 0:
         return "needs root"
     missing = [tool for tool in ("unshare", "setpriv", "systemctl") if shutil.which(tool) is None]
@@ -30,7 +30,7 @@ def _obstacle() -> str:
 
 @pytest.fixture
 def installed(checkout: Checkout) -> Checkout:
-    """Installed for an ordinary user, with one token and a shorter patience."""
+    """An installation for an ordinary user, with one token and short timeouts."""
     if obstacle := _obstacle():
         pytest.skip(f"a real service manager {obstacle}")
     (checkout.code / "daemon").mkdir()

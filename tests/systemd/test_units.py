@@ -1,4 +1,4 @@
-"""What systemd itself says of the shipped units: no warning, and little exposed."""
+"""systemd verifies the shipped units without a warning and rates their exposure low."""
 
 import re
 import shutil
@@ -42,7 +42,7 @@ def _analyze(*arguments: str | Path, runtime: Path) -> subprocess.CompletedProce
 
 
 @needs_analyzer
-def test_systemd_has_nothing_to_say_against_a_unit(unit: Path, tmp_path: Path) -> None:
+def test_systemd_verifies_every_unit_without_a_warning(unit: Path, tmp_path: Path) -> None:
     scope = ("--user",) if "/user/" in str(unit) else ()
     done = _analyze("verify", *scope, unit, runtime=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
@@ -58,7 +58,7 @@ def test_the_verifier_does_notice_a_misspelt_line(unit: Path, tmp_path: Path) ->
 def test_a_unit_exposes_little(unit: Path, tmp_path: Path) -> None:
     """The analyzer takes a unit without User= for one that runs as root, which a person's manager never does."""
     text = unit.read_text()
-    unit.write_text(text if "\nUser=" in text else text.replace("[Service]\n", "[Service]\nUser=somebody\n"))
+    unit.write_text(text if "\nUser=" in text else text.replace("[Service]\n", "[Service]\nUser=other\n"))
     done = _analyze("security", "--offline=yes", f"--threshold={BAR}", unit, runtime=tmp_path)
     assert done.returncode == 0, done.stdout
     found = re.search(r"exposure level for \S+: ([\d.]+)", done.stdout)
@@ -86,7 +86,7 @@ def test_every_secret_is_an_optional_credential_and_none_is_in_the_environment(u
     assert next(line for line in lines if line.startswith("Environment=")).count("=") == 3
 
 
-def test_the_daemon_s_own_promises_stand_in_the_unit(unit: Path) -> None:
+def test_the_unit_holds_the_lines_that_the_daemon_relies_on(unit: Path) -> None:
     lines = unit.read_text().splitlines()
     assert f"RestartPreventExitStatus={ExitCode.CONFIGURATION.value}" in lines
     for line in ("Type=notify", "NotifyAccess=main", "WatchdogSec=60", "Restart=always", "KillMode=mixed"):

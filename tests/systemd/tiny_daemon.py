@@ -1,4 +1,4 @@
-"""Stands in for `soul run` under a real service manager: the daemon's own notification, without the rest of it."""
+"""Stands in for `soul run` under a real service manager: the daemon's notifications without the rest."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ def writable(folder: str) -> bool:
 
 
 def surroundings() -> dict[str, object]:
-    """What the process sees of the machine."""
+    """The part of the machine that the process can reach."""
     credentials = Path(os.environ["CREDENTIALS_DIRECTORY"])
     runtime = Path(os.environ["XDG_RUNTIME_DIR"])
     return {
@@ -44,7 +44,7 @@ def surroundings() -> dict[str, object]:
 
 
 async def main() -> ExitCode:
-    """Ready, beating while well, until SIGTERM."""
+    """Report ready, feed the watchdog unless the file `sick` exists, and end on SIGTERM."""
     if (DATA / "misconfigured").exists():
         return ExitCode.CONFIGURATION
     manager = ServiceManager(os.environ["NOTIFY_SOCKET"])

@@ -1,4 +1,4 @@
-"""A server that keeps no rule, written without the SDK: endless lists, junk on every pipe, wrong answers."""
+"""A server that breaks every rule, written without the SDK: endless lists, junk on every pipe, wrong answers."""
 
 import json
 import sys
@@ -14,7 +14,7 @@ def tool(name: str, **more: object) -> dict[str, object]:
 
 
 def page(cursor: str | None) -> dict[str, object]:
-    """A list of tools without end; the first page holds what a careful client leaves out."""
+    """An endless list of tools; the first page holds tools that a careful client leaves out."""
     number = int(cursor or 0)
     if number:
         return {"tools": [tool(f"t{number}_{nth}") for nth in range(30)], "nextCursor": str(number + 1)}
@@ -64,7 +64,7 @@ def answer(message: dict[str, dict[str, str]], ask: "count[int]") -> dict[str, o
         return {"result": page(message.get("params", {}).get("cursor"))}
     if method == "tools/call":
         return use(message["params"]["name"], ask)
-    return {"error": {"code": -32601, "message": "never heard of it"}}
+    return {"error": {"code": -32601, "message": "unknown method"}}
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """What the tests of tools are made of: lists of servers, what was told, and whether a process is still there."""
 
-import asyncio
 import json
 import os
 import sys
@@ -11,28 +10,6 @@ from daemon.core.errors import ToolFailed
 from daemon.core.ports import Toolbox
 
 ROOT = Path(__file__).parents[2]
-
-
-class Events:
-    """Keeps what was emitted."""
-
-    def __init__(self) -> None:
-        self.told: list[tuple[str, dict[str, object]]] = []
-        self._told = asyncio.Event()
-
-    def __call__(self, event: str, /, **fields: object) -> None:
-        self.told.append((event, fields))
-        self._told.set()
-
-    async def wait_for(self, name: str, times: int) -> None:
-        """Wait until an event of that name was told so often."""
-        while len(self.of(name)) < times:
-            self._told.clear()
-            await self._told.wait()
-
-    def of(self, name: str) -> list[dict[str, object]]:
-        """The fields of every event of that name."""
-        return [fields for event, fields in self.told if event == name]
 
 
 def program(*args: str, module: str = "server", **more: object) -> dict[str, object]:

@@ -26,13 +26,13 @@ def write_down(path: str, text: str) -> str:
 
 
 async def dawdle() -> str:
-    """Begin to change something and never end."""
+    """Begin to write and never end."""
     await anyio.sleep(3600)
     return "done"
 
 
 async def search_for_ever() -> str:
-    """Look without end."""
+    """Read and never end."""
     await anyio.sleep(3600)
     return "found"
 
@@ -43,12 +43,12 @@ def die() -> str:
 
 
 def flood(size: int) -> str:
-    """Say a great deal."""
+    """Return a long text."""
     return "flood " * (size // 6)
 
 
 def refuse() -> str:
-    """Fail, and tell why with an escape sequence and a key."""
+    """Fail with a message that holds an escape sequence and a key."""
     raise ToolError(f"no \x1b[31mred shelf, my key is {os.environ.get('SHELF_KEY', '')}")
 
 
@@ -57,12 +57,12 @@ def flatter() -> str:
 
 
 def count() -> dict[str, int]:
-    """Answer with structure."""
+    """Answer with structured content."""
     return {"shelves": 3}
 
 
 def hand_over() -> list[TextContent | EmbeddedResource | ResourceLink | Image]:
-    """Answer with everything that there is."""
+    """Answer with every kind of content."""
     return [
         TextContent(type="text", text="a text"),
         EmbeddedResource(type="resource", resource=TextResourceContents(uri="shelf://one", text="a book")),
@@ -72,12 +72,12 @@ def hand_over() -> list[TextContent | EmbeddedResource | ResourceLink | Image]:
 
 
 def surroundings() -> str:
-    """Tell the names of the environment."""
+    """Return the names of the environment's variables."""
     return " ".join(sorted(os.environ))
 
 
 def own_pid() -> str:
-    """Tell the process id."""
+    """Return the process id."""
     return str(os.getpid())
 
 
@@ -86,7 +86,7 @@ READERS = (look_up, search_for_ever, flood, refuse, hand_over, surroundings, own
 
 
 def build() -> MCPServer:
-    """The server with all its tools; the names of some are not fit to be shown."""
+    """The server with all its tools; some have invalid names."""
     server, reading = MCPServer("shelf"), ToolAnnotations(read_only_hint=True)
     for writer in WRITERS:
         server.add_tool(writer, structured_output=False)

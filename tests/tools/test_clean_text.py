@@ -1,4 +1,4 @@
-"""Foreign text is shown without anything unseen in it, and never longer than was asked for."""
+"""Foreign text is shown without invisible characters, and never longer than the limit."""
 
 import unicodedata
 
@@ -6,35 +6,35 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.tools.mcp.clean_text import clean, one_line
+from daemon.tools.mcp.clean_text import clean, short_line
 
 
 @given(st.text(), st.integers(1, 50))
-def test_nothing_unseen_and_nothing_long_gets_through(text: str, limit: int) -> None:
+def test_the_result_is_visible_and_within_the_limit(text: str, limit: int) -> None:
     shown, _, note = clean(text, limit).partition("\n… [")
     assert len(shown) <= limit
     assert not note or note.endswith(" more characters left out]")
     assert not [one for one in shown if unicodedata.category(one) in {"Cc", "Cf", "Co", "Cs"} and one not in "\n\t"]
-    line = one_line(text, limit)
+    line = short_line(text, limit)
     assert len(line) <= limit
     assert line == " ".join(line.split())
 
 
 @given(st.text(alphabet=st.characters(categories=["L", "N", "P", "Zs"], max_codepoint=0x2FF)))
-def test_plain_text_stays_as_it_is(text: str) -> None:
+def test_plain_text_is_unchanged(text: str) -> None:
     assert clean(text, 1000) == text.strip()
 
 
 @pytest.mark.parametrize("unseen", ["\u200b", "\u202e", "\U000e0061", "\ufe0f", "\U000e0100", "\u3164", "\x1b", "\0"])
-def test_words_hidden_between_letters_are_gone(unseen: str) -> None:
+def test_invisible_characters_between_letters_are_removed(unseen: str) -> None:
     assert clean(f"a{unseen}b", 10) == "ab"
 
 
-def test_line_ends_of_every_kind_are_line_feeds() -> None:
+def test_every_kind_of_line_end_becomes_a_line_feed() -> None:
     assert clean("a\r\nb\rc\u2028d\x85e\tf", 50) == "a\nb\nc\nd\ne\tf"
 
 
-def test_what_is_left_out_is_counted() -> None:
+def test_the_note_counts_the_characters_left_out() -> None:
     assert clean("a" * 100, 10) == "a" * 10 + "\n… [90 more characters left out]"
     assert clean("\u200b" * 30 + "b" * 30, 10) == "b" * 10 + "\n… [20 more characters left out]"
-    assert one_line("a\nb" * 100, 5) == "a ba"
+    assert short_line("a\nb" * 100, 5) == "a ba"

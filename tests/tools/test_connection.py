@@ -1,4 +1,4 @@
-"""Servers come and go: what dies is found again, what is broken hurts nobody, and no program outlives the toolbox."""
+"""Servers come and go: a dead one is started again, a broken one harms no other, no program outlives the toolbox."""
 
 import asyncio
 import os
@@ -15,8 +15,8 @@ import uvicorn
 
 from daemon.core.ports import Toolbox
 from daemon.tools.mcp.toolbox import open_toolbox
-from tests.fakes import FakeClock
-from tests.tools.parts import Events, failure, listing, lives, program
+from tests.fakes import Events, FakeClock
+from tests.tools.parts import failure, listing, lives, program
 from tests.tools.server import build
 
 Scope = MutableMapping[str, Any]  # as ASGI has it
@@ -41,7 +41,7 @@ async def pid_of(toolbox: Toolbox, server: str = "shelf") -> int:
 # -- programs --------------------------------------------------------------------------------------------------------
 
 
-async def test_a_broken_server_hurts_no_other_and_its_last_words_are_told(
+async def test_a_broken_server_harms_no_other_and_its_stderr_is_logged(
     tmp_path: Path, clock: FakeClock, events: Events
 ) -> None:
     path = listing(
@@ -56,13 +56,13 @@ async def test_a_broken_server_hurts_no_other_and_its_last_words_are_told(
         failed = await failure(toolbox, "broken/look_up")
     assert "can't be reached" in failed.message
     assert not failed.uncertain
-    told = {str(one["server"]): one for one in events.of("tools.server_unreachable")}
+    told = {str(one["server"]): one for one in events.named("tools.server_unreachable")}
     assert told["broken"]["stderr"] == "[31mthe shelf has fallen on [redacted]"
     assert told["missing"]["reason"] == "no-such-program-anywhere: No such file or directory"
     assert told["missing"]["again_in"] == 1.0
 
 
-async def test_a_server_that_dies_in_mid_call_leaves_doubt_and_is_started_again_after_a_pause(
+async def test_a_call_is_uncertain_when_the_server_dies_and_the_server_is_started_again_after_a_pause(
     tmp_path: Path, clock: FakeClock, events: Events
 ) -> None:
     async with open_toolbox(listing(tmp_path, shelf=program()), clock, events) as toolbox:
@@ -75,11 +75,11 @@ async def test_a_server_that_dies_in_mid_call_leaves_doubt_and_is_started_again_
         assert not (await failure(toolbox, "shelf/write_down")).uncertain
         assert not lives(first)
         await clock.advance(1)
-        await events.wait_for("tools.server_connected", 2)
+        await events.until("tools.server_connected", 2)
         second = await pid_of(toolbox)
     assert second != first
     assert not lives(second)
-    assert events.of("tools.server_unreachable")[0]["reason"] == "it ended the connection"
+    assert events.named("tools.server_unreachable")[0]["reason"] == "it ended the connection"
 
 
 async def test_pauses_grow_while_a_server_stays_broken_and_are_short_again_after_a_steady_time(
@@ -89,24 +89,22 @@ async def test_pauses_grow_while_a_server_stays_broken_and_are_short_again_after
     async with open_toolbox(listing(tmp_path, gone={"command": "/nowhere"}), clock, events):
         for pause in (1, 2, 4, 8, 16, 32, 60, 60):
             await clock.sleepers()
-            assert events.of("tools.server_unreachable")[-1]["again_in"] == pause
+            assert events.named("tools.server_unreachable")[-1]["again_in"] == pause
             await clock.advance(pause)
     shelf = listing(tmp_path, shelf=program())
-    events.told.clear()
+    events.emitted.clear()
     async with open_toolbox(shelf, clock, events) as toolbox:
         await failure(toolbox, "shelf/die")
         await clock.sleepers()
         await clock.advance(1)
-        await events.wait_for("tools.server_connected", 2)
+        await events.until("tools.server_connected", 2)
         await clock.advance(60)
         await failure(toolbox, "shelf/die")
         await clock.sleepers()
-    assert [one["again_in"] for one in events.of("tools.server_unreachable")] == [1, 1]
+    assert [one["again_in"] for one in events.named("tools.server_unreachable")] == [1, 1]
 
 
-async def test_a_server_that_never_answers_is_given_up_and_ended(
-    tmp_path: Path, clock: FakeClock, events: Events
-) -> None:
+async def test_a_server_that_never_answers_is_ended(tmp_path: Path, clock: FakeClock, events: Events) -> None:
     note = tmp_path / "pid"
     path = listing(tmp_path, silent=program("--silent", str(note)))
     async with open_toolbox(path, clock, events) as toolbox:
@@ -116,17 +114,15 @@ async def test_a_server_that_never_answers_is_given_up_and_ended(
         await clock.sleepers(2)  # the limit of connecting, and the patience of who asks
         await clock.advance(10)
         assert await asking == ()
-        assert not events.told
+        assert not events.emitted
         await clock.advance(20)
-        await events.wait_for("tools.server_unreachable", 1)
+        await events.until("tools.server_unreachable", 1)
         assert not lives(int(note.read_text()))
-    assert events.of("tools.server_unreachable")[0]["reason"] == "it gave no answer in time"
+    assert events.named("tools.server_unreachable")[0]["reason"] == "it gave no answer in time"
 
 
 @pytest.mark.parametrize("way", ["done", "raised", "cancelled"])
-async def test_no_program_outlives_the_toolbox_however_it_is_left(
-    tmp_path: Path, clock: FakeClock, events: Events, way: str
-) -> None:
+async def test_no_program_outlives_the_toolbox(tmp_path: Path, clock: FakeClock, events: Events, way: str) -> None:
     pids: list[int] = []
     inside = asyncio.Event()
 
@@ -153,7 +149,7 @@ async def test_no_program_outlives_the_toolbox_however_it_is_left(
     assert not [pid for pid in pids if lives(pid)]
 
 
-async def test_not_even_a_second_cancellation_leaves_a_starting_program_behind(
+async def test_a_second_cancellation_leaves_no_starting_program_behind(
     tmp_path: Path, clock: FakeClock, events: Events
 ) -> None:
     note = tmp_path / "pid"
@@ -173,7 +169,7 @@ async def test_not_even_a_second_cancellation_leaves_a_starting_program_behind(
     assert not lives(int(note.read_text()))
 
 
-async def test_a_call_under_way_ends_with_the_toolbox(tmp_path: Path, clock: FakeClock, events: Events) -> None:
+async def test_a_call_in_progress_ends_with_the_toolbox(tmp_path: Path, clock: FakeClock, events: Events) -> None:
     async with open_toolbox(listing(tmp_path, shelf=program()), clock, events) as toolbox:
         await toolbox.tools()
         calling = asyncio.ensure_future(failure(toolbox, "shelf/dawdle"))
@@ -181,7 +177,7 @@ async def test_a_call_under_way_ends_with_the_toolbox(tmp_path: Path, clock: Fak
     assert (await calling).uncertain
 
 
-async def test_a_list_that_can_not_be_had_again_stands_as_it_was(
+async def test_a_list_that_can_not_be_fetched_again_stays_in_use(
     tmp_path: Path, clock: FakeClock, events: Events
 ) -> None:
     async with open_toolbox(listing(tmp_path, shelf=program(timeout=5)), clock, events) as toolbox:
@@ -194,7 +190,7 @@ async def test_a_list_that_can_not_be_had_again_stands_as_it_was(
         await clock.advance(5)
         assert await asking == before
         os.kill(pid, signal.SIGCONT)
-    assert events.of("tools.listing_stale") == [{"server": "shelf", "reason": "it gave no answer in time"}]
+    assert events.named("tools.listing_stale") == [{"server": "shelf", "reason": "it gave no answer in time"}]
 
 
 async def test_without_a_list_there_are_no_tools_and_the_sdk_is_not_loaded(clock: FakeClock, events: Events) -> None:
@@ -210,7 +206,7 @@ async def test_without_a_list_there_are_no_tools_and_the_sdk_is_not_loaded(clock
 
 @asynccontextmanager
 async def serving(port: int = 0, *, stateless: bool = False) -> AsyncIterator[tuple[int, list[str]]]:
-    """The same server over streamable HTTP on loopback: its port, and the keys that requests came with."""
+    """The same server over streamable HTTP on loopback: its port, and the keys in the requests."""
     keys: list[str] = []
     app = build().streamable_http_app(stateless_http=stateless)
 
@@ -248,9 +244,7 @@ async def test_a_server_is_reached_by_streamable_http_with_its_headers(
     assert set(keys) == {"sesame"}
 
 
-async def test_a_server_that_went_away_and_came_back_is_reached_again(
-    tmp_path: Path, clock: FakeClock, events: Events
-) -> None:
+async def test_a_server_that_was_away_is_reached_again(tmp_path: Path, clock: FakeClock, events: Events) -> None:
     async with serving() as (port, _):
         toolboxes = open_toolbox(listing(tmp_path, web=at(port)), clock, events)
         toolbox = await toolboxes.__aenter__()
@@ -261,15 +255,15 @@ async def test_a_server_that_went_away_and_came_back_is_reached_again(
         async with serving(port):
             await clock.sleepers()
             await clock.advance(1)
-            await events.wait_for("tools.server_connected", 2)
+            await events.until("tools.server_connected", 2)
             assert (await toolbox.use("web/look_up", {"word": "ox"})).source == "web/look_up"
             await toolboxes.__aexit__(None, None, None)
     finally:
-        assert len(events.of("tools.server_connected")) == 2
+        assert len(events.named("tools.server_connected")) == 2
 
 
 @pytest.mark.parametrize("path_of_it", ["/nothing-here", "/mcp"])
-async def test_an_address_where_no_server_is_does_no_harm(
+async def test_an_address_without_a_server_does_no_harm(
     tmp_path: Path, clock: FakeClock, events: Events, path_of_it: str
 ) -> None:
     async with serving() as (port, _):
@@ -277,5 +271,5 @@ async def test_an_address_where_no_server_is_does_no_harm(
     entry = {"url": f"http://127.0.0.1:{port}{path_of_it}?token=sesame-3fa9"}
     async with open_toolbox(listing(tmp_path, web=entry), clock, events) as toolbox:
         assert await toolbox.tools() == ()
-    assert len(events.of("tools.server_unreachable")) == 1
-    assert "sesame-3fa9" not in repr(events.told)
+    assert len(events.named("tools.server_unreachable")) == 1
+    assert "sesame-3fa9" not in repr(events.emitted)

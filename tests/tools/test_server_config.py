@@ -1,4 +1,4 @@
-"""The list of servers: what it may say, and every fault of it told at once, with place and without secrets."""
+"""The list of servers: valid entries, and all errors at once, with their place and without secrets."""
 
 import json
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_programs_and_addresses_are_read(tmp_path: Path) -> None:
     }
 
 
-def test_every_fault_is_told_at_once(tmp_path: Path) -> None:
+def test_all_errors_are_reported_at_once(tmp_path: Path) -> None:
     path = listing(
         tmp_path,
         **{
@@ -62,15 +62,15 @@ def test_every_fault_is_told_at_once(tmp_path: Path) -> None:
         "kinds: args:",
         "kinds: env.A:",
         "kinds: timeout:",
-        "address: url: is written",
-        "address: headers.A b.[key]: is written",
-        "address: headers.B: is written",
+        "address: url: has an invalid form",
+        "address: headers.A b.[key]: has an invalid form",
+        "address: headers.B: has an invalid form",
         "mixed: args: extra inputs",
     ):
         assert place in told
 
 
-def test_what_may_be_a_key_is_never_repeated(tmp_path: Path) -> None:
+def test_values_that_may_be_keys_are_never_repeated(tmp_path: Path) -> None:
     told = refusal(
         listing(
             tmp_path,
@@ -93,17 +93,17 @@ def test_what_may_be_a_key_is_never_repeated(tmp_path: Path) -> None:
         (b" " * (SIZE_CAP + 1), "larger than 256 KiB"),
     ],
 )
-def test_a_file_that_is_no_list_is_refused(tmp_path: Path, content: bytes, told: str) -> None:
+def test_a_file_that_is_no_list_is_an_error(tmp_path: Path, content: bytes, told: str) -> None:
     (tmp_path / "servers.json").write_bytes(content)
     assert told in refusal(tmp_path / "servers.json")
 
 
-def test_a_missing_file_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     assert "no such file" in refusal(tmp_path / "nowhere.json")
     assert "directory" in refusal(tmp_path)
 
 
-def test_a_mark_at_the_beginning_and_other_sections_are_borne(tmp_path: Path) -> None:
+def test_a_byte_order_mark_and_other_sections_are_accepted(tmp_path: Path) -> None:
     text = json.dumps({"theme": "dark", "mcpServers": {}})
     (tmp_path / "servers.json").write_text(f"\ufeff{text}", encoding="utf-8")
     assert read_servers(tmp_path / "servers.json") == {}

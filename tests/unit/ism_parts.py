@@ -1,12 +1,10 @@
-"""Parts for trying the machine out: a real mind with a scripted model, and actions that do what a test says."""
+"""Parts for testing the ISM: a real mind with a scripted model, and actions that do what a test says."""
 
-import asyncio
 import json
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 from daemon.core.limits import Limits, Spent
-from daemon.core.ports import LLM, Completion, LLMCall, ModelRole, Prompt
+from daemon.core.ports import LLM, Completion, LLMCall
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism import run_ism
 from daemon.ism.machine import Action, ActionUse, Handler, ISMResult, LoopEvent, Machine, Recurse
@@ -15,7 +13,8 @@ from daemon.mind.interrupts import Interrupt
 from daemon.mind.mental_process import Stay, Transition
 from daemon.soul import Budgets
 from daemon.soul_engine import build_prompt
-from tests.fakes import FakeClock, Script, ScriptedLLM
+from tests.fakes import FakeClock
+from tests.models import FakeModel, Flow, Script, ScriptedLLM
 
 MEMORY = WorkingMemory("Kothar").with_memory(Memory(Role.USER, "What are the limits?", name="Ada"))
 PLENTY = Limits(loops=5, tokens=100_000, usd=10.0, seconds=600.0)
@@ -23,29 +22,24 @@ USAGE = Completion("scripted/test", tokens_in=100, tokens_out=20)
 
 
 def chosen(*actions: str | tuple[str, str], reasoning: str = "It seems best.") -> str:
-    """A choice as a model is asked to write it: names, or names with inputs."""
+    """A choice in the requested JSON: names, or names with inputs."""
     pairs = [(one, "") if isinstance(one, str) else one for one in actions]
     named = [{"name": name, "input": given} for name, given in pairs]
     return json.dumps({"actions": named, "reasoning": reasoning})
 
 
-def shown(prompt: Prompt) -> str:
-    """All that a model was shown."""
-    return "\n".join((*(part.text for part in prompt.system), *(message.text for message in prompt.messages)))
-
-
 async def think(use: ActionUse) -> Recurse:
-    """Goes on, having thought of what it was given."""
+    """Observe the input and go on."""
     return use.recurse(observation=f"thought of {use.input or 'it'}")
 
 
 async def respond(use: ActionUse) -> Stay:
-    """Answers with a word."""
+    """Answer in one sentence."""
     return Stay(use.memory.with_memory(Memory(Role.ASSISTANT, "There are none.")))
 
 
 async def escalate(use: ActionUse) -> Transition:
-    """Hands over at once."""
+    """Hand over at once."""
     return Transition(use.memory, "expert", "it is beyond me", execute_now=True)
 
 
@@ -55,40 +49,9 @@ def actions(**others: Handler) -> tuple[Action, ...]:
     return tuple(Action(name, f"{name.lower()} about it", handler) for name, handler in handlers.items())
 
 
-class Stream:
-    """A model whose chunks a test lets out one by one; `taken` are those read so far, `closed` counts ended calls."""
-
-    def __init__(self) -> None:
-        self.asked, self.read = asyncio.Event(), asyncio.Event()
-        self.taken: list[str] = []
-        self.closed = 0
-        self._chunks: asyncio.Queue[str] = asyncio.Queue()
-
-    def say(self, *chunks: str) -> None:
-        """Let out more."""
-        for chunk in chunks:
-            self._chunks.put_nowait(chunk)
-
-    async def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
-        """Yield what was let out, for ever."""
-        self.asked.set()
-        try:
-            while True:
-                chunk = await self._chunks.get()
-                self.taken.append(chunk)
-                self.read.set()
-                yield chunk
-        finally:
-            self.closed += 1
-
-    def model_for(self, role: ModelRole) -> str:
-        """One model for both roles."""
-        return f"stream/{role}"
-
-
 @dataclass
 class Bench:
-    """A machine and all that stands round it; `run` runs it."""
+    """A machine and all that it needs; `run` runs it."""
 
     llm: LLM
     clock: FakeClock = field(default_factory=FakeClock)
@@ -100,7 +63,7 @@ class Bench:
 
     @property
     def mind(self) -> Mind:
-        """A mind that keeps account in `calls`; a token costs a hundredth of a cent."""
+        """A mind that records its calls in `calls`; a token costs a hundredth of a cent."""
         return Mind(
             llm=self.llm,
             render=lambda memory, step: build_prompt(memory, step, budgets=Budgets(), nonce="n0nce"),
@@ -111,18 +74,18 @@ class Bench:
         )
 
     def usage(self) -> tuple[int, float]:
-        """What the mind has used so far."""
+        """Tokens and US dollars of the recorded calls."""
         tokens = sum(call.tokens_in + call.tokens_out for call in self.calls)
         return tokens, sum(call.cost_usd or 0.0 for call in self.calls)
 
     async def conclude(self, memory: WorkingMemory, why: str) -> Stay:
-        """Answers with why it ends."""
+        """Answer with the reason of the end."""
         self.concluded.append(why)
         self.shown_to_conclude.append(memory)
         return Stay(memory.with_memory(Memory(Role.ASSISTANT, f"So far only this: {why}.")))
 
     async def note(self, event: LoopEvent) -> None:
-        """Keeps what is told."""
+        """Record the event."""
         self.events.append(event)
 
     async def run(
@@ -155,12 +118,19 @@ class Bench:
 
 
 def bench(*replies: Script, default: Script | None = None) -> tuple[Bench, ScriptedLLM]:
-    """A bench whose model says these replies, each call for 120 tokens."""
+    """A bench whose model gives these replies, each call for 120 tokens."""
     llm = ScriptedLLM(*replies, default=default, usage=USAGE)
     return Bench(llm), llm
 
 
 def said(result: ISMResult) -> str:
-    """The soul's last words in what the work came to."""
+    """The soul's last reply in a result."""
     own = [one.content for one in result.memory.region("default") if one.role is Role.ASSISTANT]
     return own[-1] if own else ""
+
+
+def flowing() -> tuple[Bench, FakeModel, Flow]:
+    """A bench whose model streams the chunks that the test releases."""
+    model, flow = FakeModel(), Flow()
+    model.voices[""] = flow
+    return Bench(model), model, flow

@@ -3,29 +3,32 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from daemon.core.errors import ChannelRefused, ToolFailed
+from daemon.core.errors import ToolFailed
 from daemon.core.limits import Limits
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.core.ports import Passage, Room, Speech, Task, Tool
+from daemon.core.perception import Audience, AudienceKind, Modality, Perception, Place
+from daemon.core.ports import Passage, Task, Tool
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.memory.database import Database
 from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, store_approvals
-from daemon.memory.queues.intentions import Intention
 from daemon.memory.records import ProcessState
 from daemon.mind.interrupts import Interrupt
-from daemon.mind.mental_process import Capabilities, CurrentCycle, ProcessContext, Stay, Transition
+from daemon.mind.mental_process import ProcessContext, Stay, Transition
 from daemon.mind.motor import Motor
 from daemon.mind.recall.visit import Visit
 from daemon.soul import Soul
-from tests.fakes import FakeClock, ScriptedLLM
-from tests.store.parts import DM
+from tests.fakes import FakeClock, FakeSpeech
+from tests.given import DM
+from tests.models import ScriptedLLM
 from tests.unit.ism_parts import Bench
+from tests.unit.process_parts import capabilities, current_cycle
 
 LIMITS = Limits(loops=5, tokens=10_000, usd=1.0, seconds=60.0)
 READER = Tool("shelf/look_up", "Explain a word.", {"type": "object"}, writes=False)
 WRITER = Tool("shelf/write_down", "Write a line.", {"type": "object"}, writes=True)
 WORDS = Perception("p1", DM, Modality.WORDS, "why?", "UADA", Audience(AudienceKind.DM, "D1"), Place.DM, "1.0", 1, "Ada")
+
+FOUND = (Passage("a.md:1", "clay"), Passage("b.md:2", "fire"))
 
 
 @dataclass
@@ -60,94 +63,20 @@ class Books:
         return self.passages[:limit] if self.under in query else ()
 
 
-class Shown(Speech):
-    """A speech that records the tasks it shows."""
-
-    def __init__(self) -> None:
-        self.tasks: list[Task] = []
-
-    async def say(self, text: str) -> None:
-        """Ignore the text."""
-
-    async def show(self, task: Task) -> None:
-        """Record the task."""
-        self.tasks.append(task)
-
-    async def settle(self) -> None:
-        """Nothing to settle."""
-
-
-class NoApprovals(Approvals):
-    """A store without any approval."""
-
-    def __init__(self) -> None:
-        """Without a database."""
-
-    async def status(self, approval: str) -> Approval | None:
-        """Unknown."""
-        return None
-
-
-async def _none_intended(conversation: ConversationKey) -> tuple[Intention, ...]:
-    return ()
-
-
-async def _has_room(planned: int) -> bool:
-    return True
-
-
-async def _unreachable(contact: str) -> Room:
-    raise ChannelRefused(f"{contact} can't be written to from here", code="unreachable")
-
-
-async def _unchanged(memory: WorkingMemory) -> WorkingMemory:
-    return memory
-
-
-async def _find_nothing(query: str, limit: int) -> tuple[Passage, ...]:
-    return ()
-
-
-def _ignore(event: str, /, **fields: object) -> None:
-    """Log nothing."""
-
-
-def capabilities() -> Capabilities:
-    """No library, no tools, no approvals; room for every intention, no contact within reach."""
-    return Capabilities(
-        library=None,
-        toolbox=None,
-        approvals=NoApprovals(),
-        may_intend=_has_room,
-        intended=_none_intended,
-        find_room=_unreachable,
-        approvers=(),
-        approval_seconds=900.0,
-    )
-
-
-def current_cycle(limits: Limits | None = None) -> CurrentCycle:
-    """A cycle that has spent nothing, remembers nothing and receives no further message."""
-    return CurrentCycle(
-        limits=limits, usage=lambda: (0, 0.0), absorb_new_messages=_unchanged, recollect=_find_nothing, emit=_ignore
-    )
-
-
 @dataclass
-class Scene:
+class ActionBench:
     """The surroundings of one action: `llm` gives the scripted answers, `context` is the action's context."""
 
     llm: ScriptedLLM
     context: ProcessContext
 
-    def having(self, **changed: object) -> "Scene":
-        """The same scene with other fields of Capabilities or CurrentCycle."""
+    def having(self, **changed: object) -> "ActionBench":
+        """The same bench with other fields of Capabilities or CurrentCycle."""
         context = self.context
         for name, value in changed.items():
             part = "cycle" if hasattr(context.cycle, name) else "capabilities"
-            inner = replace(getattr(context, part), **{name: value})
-            context = replace(context, **{part: inner})
-        return Scene(self.llm, context)
+            context = replace(context, **{part: replace(getattr(context, part), **{name: value})})
+        return ActionBench(self.llm, context)
 
     async def act(self, action: Action, words: str = "") -> Recurse | Stay | Transition:
         """Carry out an action."""
@@ -155,8 +84,8 @@ class Scene:
         return await action.handler(ActionUse(memory, WorkingMemory("Tess"), words, 1))
 
 
-def scene(*answers: str, perception: Perception = WORDS, clock: FakeClock | None = None, **soul: object) -> Scene:
-    """A scene with a soul called Tess, with these further fields, and a model that gives these answers."""
+def scene(*answers: str, perception: Perception = WORDS, clock: FakeClock | None = None, **soul: object) -> ActionBench:
+    """A bench with a soul called Tess, with these further fields, and a model that gives these answers."""
     llm = ScriptedLLM(*answers)
     bench = Bench(llm, clock=clock or FakeClock(auto=True))
     made = Soul(name="tess", display_name="Tess", personality="You are Tess.", **soul)  # type: ignore[arg-type]  # fields of Soul
@@ -164,7 +93,7 @@ def scene(*answers: str, perception: Perception = WORDS, clock: FakeClock | None
         memory=WorkingMemory("Tess").with_memory(Memory(Role.USER, perception.content, name=perception.name)),
         perception=perception,
         mind=bench.mind,
-        motor=Motor(Shown()),
+        motor=Motor(FakeSpeech()),
         soul=made,
         interrupt=Interrupt(),
         visit=Visit(),
@@ -172,7 +101,7 @@ def scene(*answers: str, perception: Perception = WORDS, clock: FakeClock | None
         cycle=current_cycle(LIMITS),
         state=ProcessState("problem_solving"),
     )
-    return Scene(llm, context)
+    return ActionBench(llm, context)
 
 
 async def allowed(
@@ -202,8 +131,8 @@ def observation(result: Recurse | Stay | Transition) -> str:
     return result.observation
 
 
-def tasks(one: Scene) -> Sequence[Task]:
+def tasks(one: ActionBench) -> Sequence[Task]:
     """The tasks that users see."""
     speech = one.context.motor._speech
-    assert isinstance(speech, Shown)
+    assert isinstance(speech, FakeSpeech)
     return speech.tasks

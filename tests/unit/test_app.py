@@ -1,4 +1,4 @@
-"""The daemon's life in this very process: it starts, is told to stop, once or twice, and ends in order."""
+"""The daemon in this process: it starts, stops at a first and at a second signal, and ends cleanly."""
 
 import asyncio
 import io
@@ -19,7 +19,7 @@ from daemon.local_slack.server import WorkspaceServer, serve_workspace
 
 
 class Announced:
-    """The lines meant for a person at the terminal, and a way to wait for them."""
+    """The lines for the admin at the terminal, and a way to wait for them."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -66,7 +66,7 @@ def _tell(number: signal.Signals) -> None:
     os.kill(os.getpid(), number)
 
 
-async def test_the_first_signal_ends_it_in_order(tmp_path: Path, workspace: WorkspaceServer) -> None:
+async def test_the_first_signal_drains_and_ends_the_daemon(tmp_path: Path, workspace: WorkspaceServer) -> None:
     announced = Announced()
     life = asyncio.create_task(run_daemon(_settings(tmp_path, workspace), announced))
     await announced.until("Connected.")
@@ -76,7 +76,7 @@ async def test_the_first_signal_ends_it_in_order(tmp_path: Path, workspace: Work
     assert announced.lines[0].startswith("No model key is set: a placeholder answers")
 
 
-async def test_a_second_signal_cuts_the_drain_short_and_still_ends_quietly(
+async def test_a_second_signal_ends_the_drain_without_an_error(
     tmp_path: Path, workspace: WorkspaceServer, people: WorkspaceClient
 ) -> None:
     await people.fault("chat.postMessage", delay=60)
@@ -94,7 +94,7 @@ async def test_a_second_signal_cuts_the_drain_short_and_still_ends_quietly(
     assert not life.cancelled()
 
 
-async def test_a_cancellation_that_is_no_signal_comes_out_as_one(tmp_path: Path, workspace: WorkspaceServer) -> None:
+async def test_a_cancellation_without_a_signal_is_raised(tmp_path: Path, workspace: WorkspaceServer) -> None:
     announced = Announced()
     life = asyncio.create_task(run_daemon(_settings(tmp_path, workspace), announced))
     await announced.until("Connected.")
@@ -103,7 +103,7 @@ async def test_a_cancellation_that_is_no_signal_comes_out_as_one(tmp_path: Path,
     assert life.cancelled()
 
 
-async def test_a_signal_ends_the_wait_for_a_slack_that_can_not_be_reached(
+async def test_a_signal_ends_the_wait_for_an_unreachable_slack(
     tmp_path: Path, workspace: WorkspaceServer, people: WorkspaceClient
 ) -> None:
     await people.fault("auth.test", status=503, times=100)
@@ -115,7 +115,7 @@ async def test_a_signal_ends_the_wait_for_a_slack_that_can_not_be_reached(
     assert not (tmp_path / "memory.db").exists()
 
 
-async def test_without_tokens_a_workspace_of_its_own_is_opened_under_the_soul_s_name(tmp_path: Path) -> None:
+async def test_without_tokens_a_local_workspace_opens_with_the_soul_s_name(tmp_path: Path) -> None:
     announced = Announced()
     life = asyncio.create_task(run_daemon(_settings(tmp_path), announced))
     line = await announced.until("a workspace of your own: http://127.0.0.1:")
@@ -129,20 +129,18 @@ async def test_without_tokens_a_workspace_of_its_own_is_opened_under_the_soul_s_
         await life
 
 
-async def test_a_dead_bot_token_ends_it_with_an_error_that_says_so(tmp_path: Path, workspace: WorkspaceServer) -> None:
+async def test_a_missing_bot_token_is_an_error(tmp_path: Path, workspace: WorkspaceServer) -> None:
     settings = _settings(tmp_path, workspace).model_copy(update={"slack_bot_token": None})
     with pytest.raises(ConfigError, match="SLACK_BOT_TOKEN"):
         await run_daemon(settings, Announced())
 
 
-async def test_a_soul_that_is_not_there_ends_it_with_an_error_that_says_so(
-    tmp_path: Path, workspace: WorkspaceServer
-) -> None:
+async def test_a_missing_soul_is_an_error(tmp_path: Path, workspace: WorkspaceServer) -> None:
     with pytest.raises(SoulError, match="nobody"):
         await run_daemon(_settings(tmp_path, workspace, name="nobody"), Announced())
 
 
-async def test_a_chat_ends_when_its_input_has_ended_and_all_is_answered(tmp_path: Path) -> None:
+async def test_a_chat_ends_when_all_of_its_input_is_answered(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.write(writing, b"hello\nand again\n")
     os.close(writing)

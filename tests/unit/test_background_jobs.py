@@ -26,10 +26,11 @@ from daemon.mind.steps.instruction import instruction
 from daemon.runtime.background_jobs import JobRunner
 from daemon.runtime.cycle_services import CycleServices, Timing
 from daemon.runtime.triage import Triage
-from tests.fakes import FakeClock, ScriptedLLM
-from tests.store.parts import DM, SOUL, TEAM, Events, Hands, look, said
-from tests.unit.every_step import soul
-from tests.unit.solving_parts import capabilities
+from tests.fakes import Events, FakeClock
+from tests.given import DM, SOUL, TEAM, new_message, soul
+from tests.models import ScriptedLLM
+from tests.store.parts import Stores, look
+from tests.unit.process_parts import capabilities
 
 KIND = "counts_the_looms"
 
@@ -58,7 +59,7 @@ class Desk:
     """One worker's reflection on a memory.db, with a job to do."""
 
     path: Path
-    hands: Hands
+    stores: Stores
     clock: FakeClock
     house: CycleServices
     conversations: Stumbling
@@ -66,16 +67,16 @@ class Desk:
     board: Interrupts = field(default_factory=Interrupts)
 
     def reflection(self, subprocess: Subprocess) -> JobRunner:
-        return JobRunner(self.house, self.hands.jobs, {KIND: subprocess}, self.board)
+        return JobRunner(self.house, self.stores.jobs, {KIND: subprocess}, self.board)
 
     async def job(self, kind: str = KIND, ts: str = "100.000001") -> Job:
         """Somebody is answered, and the job that this leaves is claimed."""
-        await self.hands.inbox.accept(said(ts))
-        await self.hands.answer("hello", jobs=(kind,))
+        await self.stores.inbox.accept(new_message(ts))
+        await self.stores.answer("hello", jobs=(kind,))
         return await self.claimed()
 
     async def claimed(self) -> Job:
-        job = await self.hands.jobs.claim_next()
+        job = await self.stores.jobs.claim_next()
         assert job is not None
         return job
 
@@ -91,7 +92,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     source, typing = os.pipe()
     channel = TerminalChannel(SOUL, "Ada", clock, source=source, output=io.StringIO(), interactive=False)
     async with open_database(path, clock) as database:
-        hands = Hands.of(database, clock)
+        stores = Stores.of(database, clock)
         conversations = Stumbling(database, clock, Worker("worker-1", SOUL, TEAM, 60_000))
         conversations.stumbled = asyncio.Event()
         house = CycleServices(
@@ -103,8 +104,8 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             processes={},
             cost=lambda _: None,
             conversations=conversations,
-            commits=hands.commits,
-            turns=hands.turns,
+            commits=stores.commits,
+            turns=stores.turns,
             user_models=UserModels(database, clock),
             soul_states=SoulStates(database, clock),
             triage=Triage(channel, clock, events, stale_after=60),
@@ -113,7 +114,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             limits=lambda _: None,
             recollect=_nothing,
         )
-        yield Desk(path, hands, clock, house, conversations, events)
+        yield Desk(path, stores, clock, house, conversations, events)
     os.close(source)
     os.close(typing)
 
@@ -148,8 +149,8 @@ async def test_a_job_is_done_once_and_its_calls_are_on_the_ledger(desk: Desk) ->
     assert (seen[0].conversation, seen[0].audience) == (DM, job.audience)
     [call] = look(desk.path, "SELECT step, trace_id FROM llm_calls WHERE step <> 'respond'")
     assert call == ("instruction", seen[0].trace_id)
-    assert desk.events.told[-1] == ("job.done", {"kind": KIND, "calls": 1})
-    assert await desk.hands.jobs.claim_next() is None
+    assert desk.events.emitted[-1] == ("job.done", {"kind": KIND, "calls": 1})
+    assert await desk.stores.jobs.claim_next() is None
 
 
 async def test_a_newer_turn_heard_here_cuts_the_job_which_is_no_attempt(desk: Desk) -> None:
@@ -176,11 +177,11 @@ async def test_a_newer_turn_elsewhere_in_another_conversation_does_not_matter(de
 
 async def test_what_was_said_before_the_job_began_keeps_it_from_beginning(desk: Desk) -> None:
     hanging, job = Hanging(), await desk.job()
-    await desk.hands.inbox.accept(said("200.000001"))
+    await desk.stores.inbox.accept(new_message("200.000001"))
     await desk.reflection(hanging.run).do(job)
     assert not hanging.begun.is_set()
     assert desk.row() == ("ready", 0, "")
-    assert await desk.hands.jobs.claim_next() is None, "the newer turn comes first"
+    assert await desk.stores.jobs.claim_next() is None, "the newer turn comes first"
 
 
 async def test_what_another_daemon_heard_cuts_the_job_within_seconds(desk: Desk) -> None:
@@ -192,7 +193,7 @@ async def test_what_another_daemon_heard_cuts_the_job_within_seconds(desk: Desk)
         await desk.clock.sleepers()
         await desk.clock.advance(2)
         await desk.conversations.stumbled.wait()
-        await desk.hands.inbox.accept(said("200.000001"))
+        await desk.stores.inbox.accept(new_message("200.000001"))
         await desk.clock.sleepers()
         await desk.clock.advance(2)
         await doing
@@ -217,13 +218,13 @@ async def test_a_job_that_fails_is_tried_later_and_in_the_end_parked(
     for attempt in range(1, TRIES + 1):
         await desk.reflection(subprocess).do(job)
         assert desk.row() == ("dead" if attempt == TRIES else "ready", attempt, reason)
-        assert (desk.events.told[-1][1]["error"] is error) == unexpected
-        assert await desk.hands.jobs.claim_next() is None, "not at once"
+        assert (desk.events.emitted[-1][1]["error"] is error) == unexpected
+        assert await desk.stores.jobs.claim_next() is None, "not at once"
         if attempt < TRIES:
             await desk.clock.advance(3600)
             job = await desk.claimed()
     await desk.clock.advance(3600)
-    assert await desk.hands.jobs.claim_next() is None
+    assert await desk.stores.jobs.claim_next() is None
 
 
 async def test_a_job_that_nobody_knows_how_to_do_is_told_by_name(desk: Desk) -> None:

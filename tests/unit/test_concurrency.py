@@ -6,38 +6,11 @@ import pytest
 
 from daemon.core.concurrency import alongside
 from daemon.core.errors import LostLease, StoreError
-
-
-class Work:
-    """A coroutine that tells what happened to it."""
-
-    def __init__(self) -> None:
-        self.started, self.ended = asyncio.Event(), asyncio.Event()
-        self.cancelled = False
-
-    async def forever(self) -> None:
-        self.started.set()
-        try:
-            await asyncio.Event().wait()
-        except asyncio.CancelledError:
-            self.cancelled = True
-            raise
-        finally:
-            self.ended.set()
-
-    async def fail(self, error: BaseException) -> None:
-        self.started.set()
-        raise error
-
-    async def fail_when_cancelled(self, error: Exception) -> None:
-        try:
-            await self.forever()
-        finally:
-            raise error
+from tests.fakes import EndlessWork
 
 
 async def test_work_is_cancelled_when_the_body_ends() -> None:
-    work, other = Work(), Work()
+    work, other = EndlessWork(), EndlessWork()
     async with alongside(work.forever(), other.forever()):
         await work.started.wait()
     assert work.cancelled
@@ -59,14 +32,14 @@ async def test_no_work_at_all_is_fine() -> None:
 
 
 async def test_a_body_that_never_waits_ends_work_that_never_began() -> None:
-    work = Work()
+    work = EndlessWork()
     async with alongside(work.forever()):
         pass
     assert not work.started.is_set()
 
 
 async def test_what_the_body_raises_comes_out_bare() -> None:
-    work, error = Work(), LookupError("body")
+    work, error = EndlessWork(), LookupError("body")
 
     async def body() -> None:
         async with alongside(work.forever()):
@@ -83,10 +56,10 @@ async def test_a_failure_beside_cuts_the_body_short_and_keeps_its_cause() -> Non
     cause = OSError("disk")
     error = StoreError("beside")
     error.__cause__ = cause
-    other = Work()
-    body = Work()
+    other = EndlessWork()
+    body = EndlessWork()
     with pytest.raises(StoreError) as raised:
-        async with alongside(Work().fail(error), other.forever()):
+        async with alongside(EndlessWork().fail(error), other.forever()):
             await body.forever()
     assert raised.value is error
     assert raised.value.__cause__ is cause
@@ -96,13 +69,13 @@ async def test_a_failure_beside_cuts_the_body_short_and_keeps_its_cause() -> Non
 
 async def test_failures_at_once_come_out_as_a_group() -> None:
     with pytest.raises(ExceptionGroup) as raised:
-        async with alongside(Work().fail(LookupError("a")), Work().fail(ValueError("b"))):
+        async with alongside(EndlessWork().fail(LookupError("a")), EndlessWork().fail(ValueError("b"))):
             await asyncio.Event().wait()
     assert [str(error) for error in raised.value.exceptions] == ["a", "b"]
 
 
 async def test_the_failure_of_the_body_is_not_lost_when_work_fails_while_it_is_cancelled() -> None:
-    work = Work()
+    work = EndlessWork()
 
     async def body() -> None:
         async with alongside(work.fail_when_cancelled(OSError("cleanup"))):
@@ -116,19 +89,19 @@ async def test_the_failure_of_the_body_is_not_lost_when_work_fails_while_it_is_c
 
 async def test_the_first_failure_wins_over_what_the_cut_body_makes_of_it() -> None:
     with pytest.raises(LostLease, match="first"):
-        async with alongside(Work().fail(LostLease("first"))):
-            await Work().fail_when_cancelled(LookupError("second"))
+        async with alongside(EndlessWork().fail(LostLease("first"))):
+            await EndlessWork().fail_when_cancelled(LookupError("second"))
 
 
 async def test_work_that_fails_on_its_way_out_is_told() -> None:
-    work = Work()
+    work = EndlessWork()
     with pytest.raises(OSError, match="cleanup"):
         async with alongside(work.fail_when_cancelled(OSError("cleanup"))):
             await work.started.wait()
 
 
 async def test_a_cancelled_body_stays_cancelled_after_its_work_has_ended() -> None:
-    work = Work()
+    work = EndlessWork()
 
     async def body() -> None:
         async with alongside(work.forever()):
@@ -143,7 +116,7 @@ async def test_a_cancelled_body_stays_cancelled_after_its_work_has_ended() -> No
 
 
 async def test_a_deadline_around_it_is_a_timeout() -> None:
-    work = Work()
+    work = EndlessWork()
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0), alongside(work.forever()):
             await asyncio.Event().wait()
@@ -151,7 +124,7 @@ async def test_a_deadline_around_it_is_a_timeout() -> None:
 
 async def test_a_deadline_inside_it_is_a_timeout_too() -> None:
     with pytest.raises(TimeoutError):
-        async with alongside(Work().forever()), asyncio.timeout(0):
+        async with alongside(EndlessWork().forever()), asyncio.timeout(0):
             await asyncio.Event().wait()
 
 
@@ -160,6 +133,6 @@ async def test_an_exit_asked_for_beside_comes_out_at_once() -> None:
         pass
 
     with pytest.raises((Leave, BaseExceptionGroup)) as raised:
-        async with alongside(Work().fail(Leave())):
+        async with alongside(EndlessWork().fail(Leave())):
             await asyncio.Event().wait()
     assert isinstance(raised.value, Leave)

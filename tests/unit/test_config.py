@@ -1,4 +1,4 @@
-"""Settings: where they come from, which one wins, and what a person reads when one is wrong."""
+"""Settings: their sources, which source wins, and the error for a wrong value."""
 
 import os
 from pathlib import Path
@@ -17,7 +17,7 @@ APP = "xapp-1-canary-app"
 
 @pytest.fixture(autouse=True)
 def _bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No variable and no `.env` but those that a test sets."""
+    """Only the variables and the `.env` that a test sets."""
     for name in list(os.environ):
         if name not in {"PATH", "HOME", "PYTEST_CURRENT_TEST"}:
             monkeypatch.delenv(name)
@@ -34,7 +34,7 @@ def test_without_any_setting_the_defaults_hold() -> None:
     assert settings.database_path == Path("memory.db")
 
 
-def test_names_people_expect_have_no_prefix_and_all_others_have(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_well_known_names_have_no_prefix_and_all_others_have(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLACK_BOT_TOKEN", BOT)
     monkeypatch.setenv("SOUL_NAME", "kothar")
     monkeypatch.setenv("SOUL_SLACK_APP_TOKEN", APP)
@@ -86,7 +86,7 @@ def test_blank_means_unset_in_every_source(monkeypatch: pytest.MonkeyPatch, tmp_
     assert (settings.slack_app_token, settings.max_cycles, settings.lease, settings.members) == (None, 8, 30.0, ())
 
 
-def test_secrets_lose_their_white_space_and_never_show(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_lose_their_white_space_and_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLACK_BOT_TOKEN", f" {BOT}\n")
     settings = load_settings(anthropic_api_key="sk-ant-canary")
     assert settings.secrets == (BOT, "sk-ant-canary")
@@ -94,7 +94,7 @@ def test_secrets_lose_their_white_space_and_never_show(monkeypatch: pytest.Monke
         assert "canary" not in shown
 
 
-def test_all_faults_are_told_at_once_in_plain_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_all_faults_are_reported_at_once_in_plain_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "latin").write_bytes(b"caf\xe9")
     for name, value in {
         "SOUL_MAX_CYCLES": "many",
@@ -144,14 +144,14 @@ def test_a_key_pasted_into_the_wrong_line_is_not_repeated(monkeypatch: pytest.Mo
     assert caught.value.message == "settings are wrong: SOUL_MAX_CYCLES must be a whole number"
 
 
-def test_a_value_of_a_wrong_type_from_code_is_told_too() -> None:
+def test_a_value_of_a_wrong_type_from_code_is_reported_too() -> None:
     with pytest.raises(ConfigError, match="SOUL_MAX_CYCLES can't be used"):
         load_settings(max_cycles=None)
     with pytest.raises(TypeError, match="no such settings: colour"):
         load_settings(colour="red")
 
 
-def test_a_dotenv_that_is_no_text_is_told_plainly() -> None:
+def test_a_dotenv_that_is_no_text_is_an_error() -> None:
     Path(".env").write_bytes(b"SOUL_NAME=caf\xe9\n")
     with pytest.raises(ConfigError, match=r"\.env is not text in UTF-8"):
         load_settings()
@@ -178,16 +178,16 @@ def test_debug_is_short_for_the_log_level_debug() -> None:
         ("SOUL_XYZZY", "SOUL_XYZZY is not a setting"),
     ],
 )
-def test_an_unknown_variable_is_told_with_the_nearest_name(name: str, sentence: str) -> None:
+def test_an_unknown_variable_is_reported_with_the_nearest_name(name: str, sentence: str) -> None:
     assert unknown_settings({name: "1"}) == (sentence,)
 
 
-def test_known_variables_and_those_of_others_are_no_strangers() -> None:
+def test_known_variables_and_those_of_other_programs_are_not_reported() -> None:
     known = {f"SOUL_{name.upper()}": "1" for name in ("name", "home", "debug")}
     assert unknown_settings({**known, "SOUL_NAME_FILE": "/x", "soul_name": "x", "PATH": "", "SLACK_COLOUR": ""}) == ()
 
 
-def test_strangers_are_looked_for_in_the_environment_and_in_the_dotenv(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_variables_are_found_in_the_environment_and_in_the_dotenv(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOUL_NAMES", "x")
     _dotenv("SOUL_HOMES=x\n")
     assert unknown_settings() == (
@@ -196,11 +196,11 @@ def test_strangers_are_looked_for_in_the_environment_and_in_the_dotenv(monkeypat
     )
 
 
-def test_every_field_says_what_it_is_for() -> None:
+def test_every_field_has_a_description() -> None:
     assert [name for name, field in Settings.model_fields.items() if not (field.description or "").endswith(".")] == []
 
 
-def test_what_the_service_manager_says_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_service_manager_s_variables_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ServiceEnvironment.read(environment()) == ServiceEnvironment("", None, "")
     monkeypatch.setenv("NOTIFY_SOCKET", "@manager")
     monkeypatch.setenv("WATCHDOG_USEC", "60000000")
@@ -211,7 +211,7 @@ def test_what_the_service_manager_says_is_read(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("variables", [{"WATCHDOG_PID": "1"}, {"WATCHDOG_USEC": "0"}, {"WATCHDOG_USEC": "often"}])
-def test_a_watchdog_for_another_process_or_without_a_time_is_none(
+def test_a_watchdog_for_another_process_or_without_an_interval_is_ignored(
     monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]
 ) -> None:
     for name, value in ({"WATCHDOG_USEC": "60000000"} | variables).items():
@@ -219,13 +219,13 @@ def test_a_watchdog_for_another_process_or_without_a_time_is_none(
     assert ServiceEnvironment.read(environment()).watchdog_usec is None
 
 
-def test_the_example_is_what_the_settings_say() -> None:
+def test_the_example_is_generated_from_the_settings() -> None:
     again = "from daemon.cli.reference.settings import settings_reference; print(settings_reference(), end='')"
     assert EXAMPLE.read_text(encoding="utf-8") == settings_reference(), f"write it with: python -c {again!r}"
     assert SECTIONS.keys() <= Settings.model_fields.keys()
 
 
-def test_the_example_with_every_line_in_force_changes_nothing() -> None:
+def test_the_example_with_every_line_active_changes_nothing() -> None:
     lines = settings_reference().splitlines()
     _dotenv("\n".join(line[1:] for line in lines if line.startswith("#") and line[1:2].isupper()))
     assert load_settings() == Settings.model_construct()

@@ -12,40 +12,40 @@ from daemon.core.ports import Channel, FoundPost, Post
 from daemon.memory.database import open_database
 from daemon.memory.records import Delivery
 from daemon.runtime.courier import Courier
-from tests.fakes import FakeClock
-from tests.store.parts import LEASE, Events, Hands, effect, look, said
-from tests.unit.posts import PostOffice
+from tests.fakes import Events, FakeChannel, FakeClock
+from tests.given import LEASE, effect, new_message
+from tests.store.parts import Stores, look
 
 IN_DOUBT, STALE = 5.0, 3600.0
 
 
-class House:
+class CourierBench:
     """A courier, what it works with, and what became of its posts."""
 
-    def __init__(self, path: Path, hands: Hands, clock: FakeClock) -> None:
-        self.path, self.hands, self.clock = path, hands, clock
-        self.office, self.events = PostOffice(), Events()
+    def __init__(self, path: Path, stores: Stores, clock: FakeClock) -> None:
+        self.path, self.stores, self.clock = path, stores, clock
+        self.office, self.events = FakeChannel(), Events()
         channel: Channel = self.office
         self.courier = Courier(
-            hands.outbox, channel, clock, self.events, in_doubt=IN_DOUBT, stale_after=STALE, lease=LEASE
+            stores.outbox, channel, clock, self.events, in_doubt=IN_DOUBT, stale_after=STALE, lease=LEASE
         )
 
     async def reply(self, *, draft: str | None = None) -> Delivery:
         """A committed reply, claimed; `draft`: `opened` or `lost`."""
-        await self.hands.inbox.accept(said())
-        claim = await self.hands.claim()
+        await self.stores.inbox.accept(new_message())
+        claim = await self.stores.claim()
         if draft is not None:
-            await self.hands.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
+            await self.stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
         if draft == "opened":
-            await self.hands.conversations.draft_opened(claim, "7.0")
-        delivery = await self.hands.commits.commit(effect(claim, "hello"))
+            await self.stores.conversations.draft_opened(claim, "7.0")
+        delivery = await self.stores.commits.commit(effect(claim, "hello"))
         assert delivery is not None
         return delivery
 
     async def next(self, seconds: float) -> Delivery:
         """The post as it is claimed again after a while."""
         await self.clock.advance(seconds)
-        delivery = await self.hands.outbox.claim_next()
+        delivery = await self.stores.outbox.claim_next()
         assert delivery is not None
         return delivery
 
@@ -61,197 +61,199 @@ class House:
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
+async def bench(tmp_path: Path) -> AsyncIterator[CourierBench]:
     clock, path = FakeClock(auto=True), tmp_path / "memory.db"
     async with open_database(path, clock) as database:
-        yield House(path, Hands.of(database, clock), clock)
+        yield CourierBench(path, Stores.of(database, clock), clock)
 
 
-async def test_a_post_is_sent_without_a_look_up(house: House) -> None:
-    assert await house.courier.deliver(await house.reply())
-    assert house.row == ("sent", "1.0", "")
-    assert house.office.looked_up == []
-    assert house.events.names == ["outbox.sent"]
+async def test_a_post_is_sent_without_a_look_up(bench: CourierBench) -> None:
+    assert await bench.courier.deliver(await bench.reply())
+    assert bench.row == ("sent", "1.0", "")
+    assert bench.office.looked_up == []
+    assert bench.events.names == ["outbox.sent"]
 
 
-async def test_a_doubtful_post_that_is_found_is_not_sent_again(house: House) -> None:
-    await house.reply()
-    again = await house.next(LEASE + 1)
-    house.office.history[again.post.key] = FoundPost("3.0", finished=True)
-    assert await house.courier.deliver(again)
-    assert house.row == ("sent", "3.0", "")
-    assert house.office.posted == []
-    assert house.events.names == ["outbox.found"]
+async def test_a_doubtful_post_that_is_found_is_not_sent_again(bench: CourierBench) -> None:
+    await bench.reply()
+    again = await bench.next(LEASE + 1)
+    bench.office.history[again.post.key] = FoundPost("3.0", finished=True)
+    assert await bench.courier.deliver(again)
+    assert bench.row == ("sent", "3.0", "")
+    assert bench.office.posted == []
+    assert bench.events.names == ["outbox.found"]
 
 
-async def test_a_doubtful_post_that_is_absent_is_sent(house: House) -> None:
-    await house.reply()
-    assert await house.courier.deliver(await house.next(LEASE + 1))
-    assert len(house.office.looked_up) == len(house.office.posted) == 1
+async def test_a_doubtful_post_that_is_absent_is_sent(bench: CourierBench) -> None:
+    await bench.reply()
+    assert await bench.courier.deliver(await bench.next(LEASE + 1))
+    assert len(bench.office.looked_up) == len(bench.office.posted) == 1
 
 
-async def test_a_draft_of_a_doubtful_post_is_finished(house: House) -> None:
-    await house.reply()
-    again = await house.next(LEASE + 1)
-    house.office.history[again.post.key] = FoundPost("3.0", finished=False)
-    assert await house.courier.deliver(again)
-    assert [post.draft for post in house.office.posted] == ["3.0"]
+async def test_a_draft_of_a_doubtful_post_is_finished(bench: CourierBench) -> None:
+    await bench.reply()
+    again = await bench.next(LEASE + 1)
+    bench.office.history[again.post.key] = FoundPost("3.0", finished=False)
+    assert await bench.courier.deliver(again)
+    assert [post.draft for post in bench.office.posted] == ["3.0"]
 
 
-async def test_a_draft_that_is_known_is_finished_without_a_look_up(house: House) -> None:
-    assert await house.courier.deliver(await house.reply(draft="opened"))
-    assert [post.draft for post in house.office.posted] == ["7.0"]
-    assert house.office.looked_up == []
+async def test_a_draft_that_is_known_is_finished_without_a_look_up(bench: CourierBench) -> None:
+    assert await bench.courier.deliver(await bench.reply(draft="opened"))
+    assert [post.draft for post in bench.office.posted] == ["7.0"]
+    assert bench.office.looked_up == []
 
 
 @pytest.mark.parametrize("found", [FoundPost("8.0", finished=False), None])
-async def test_a_lost_draft_is_looked_for_before_anything_is_posted(house: House, found: FoundPost | None) -> None:
-    delivery = await house.reply(draft="lost")
+async def test_a_lost_draft_is_looked_for_before_anything_is_posted(
+    bench: CourierBench, found: FoundPost | None
+) -> None:
+    delivery = await bench.reply(draft="lost")
     if found is not None:
-        house.office.history[delivery.post.key] = found
-    assert await house.courier.deliver(delivery)
-    assert [post.draft_lost for post in house.office.looked_up] == [True]
-    sent = house.office.posted[0]
+        bench.office.history[delivery.post.key] = found
+    assert await bench.courier.deliver(delivery)
+    assert [post.draft_lost for post in bench.office.looked_up] == [True]
+    sent = bench.office.posted[0]
     assert (sent.draft, sent.draft_lost) == (found.ts if found else None, False)
 
 
-async def test_a_response_that_was_lost_leaves_the_post_in_doubt(house: House) -> None:
-    house.office.answers = [DeliveryUncertain("connection reset")]
-    assert not await house.courier.deliver(await house.reply())
-    assert house.row == ("sending", None, "connection reset")
-    assert house.waits() == pytest.approx(IN_DOUBT, abs=0.1)
-    again = await house.next(IN_DOUBT + 1)
+async def test_a_response_that_was_lost_leaves_the_post_in_doubt(bench: CourierBench) -> None:
+    bench.office.answers = [DeliveryUncertain("connection reset")]
+    assert not await bench.courier.deliver(await bench.reply())
+    assert bench.row == ("sending", None, "connection reset")
+    assert bench.waits() == pytest.approx(IN_DOUBT, abs=0.1)
+    again = await bench.next(IN_DOUBT + 1)
     assert again.doubtful
-    assert await house.courier.deliver(again)
-    assert house.events.names == ["outbox.in_doubt", "outbox.sent"]
+    assert await bench.courier.deliver(again)
+    assert bench.events.names == ["outbox.in_doubt", "outbox.sent"]
 
 
-async def test_the_platforms_own_pause_is_kept(house: House) -> None:
-    house.office.answers = [NotDelivered("ratelimited", retry_after=17.0)]
-    assert not await house.courier.deliver(await house.reply())
-    assert house.row == ("pending", None, "ratelimited")
-    assert house.waits() == pytest.approx(17, abs=0.1)
-    again = await house.next(18)
+async def test_the_platforms_own_pause_is_kept(bench: CourierBench) -> None:
+    bench.office.answers = [NotDelivered("ratelimited", retry_after=17.0)]
+    assert not await bench.courier.deliver(await bench.reply())
+    assert bench.row == ("pending", None, "ratelimited")
+    assert bench.waits() == pytest.approx(17, abs=0.1)
+    again = await bench.next(18)
     assert not again.doubtful
-    assert await house.courier.deliver(again)
+    assert await bench.courier.deliver(again)
 
 
-async def test_pauses_grow_up_to_a_minute_however_often_it_fails(house: House) -> None:
-    delivery = await house.reply(draft="opened")
+async def test_pauses_grow_up_to_a_minute_however_often_it_fails(bench: CourierBench) -> None:
+    delivery = await bench.reply(draft="opened")
     pauses = []
     for _ in range(9):
-        house.office.answers = [NotDelivered("no route")]
-        assert not await house.courier.deliver(delivery)
-        pauses.append(round(house.waits()))
-        delivery = await house.next(pauses[-1] + 1)
+        bench.office.answers = [NotDelivered("no route")]
+        assert not await bench.courier.deliver(delivery)
+        pauses.append(round(bench.waits()))
+        delivery = await bench.next(pauses[-1] + 1)
     assert pauses == [1, 2, 4, 8, 16, 32, 60, 60, 60]
 
 
 @pytest.mark.parametrize("doubtful", [True, False])
-async def test_ten_thousand_attempts_are_no_trouble(house: House, doubtful: bool) -> None:
-    delivery = await house.reply()
+async def test_ten_thousand_attempts_are_no_trouble(bench: CourierBench, doubtful: bool) -> None:
+    delivery = await bench.reply()
     many = replace(delivery, doubtful=doubtful, attempts=10_000)
-    house.office.answers, house.office.lookups = [NotDelivered("no")], [DeliveryUncertain("no")]
-    assert not await house.courier.deliver(many)
-    assert house.waits() == pytest.approx(60, abs=0.1)
+    bench.office.answers, bench.office.lookups = [NotDelivered("no")], [DeliveryUncertain("no")]
+    assert not await bench.courier.deliver(many)
+    assert bench.waits() == pytest.approx(60, abs=0.1)
 
 
-async def test_a_refused_post_is_dead_with_its_reason(house: House) -> None:
-    house.office.answers = [ChannelRefused("the channel is archived", code="is_archived", hint="unarchive it")]
-    assert await house.courier.deliver(await house.reply())
-    assert house.row == ("dead", None, "the channel is archived")
-    assert house.events.told[-1][1]["hint"] == "unarchive it"
+async def test_a_refused_post_is_dead_with_its_reason(bench: CourierBench) -> None:
+    bench.office.answers = [ChannelRefused("the channel is archived", code="is_archived", hint="unarchive it")]
+    assert await bench.courier.deliver(await bench.reply())
+    assert bench.row == ("dead", None, "the channel is archived")
+    assert bench.events.emitted[-1][1]["hint"] == "unarchive it"
 
 
-async def test_a_post_too_old_to_be_sent_expires(house: House) -> None:
-    house.office.answers = [NotDelivered("down", retry_after=STALE)]
-    await house.courier.deliver(await house.reply())
-    assert await house.courier.deliver(await house.next(STALE + 1))
-    assert house.row == ("expired", None, "too old to be sent")
-    assert house.office.posted == []
+async def test_a_post_too_old_to_be_sent_expires(bench: CourierBench) -> None:
+    bench.office.answers = [NotDelivered("down", retry_after=STALE)]
+    await bench.courier.deliver(await bench.reply())
+    assert await bench.courier.deliver(await bench.next(STALE + 1))
+    assert bench.row == ("expired", None, "too old to be sent")
+    assert bench.office.posted == []
 
 
-async def test_an_old_draft_is_finished_all_the_same(house: House) -> None:
-    house.office.answers = [NotDelivered("down", retry_after=STALE)]
-    await house.courier.deliver(await house.reply(draft="opened"))
-    assert await house.courier.deliver(await house.next(STALE + 1))
-    assert house.row == ("sent", "1.0", "")
+async def test_an_old_draft_is_finished_all_the_same(bench: CourierBench) -> None:
+    bench.office.answers = [NotDelivered("down", retry_after=STALE)]
+    await bench.courier.deliver(await bench.reply(draft="opened"))
+    assert await bench.courier.deliver(await bench.next(STALE + 1))
+    assert bench.row == ("sent", "1.0", "")
 
 
-async def test_what_can_not_be_looked_up_is_tried_again_and_reported_in_the_end(house: House) -> None:
-    house.office.answers = [DeliveryUncertain("reset")]
-    await house.courier.deliver(await house.reply())
-    house.office.lookups = [DeliveryUncertain("history unreadable")] * 2
-    assert not await house.courier.deliver(await house.next(IN_DOUBT + 1))
-    assert house.row == ("sending", None, "history unreadable")
-    again = await house.next(STALE + 1)
+async def test_what_can_not_be_looked_up_is_tried_again_and_reported_in_the_end(bench: CourierBench) -> None:
+    bench.office.answers = [DeliveryUncertain("reset")]
+    await bench.courier.deliver(await bench.reply())
+    bench.office.lookups = [DeliveryUncertain("history unreadable")] * 2
+    assert not await bench.courier.deliver(await bench.next(IN_DOUBT + 1))
+    assert bench.row == ("sending", None, "history unreadable")
+    again = await bench.next(STALE + 1)
     assert again.doubtful
-    assert await house.courier.deliver(again)
-    assert house.row == ("unknown", None, "may or may not have been sent: history unreadable")
-    assert house.office.posted == []
-    assert house.events.names[-1] == "outbox.unknown"
+    assert await bench.courier.deliver(again)
+    assert bench.row == ("unknown", None, "may or may not have been sent: history unreadable")
+    assert bench.office.posted == []
+    assert bench.events.names[-1] == "outbox.unknown"
 
 
-async def test_a_look_up_that_took_long_sends_nothing(house: House) -> None:
-    class Slow(PostOffice):
+async def test_a_look_up_that_took_long_sends_nothing(bench: CourierBench) -> None:
+    class Slow(FakeChannel):
         async def find(self, post: Post) -> FoundPost | None:
-            await house.clock.sleep(LEASE / 2 + 1)
+            await bench.clock.sleep(LEASE / 2 + 1)
             return None
 
-    await house.reply()
+    await bench.reply()
     slow = Slow()
     courier = Courier(
-        house.hands.outbox, slow, house.clock, house.events, in_doubt=IN_DOUBT, stale_after=STALE, lease=LEASE
+        bench.stores.outbox, slow, bench.clock, bench.events, in_doubt=IN_DOUBT, stale_after=STALE, lease=LEASE
     )
-    assert not await courier.deliver(await house.next(LEASE + 1))
+    assert not await courier.deliver(await bench.next(LEASE + 1))
     assert slow.posted == []
-    assert house.row[0] == "pending"
+    assert bench.row[0] == "pending"
 
 
-async def test_a_daemon_that_was_paused_after_its_claim_sends_nothing(house: House) -> None:
-    delivery = await house.reply()
-    await house.clock.sleep(LEASE / 2)
-    assert not await house.courier.deliver(delivery)
-    assert house.office.posted == []
-    assert house.row[0] == "pending"
+async def test_a_daemon_that_was_paused_after_its_claim_sends_nothing(bench: CourierBench) -> None:
+    delivery = await bench.reply()
+    await bench.clock.sleep(LEASE / 2)
+    assert not await bench.courier.deliver(delivery)
+    assert bench.office.posted == []
+    assert bench.row[0] == "pending"
 
 
-async def test_a_request_that_hangs_is_in_doubt_before_the_claim_ends(house: House) -> None:
-    class Hanging(PostOffice):
+async def test_a_request_that_hangs_is_in_doubt_before_the_claim_ends(bench: CourierBench) -> None:
+    class Hanging(FakeChannel):
         async def deliver(self, post: Post) -> str:
             await asyncio.Event().wait()
             return "never"
 
-    delivery = await house.reply()
+    delivery = await bench.reply()
     brief = 0.02
     courier = Courier(
-        house.hands.outbox, Hanging(), house.clock, house.events, in_doubt=IN_DOUBT, stale_after=STALE, lease=brief
+        bench.stores.outbox, Hanging(), bench.clock, bench.events, in_doubt=IN_DOUBT, stale_after=STALE, lease=brief
     )
     assert not await courier.deliver(delivery)
-    assert house.row[0] == "sending"
-    assert house.events.names[-1] == "outbox.in_doubt"
+    assert bench.row[0] == "sending"
+    assert bench.events.names[-1] == "outbox.in_doubt"
 
 
 @pytest.mark.parametrize("trouble", ["sent", "uncertain", "refused", "unreadable"])
-async def test_a_post_taken_over_meanwhile_is_left_to_whoever_has_it(house: House, trouble: str) -> None:
-    await house.reply()
-    lost = await house.next(LEASE + 1)
-    await house.next(LEASE + 1)
-    before = look(house.path, "SELECT * FROM outbox")
+async def test_a_post_taken_over_meanwhile_is_left_to_whoever_has_it(bench: CourierBench, trouble: str) -> None:
+    await bench.reply()
+    lost = await bench.next(LEASE + 1)
+    await bench.next(LEASE + 1)
+    before = look(bench.path, "SELECT * FROM outbox")
     match trouble:
         case "uncertain":
-            house.office.answers = [DeliveryUncertain("reset")]
+            bench.office.answers = [DeliveryUncertain("reset")]
         case "refused":
-            house.office.answers = [ChannelRefused("no", code="no")]
+            bench.office.answers = [ChannelRefused("no", code="no")]
         case "unreadable":
-            house.office.lookups = [DeliveryUncertain("no")]
-    assert not await house.courier.deliver(lost)
-    assert look(house.path, "SELECT * FROM outbox") == before
-    assert house.events.names == ["outbox.lost"]
+            bench.office.lookups = [DeliveryUncertain("no")]
+    assert not await bench.courier.deliver(lost)
+    assert look(bench.path, "SELECT * FROM outbox") == before
+    assert bench.events.names == ["outbox.lost"]
 
 
-async def test_a_failing_store_is_for_the_caller_to_tell(house: House) -> None:
-    delivery = await house.reply()
-    await house.hands.database.write(lambda transaction: transaction.run("ALTER TABLE outbox RENAME TO elsewhere"))
+async def test_a_failing_store_is_for_the_caller_to_tell(bench: CourierBench) -> None:
+    delivery = await bench.reply()
+    await bench.stores.database.write(lambda transaction: transaction.run("ALTER TABLE outbox RENAME TO elsewhere"))
     with pytest.raises(StoreError):
-        await house.courier.deliver(delivery)
+        await bench.courier.deliver(delivery)

@@ -19,9 +19,9 @@ from daemon.memory.store import Store, open_store
 from daemon.runtime.conversation import ConversationHandler
 from daemon.runtime.courier import Courier
 from daemon.runtime.dispatcher import POLL, Dispatcher, lanes_of_soul
-from tests.fakes import FakeClock
-from tests.store.parts import LEASE, SOUL, TEAM, Events, effect, look, said
-from tests.unit.posts import PostOffice
+from tests.fakes import Events, FakeChannel, FakeClock
+from tests.given import LEASE, SOUL, TEAM, effect, new_message
+from tests.store.parts import look
 
 
 class StillClock(FakeClock):
@@ -66,14 +66,14 @@ class Parrot(ConversationHandler):
 
 
 @dataclass
-class House:
+class DispatcherBench:
     """A dispatcher and all it works with."""
 
     path: Path
     clock: Clock
     store: Store
     parrot: Parrot
-    office: PostOffice
+    office: FakeChannel
     bell: Bell
     events: Events
     dispatcher: Dispatcher
@@ -82,7 +82,7 @@ class House:
     async def hear(self, *channels: str, ts: str = "1.0") -> None:
         for channel in channels:
             key = ConversationKey(SOUL, TEAM, channel)
-            await self.store.inbox.accept(said(ts, f"{channel} {ts}", conversation=key))
+            await self.store.inbox.accept(new_message(ts, f"{channel} {ts}", conversation=key))
 
     @property
     def bodies(self) -> list[str]:
@@ -90,8 +90,10 @@ class House:
 
 
 @asynccontextmanager
-async def house(path: Path, clock: Clock, *, cycles: int = 4, office: PostOffice | None = None) -> AsyncIterator[House]:
-    bell, events, office = Bell(), Events(), office or PostOffice()
+async def dispatching(
+    path: Path, clock: Clock, *, cycles: int = 4, office: FakeChannel | None = None
+) -> AsyncIterator[DispatcherBench]:
+    bell, events, office = Bell(), Events(), office or FakeChannel()
     async with open_store(
         path,
         clock,
@@ -112,7 +114,7 @@ async def house(path: Path, clock: Clock, *, cycles: int = 4, office: PostOffice
             await done.put(job)
 
         lanes = lanes_of_soul(store, parrot, courier, do, max_cycles=cycles, bell=bell, alarm=Bell())
-        yield House(path, clock, store, parrot, office, bell, events, Dispatcher(lanes, clock, events), done)
+        yield DispatcherBench(path, clock, store, parrot, office, bell, events, Dispatcher(lanes, clock, events), done)
 
 
 @pytest.fixture
@@ -121,180 +123,182 @@ def path(tmp_path: Path) -> Path:
 
 
 async def test_what_is_heard_is_answered_and_sent_without_waiting_for_the_clock(path: Path) -> None:
-    async with house(path, StillClock()) as built, alongside(built.dispatcher.run()):
-        await built.hear("D1")
-        assert [post.body for post in await built.office.until_posted(1)] == ["D1 1.0"]
+    async with dispatching(path, StillClock()) as bench, alongside(bench.dispatcher.run()):
+        await bench.hear("D1")
+        assert [post.body for post in await bench.office.until_posted(1)] == ["D1 1.0"]
 
 
 async def test_the_parts_of_a_reply_go_out_in_order(path: Path) -> None:
-    async with house(path, StillClock()) as built:
+    async with dispatching(path, StillClock()) as bench:
         for number in range(1, 6):
-            await built.store.inbox.accept(said(f"{number}.0", f"part {number}"))
-        async with alongside(built.dispatcher.run()):
-            await built.office.until_posted(5)
-        assert built.bodies == [f"part {number}" for number in range(1, 6)]
+            await bench.store.inbox.accept(new_message(f"{number}.0", f"part {number}"))
+        async with alongside(bench.dispatcher.run()):
+            await bench.office.until_posted(5)
+        assert bench.bodies == [f"part {number}" for number in range(1, 6)]
 
 
 async def test_a_hanging_conversation_delays_no_other(path: Path) -> None:
-    async with house(path, StillClock(), cycles=2) as built:
-        built.parrot.hang["D1"] = asyncio.Event()
-        await built.hear("D1")
-        async with alongside(built.dispatcher.run()):
-            await built.parrot.until_handled(1)
+    async with dispatching(path, StillClock(), cycles=2) as bench:
+        bench.parrot.hang["D1"] = asyncio.Event()
+        await bench.hear("D1")
+        async with alongside(bench.dispatcher.run()):
+            await bench.parrot.until_handled(1)
             for number in range(2, 12):
-                await built.hear(f"D{number}")
-                await built.office.until_posted(number - 1)
-            assert built.dispatcher.active >= 1
-        assert "D1 1.0" not in built.bodies
+                await bench.hear(f"D{number}")
+                await bench.office.until_posted(number - 1)
+            assert bench.dispatcher.active >= 1
+        assert "D1 1.0" not in bench.bodies
 
 
 async def test_no_more_conversations_run_at_once_than_allowed(path: Path) -> None:
-    async with house(path, StillClock(), cycles=3) as built:
+    async with dispatching(path, StillClock(), cycles=3) as bench:
         channels = [f"D{number}" for number in range(12)]
-        built.parrot.hang = {channel: asyncio.Event() for channel in channels}
-        await built.hear(*channels)
-        async with alongside(built.dispatcher.run()):
-            await built.parrot.until_handled(3)
-            assert await built.store.inbox.watermark(SOUL, TEAM) is None  # a round trip in which it could claim more
-            assert len(built.parrot.handled) == 3
-            for event in built.parrot.hang.values():
+        bench.parrot.hang = {channel: asyncio.Event() for channel in channels}
+        await bench.hear(*channels)
+        async with alongside(bench.dispatcher.run()):
+            await bench.parrot.until_handled(3)
+            assert await bench.store.inbox.watermark(SOUL, TEAM) is None  # a round trip in which it could claim more
+            assert len(bench.parrot.handled) == 3
+            for event in bench.parrot.hang.values():
                 event.set()
-            await built.office.until_posted(12)
-        assert built.parrot.most == 3
+            await bench.office.until_posted(12)
+        assert bench.parrot.most == 3
 
 
 async def test_a_conversation_that_floods_starves_nobody(path: Path) -> None:
     clock = StillClock()
-    async with house(path, clock, cycles=1) as built:
-        flood = built.parrot.hang["D1"] = asyncio.Event()
-        await built.hear("D1")
-        async with alongside(built.dispatcher.run()):
-            await built.parrot.until_handled(1)
-            await built.hear("D2")
+    async with dispatching(path, clock, cycles=1) as bench:
+        flood = bench.parrot.hang["D1"] = asyncio.Event()
+        await bench.hear("D1")
+        async with alongside(bench.dispatcher.run()):
+            await bench.parrot.until_handled(1)
+            await bench.hear("D2")
             await clock.advance(0.001)
             for number in range(2, 40):
-                await built.hear("D1", ts=f"{number}.0")
+                await bench.hear("D1", ts=f"{number}.0")
             flood.set()
-            await built.parrot.until_handled(3)
-        assert [claim.conversation.channel for claim in built.parrot.handled[:3]] == ["D1", "D2", "D1"]
-        assert len(built.parrot.handled[2].messages) == 38  # a burst is one cycle
+            await bench.parrot.until_handled(3)
+        assert [claim.conversation.channel for claim in bench.parrot.handled[:3]] == ["D1", "D2", "D1"]
+        assert len(bench.parrot.handled[2].messages) == 38  # a burst is one cycle
 
 
 async def test_a_failing_store_is_told_and_ends_nothing(path: Path) -> None:
     clock = StillClock()
-    async with house(path, clock) as built:
-        built.parrot.fail["D1"] = StoreError("disk trouble", hint="look")
-        await built.hear("D1", "D2")
-        async with alongside(built.dispatcher.run()):
-            await built.office.until_posted(1)
-            assert built.bodies == ["D2 1.0"]
-            await built.parrot.until_handled(2)
-            del built.parrot.fail["D1"]
+    async with dispatching(path, clock) as bench:
+        bench.parrot.fail["D1"] = StoreError("disk trouble", hint="look")
+        await bench.hear("D1", "D2")
+        async with alongside(bench.dispatcher.run()):
+            await bench.office.until_posted(1)
+            assert bench.bodies == ["D2 1.0"]
+            await bench.parrot.until_handled(2)
+            del bench.parrot.fail["D1"]
             await clock.sleepers(4)  # the three that look for work, and the work that failed
             await clock.advance(LEASE + 1)  # its lease runs out and it is claimed again
-            await built.office.until_posted(2)
-        assert ("store.failed", {"reason": "disk trouble", "hint": "look"}) in built.events.told
+            await bench.office.until_posted(2)
+        assert ("store.failed", {"reason": "disk trouble", "hint": "look"}) in bench.events.emitted
 
 
 async def test_a_store_that_can_not_be_asked_is_asked_again(path: Path) -> None:
     clock = StillClock()
-    async with house(path, clock) as built:
-        await built.hear("D1")
+    async with dispatching(path, clock) as bench:
+        await bench.hear("D1")
         rename = "ALTER TABLE {} RENAME TO {}"
-        await built.store.database.write(lambda t: t.run(rename.format("conversations", "away")))
-        async with alongside(built.dispatcher.run()):
+        await bench.store.database.write(lambda t: t.run(rename.format("conversations", "away")))
+        async with alongside(bench.dispatcher.run()):
             await clock.sleepers(3)
-            assert "store.failed" in built.events.names
-            await built.store.database.write(lambda t: t.run(rename.format("away", "conversations")))
+            assert "store.failed" in bench.events.names
+            await bench.store.database.write(lambda t: t.run(rename.format("away", "conversations")))
             await clock.advance(POLL)
-            await built.office.until_posted(1)
+            await bench.office.until_posted(1)
 
 
 async def test_a_fault_of_ours_in_a_piece_of_work_ends_the_dispatcher(path: Path) -> None:
-    async with house(path, StillClock()) as built:
-        built.parrot.fail["D1"] = ZeroDivisionError("a bug")
-        await built.hear("D1")
+    async with dispatching(path, StillClock()) as bench:
+        bench.parrot.fail["D1"] = ZeroDivisionError("a bug")
+        await bench.hear("D1")
         with pytest.raises(ExceptionGroup) as raised:
-            await built.dispatcher.run()
+            await bench.dispatcher.run()
         assert raised.group_contains(ZeroDivisionError)
 
 
 async def test_a_postponed_post_is_sent_when_it_is_due(path: Path) -> None:
     clock = StillClock()
-    async with house(path, clock) as built:
-        built.office.answers = [NotDelivered("ratelimited", retry_after=30.0)]
-        await built.hear("D1")
-        async with alongside(built.dispatcher.run()):
-            await built.events.until("outbox.postponed")
+    async with dispatching(path, clock) as bench:
+        bench.office.answers = [NotDelivered("ratelimited", retry_after=30.0)]
+        await bench.hear("D1")
+        async with alongside(bench.dispatcher.run()):
+            await bench.events.until("outbox.postponed")
             await clock.advance(29)
             await clock.sleepers(3)
-            assert not built.office.posted
+            assert not bench.office.posted
             await clock.advance(1)
-            await built.office.until_posted(1)
+            await bench.office.until_posted(1)
 
 
 async def test_jobs_are_done_after_the_reply(path: Path) -> None:
-    async with house(path, StillClock()) as built:
-        built.parrot.jobs = ("summarizes",)
-        await built.hear("D1", "D2")
-        async with alongside(built.dispatcher.run()):
-            jobs = [await built.done.get() for _ in range(2)]
+    async with dispatching(path, StillClock()) as bench:
+        bench.parrot.jobs = ("summarizes",)
+        await bench.hear("D1", "D2")
+        async with alongside(bench.dispatcher.run()):
+            jobs = [await bench.done.get() for _ in range(2)]
         assert {job.conversation.channel for job in jobs} == {"D1", "D2"}
 
 
 async def test_work_that_another_process_left_is_found_by_polling(path: Path) -> None:
     clock = StillClock()
-    async with house(path, clock) as built, alongside(built.dispatcher.run()):
+    async with dispatching(path, clock) as bench, alongside(bench.dispatcher.run()):
         await clock.sleepers(3)
-        async with house(path, clock) as other:
+        async with dispatching(path, clock) as other:
             await other.hear("D1")
         await clock.advance(POLL)
-        await built.office.until_posted(1)
+        await bench.office.until_posted(1)
 
 
 async def test_a_drain_claims_nothing_more_and_waits_for_what_is_under_way(path: Path) -> None:
-    async with house(path, StillClock(), cycles=1) as built:
-        held = built.parrot.hang["D1"] = asyncio.Event()
-        await built.hear("D1")
-        async with alongside(built.dispatcher.run()):
-            await built.parrot.until_handled(1)
-            await built.hear("D2")  # waits for the only slot
-            drained = asyncio.ensure_future(built.dispatcher.drain(60))
-            await built.store.inbox.watermark(SOUL, TEAM)
+    async with dispatching(path, StillClock(), cycles=1) as bench:
+        held = bench.parrot.hang["D1"] = asyncio.Event()
+        await bench.hear("D1")
+        async with alongside(bench.dispatcher.run()):
+            await bench.parrot.until_handled(1)
+            await bench.hear("D2")  # waits for the only slot
+            drained = asyncio.ensure_future(bench.dispatcher.drain(60))
+            await bench.store.inbox.watermark(SOUL, TEAM)
             assert not drained.done()
             held.set()
             assert await drained
-            assert built.dispatcher.active == 0
-        assert built.bodies == ["D1 1.0"]
+            assert bench.dispatcher.active == 0
+        assert bench.bodies == ["D1 1.0"]
         assert look(path, "SELECT channel, state FROM inbox ORDER BY channel") == [("D1", "answered"), ("D2", "new")]
 
 
 async def test_a_drain_gives_up_in_the_end(path: Path) -> None:
-    async with house(path, StillClock()) as built:
-        built.parrot.hang["D1"] = asyncio.Event()
-        await built.hear("D1")
-        async with alongside(built.dispatcher.run()):
-            await built.parrot.until_handled(1)
-            assert not await built.dispatcher.drain(0.01)
-            assert built.dispatcher.active == 1
+    async with dispatching(path, StillClock()) as bench:
+        bench.parrot.hang["D1"] = asyncio.Event()
+        await bench.hear("D1")
+        async with alongside(bench.dispatcher.run()):
+            await bench.parrot.until_handled(1)
+            assert not await bench.dispatcher.drain(0.01)
+            assert bench.dispatcher.active == 1
 
 
 async def test_an_idle_dispatcher_drains_at_once_and_does_not_spin(path: Path) -> None:
     clock = StillClock()
-    async with house(path, clock) as built:
-        async with alongside(built.dispatcher.run()):
+    async with dispatching(path, clock) as bench:
+        async with alongside(bench.dispatcher.run()):
             await clock.sleepers(3)
-            assert await built.dispatcher.drain(5)
-            await built.hear("D1")
+            assert await bench.dispatcher.drain(5)
+            await bench.hear("D1")
             await clock.sleepers(3)
             assert set(clock.slept[-3:]) == {POLL}  # what is due now is not looked at every few milliseconds
-        assert built.parrot.handled == []
+        assert bench.parrot.handled == []
 
 
 async def test_two_dispatchers_on_one_file_answer_everything_once(path: Path) -> None:
-    office = PostOffice()
+    office = FakeChannel()
     async with AsyncExitStack() as stack:
-        first, second = [await stack.enter_async_context(house(path, SystemClock(), office=office)) for _ in range(2)]
+        first, second = [
+            await stack.enter_async_context(dispatching(path, SystemClock(), office=office)) for _ in range(2)
+        ]
         async with alongside(first.dispatcher.run(), second.dispatcher.run()):
             for number in range(40):
                 await (first, second)[number % 2].hear(f"D{number % 10}", ts=f"{number}.0")
@@ -315,12 +319,12 @@ async def test_two_dispatchers_on_one_file_answer_everything_once(path: Path) ->
 
 async def test_a_conversation_lost_to_another_daemon_is_no_trouble(path: Path) -> None:
     clock = StillClock()
-    async with house(path, clock) as built:
-        built.parrot.fail["D1"] = LostLease("taken over")
-        await built.hear("D1", "D2")
-        async with alongside(built.dispatcher.run()):
-            await built.office.until_posted(1)
-        assert built.bodies == ["D2 1.0"]
+    async with dispatching(path, clock) as bench:
+        bench.parrot.fail["D1"] = LostLease("taken over")
+        await bench.hear("D1", "D2")
+        async with alongside(bench.dispatcher.run()):
+            await bench.office.until_posted(1)
+        assert bench.bodies == ["D2 1.0"]
 
 
 async def test_a_bell_rung_before_anybody_waits_is_heard() -> None:

@@ -1,66 +1,51 @@
-"""Attention: what runs in a conversation is cut when something new comes there, and only there."""
+"""Interrupts: a new message cuts the work in its conversation, and only there."""
 
 import asyncio
 
 import pytest
 
 from daemon.mind.interrupts import Interrupt, Interrupted, Interrupts
+from tests.fakes import EndlessWork
 
 
 async def value() -> int:
     return 7
 
 
-class Work:
-    """Work without an end that tells whether it was begun and whether it was cancelled."""
-
-    def __init__(self) -> None:
-        self.begun, self.cut = asyncio.Event(), False
-
-    async def run(self) -> None:
-        """Go on for ever."""
-        self.begun.set()
-        try:
-            await asyncio.Event().wait()
-        except asyncio.CancelledError:
-            self.cut = True
-            raise
-
-
-async def test_work_that_nobody_interrupts_gives_what_it_gives() -> None:
+async def test_uninterrupted_work_gives_its_result() -> None:
     assert await Interrupt().unless_called(value()) == 7
 
 
-async def test_a_call_cuts_what_runs() -> None:
-    interrupt, work = Interrupt(), Work()
+async def test_a_new_message_cuts_the_work() -> None:
+    interrupt, work = Interrupt(), EndlessWork()
     async with asyncio.TaskGroup() as group:
         running = group.create_task(_interrupted(interrupt, work))
-        await work.begun.wait()
+        await work.started.wait()
         interrupt.call()
-    assert (running.result(), work.cut) == (True, True)
+    assert (running.result(), work.cancelled) == (True, True)
 
 
-async def _interrupted(interrupt: Interrupt, work: Work) -> bool:
+async def _interrupted(interrupt: Interrupt, work: EndlessWork) -> bool:
     try:
-        await interrupt.unless_called(work.run())
+        await interrupt.unless_called(work.forever())
     except Interrupted:
         return True
     return False
 
 
-async def test_what_waits_already_keeps_work_from_beginning_until_it_is_taken_in() -> None:
-    interrupt, work = Interrupt(), Work()
+async def test_a_pending_message_keeps_work_from_beginning_until_it_is_absorbed() -> None:
+    interrupt, work = Interrupt(), EndlessWork()
     interrupt.call()
     assert interrupt.pending
     with pytest.raises(Interrupted):
-        await interrupt.unless_called(work.run())
-    assert not work.begun.is_set()
+        await interrupt.unless_called(work.forever())
+    assert not work.started.is_set()
     interrupt.clear()
     assert not interrupt.pending
     assert await interrupt.unless_called(value()) == 7
 
 
-async def test_what_the_work_raises_comes_out_as_it_is() -> None:
+async def test_an_error_of_the_work_is_raised_unchanged() -> None:
     async def fails() -> None:
         raise LookupError("no tin")
 
@@ -69,16 +54,16 @@ async def test_what_the_work_raises_comes_out_as_it_is() -> None:
 
 
 async def test_a_cancellation_from_outside_is_no_interruption() -> None:
-    work = Work()
-    running = asyncio.ensure_future(Interrupt().unless_called(work.run()))
-    await work.begun.wait()
+    work = EndlessWork()
+    running = asyncio.ensure_future(Interrupt().unless_called(work.forever()))
+    await work.started.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert work.cut
+    assert work.cancelled
 
 
-def test_the_switchboard_rings_through_to_all_who_listen_there_and_to_nobody_else() -> None:
+def test_a_new_message_interrupts_all_work_of_its_conversation_and_no_other() -> None:
     board = Interrupts()
     with board.attend("a") as one, board.attend("b") as other:
         with board.attend("a") as two:
@@ -92,7 +77,7 @@ def test_the_switchboard_rings_through_to_all_who_listen_there_and_to_nobody_els
     assert not board._interrupts, "nothing is kept of those who left"
 
 
-def test_who_leaves_by_an_error_has_left() -> None:
+def test_work_that_ends_by_an_error_is_not_interrupted_any_more() -> None:
     board = Interrupts()
     with pytest.raises(LookupError), board.attend("a"):
         raise LookupError

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import daemon
 from daemon.core.errors import MalformedReply, ModelError, ModelRefused, ModelUnavailable
-from daemon.core.ports import LLM, Completion, ModelRole, Prompt, Task
+from daemon.core.ports import LLM, Completion, ModelRole, Prompt
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, WorkingMemory
 from daemon.memory.database import open_database
@@ -27,10 +27,10 @@ from daemon.mind.cognition import READ_CAP, Thought
 from daemon.mind.motor import Motor
 from daemon.processes.subprocesses.models_the_visitor import models_the_visitor
 from daemon.soul_engine import PERSON
-from tests.fakes import FakeClock
+from tests.fakes import FakeClock, FakeSpeech
 from tests.unit.every_step import every_step
 from tests.unit.operations import OPERATIONS, memories, working_memories
-from tests.unit.test_subprocesses import DM, IN_DM, LEARNED, House
+from tests.unit.subprocess_parts import DM, IN_DM, LEARNED, SubprocessBench
 from tests.unit.thinking import END, MEMORY, Head, Script, head, turns
 
 ROOT = Path(daemon.__file__).parent
@@ -86,7 +86,7 @@ def run():
         for answer in answers:
             made.outcome(answer), made.seen([answer])
 
-run()  # what Python itself loads when first used is no concern of ours
+run()  # the first run lets Python load its own modules
 seen = []
 watched = ("open", "socket", "subprocess", "os.", "sqlite3", "shutil", "tempfile", "ctypes", "urllib", "http")
 sys.addaudithook(lambda event, _: seen.append(event) if watching and event.startswith(watched) else None)
@@ -98,46 +98,30 @@ print(sorted(set(seen)))
 
 
 def test_no_step_touches_a_file_a_socket_or_another_program() -> None:
-    told = subprocess.run([sys.executable, "-c", _SILENCE], capture_output=True, text=True, check=True, cwd=ROOT.parent)
-    assert told.stdout.strip() == "[]"
+    result = subprocess.run(
+        [sys.executable, "-c", _SILENCE], capture_output=True, text=True, check=True, cwd=ROOT.parent
+    )
+    assert result.stdout.strip() == "[]"
 
 
 # -- 3. side effects through the Motor alone --------------------------------------------------------------------------
-
-
-class Listener:
-    """A Speech that keeps what it was given."""
-
-    def __init__(self) -> None:
-        self.heard: list[str] = []
-
-    async def say(self, text: str) -> None:
-        """Keep it."""
-        self.heard.append(text)
-
-    async def show(self, task: Task) -> None:
-        """Keep its title."""
-        self.heard.append(task.title)
-
-    async def settle(self) -> None:
-        """Nothing to wait for."""
 
 
 @settings(deadline=None)
 @given(pieces=st.lists(st.text("abc \n", min_size=1), max_size=5))
 def test_a_step_alone_says_nothing_and_the_motor_says_only_what_it_was_given(pieces: list[str]) -> None:
     async def think() -> None:
-        listener = Listener()
-        motor = Motor(listener)
+        speech = FakeSpeech()
+        motor = Motor(speech)
         thought = head([*pieces, END]).mind.stream(MEMORY, LOUD)
         await thought.finished()
-        assert listener.heard == []
+        assert speech.texts == []
         await motor.speak(thought)
-        assert listener.heard == [piece.upper() for piece in pieces]
+        assert speech.texts == [piece.upper() for piece in pieces]
         assert motor.reply == ""
         motor.annotate(monologue="secret", nothing=None)
         motor.settle("the reply")
-        assert listener.heard == [piece.upper() for piece in pieces]
+        assert speech.texts == [piece.upper() for piece in pieces]
         assert (motor.reply, dict(motor.annotations)) == ("the reply", {"monologue": "secret"})
 
     asyncio.run(think())
@@ -147,7 +131,7 @@ def test_a_step_alone_says_nothing_and_the_motor_says_only_what_it_was_given(pie
 
 
 class Witness:
-    """An `Emit` that, when a memory is told of, looks at once into the file as another program would."""
+    """An `Emit` that reads the database file, as another program would, at each event with a memory."""
 
     def __init__(self, path: Path) -> None:
         self.seen: list[tuple[WorkingMemory, list[str]]] = []
@@ -168,7 +152,7 @@ class Witness:
     correct=st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["keeps wild bees", "", "naps"])), max_size=2),
     retire=st.lists(st.integers(0, 4), max_size=3),
 )
-def test_what_is_in_mind_of_a_person_is_in_the_store_already(
+def test_notes_in_working_memory_are_in_the_store_already(
     first: list[str], add: list[str], correct: list[tuple[int, str]], retire: list[int]
 ) -> None:
     change = {"add": add, "correct": [{"line": line, "text": text} for line, text in correct], "retire": retire}
@@ -176,13 +160,13 @@ def test_what_is_in_mind_of_a_person_is_in_the_store_already(
     async def learn(path: Path) -> Witness:
         clock, witness = FakeClock(auto=True), Witness(path)
         async with open_database(path, clock) as database:
-            house = House(database, clock)
-            await house.open(DM, IN_DM)
+            bench = SubprocessBench(database, clock)
+            await bench.open(DM, IN_DM)
             for answer in ({"add": first}, change):
-                await house.say("U1", "hello", "hello to you", LEARNED)
-                await house.say("U1", "I keep bees", "how lovely", LEARNED)
-                house.script("So.", json.dumps(answer), "A whisper.")
-                await models_the_visitor(replace(house.context(), emit=witness))
+                await bench.say("U1", "hello", "hello to you", LEARNED)
+                await bench.say("U1", "I keep bees", "how lovely", LEARNED)
+                bench.script("So.", json.dumps(answer), "A whisper.")
+                await models_the_visitor(replace(bench.context(), emit=witness))
         return witness
 
     with TemporaryDirectory() as folder:
@@ -234,19 +218,19 @@ answers = st.lists(words, max_size=4).flatmap(
 
 
 class Keeping:
-    """An LLM that holds on to its streams, so that none of them is closed merely because nobody knows it any more."""
+    """An LLM that keeps references to its streams, so that garbage collection closes none of them."""
 
     def __init__(self, llm: LLM) -> None:
         self._llm = llm
         self._streams: list[AsyncIterator[str | Completion]] = []
 
     def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
-        """The other's stream."""
+        """The stream of the wrapped LLM."""
         self._streams.append(self._llm.stream(prompt))
         return self._streams[-1]
 
     def model_for(self, role: ModelRole) -> str:
-        """As the other has it."""
+        """The model of the wrapped LLM."""
         return self._llm.model_for(role)
 
 
@@ -283,7 +267,7 @@ async def _chain(h: Head, thought: Thought[str]) -> None:
 
 async def _fail_while_listening(h: Head, thought: Thought[str]) -> None:
     async for _ in thought:
-        raise ModelUnavailable("the listener failed")
+        raise ModelUnavailable("the speech failed")
 
 
 async def _fail_but_close(h: Head, thought: Thought[str]) -> None:
@@ -307,7 +291,7 @@ WAYS_OUT: tuple[WayOut, ...] = (
     _abandon,
 )
 FORGETFUL = (_abandon, _fail_while_listening)
-"""Who neither finishes nor closes the thought; `contextlib.aclosing` is for whoever may fail in between."""
+"""Ways that neither finish nor close the thought; code that may fail in between uses `contextlib.aclosing`."""
 
 
 @settings(deadline=None)
@@ -320,14 +304,14 @@ def test_the_models_stream_is_closed_and_recorded_on_every_way_out(scripts: list
             await way(h, thought)
         if way in FORGETFUL:
             del thought
-            gc.collect()  # a thought that nobody can reach any more is closed by the loop
+            gc.collect()  # the loop closes a thought without references
             await turns(5)
         assert h.llm.closed == len(h.llm.prompts) == len(h.calls)
 
     asyncio.run(think())
 
 
-async def test_a_stream_that_waits_for_its_model_is_closed_by_whoever_stops_waiting() -> None:
+async def test_a_stream_that_waits_for_its_model_is_closed_when_the_waiting_task_is_cancelled() -> None:
     never = asyncio.Event()
     h = head_that_keeps(["a", never])
 
@@ -335,7 +319,7 @@ async def test_a_stream_that_waits_for_its_model_is_closed_by_whoever_stops_wait
         async for piece in h.mind.stream(MEMORY, LOUD):
             yield piece
 
-    speaking = asyncio.ensure_future(Motor(Listener()).speak(pieces()))
+    speaking = asyncio.ensure_future(Motor(FakeSpeech()).speak(pieces()))
     await turns(8)
     speaking.cancel()
     with pytest.raises(asyncio.CancelledError):

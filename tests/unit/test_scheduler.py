@@ -16,9 +16,9 @@ from daemon.memory.queues.approvals import Approvals, NewApproval, store_approva
 from daemon.memory.queues.intentions import Intentions, NewIntention, store_intentions
 from daemon.memory.records import Worker
 from daemon.runtime.scheduler import POLL, Scheduler
-from tests.fakes import FakeClock
-from tests.store.parts import DM, SOUL, TEAM, Events, look
-from tests.store.test_intentions import room
+from tests.fakes import Events, FakeClock
+from tests.given import DM, SOUL, TEAM
+from tests.store.parts import look, room
 
 WORKER = Worker("worker-1", SOUL, TEAM, 60_000)
 HEARERS = Audience(AudienceKind.DM, "D1")
@@ -50,7 +50,7 @@ class Failing(Intentions):
 
 
 @dataclass
-class House:
+class SchedulerBench:
     """A scheduler at work and all around it."""
 
     database: Database
@@ -93,79 +93,79 @@ class House:
 
 
 @asynccontextmanager
-async def scheduling(path: Path, kind: type[Intentions] = Intentions) -> AsyncIterator[House]:
+async def scheduling(path: Path, kind: type[Intentions] = Intentions) -> AsyncIterator[SchedulerBench]:
     clock, events, alarm = FakeClock(), Events(), Alarm()
     async with open_database(path, SystemClock()) as database:
         await room(database)
-        house = House(database, clock, alarm, events, kind(database, clock, WORKER))
+        bench = SchedulerBench(database, clock, alarm, events, kind(database, clock, WORKER))
         scheduler = Scheduler(
-            house.intentions,
+            bench.intentions,
             Approvals(database, clock, WORKER),
             clock=clock,
             emit=events,
             alarm=alarm,
-            on_due=lambda: house.rings.append(clock.now_ms()),
+            on_due=lambda: bench.rings.append(clock.now_ms()),
         )
         async with alongside(scheduler.run()):
-            yield house
+            yield bench
 
 
 async def test_it_sleeps_until_the_next_thing_falls_due_and_then_rings(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
-    async with scheduling(path) as house:
-        assert await house.until_asleep() == POLL  # nothing waits
-        await house.intend(1.5, "look")
-        house.alarm.ring()
-        assert await house.until_asleep() == 1.5
-        assert house.rings == []
-        await house.clock.advance(1.5)
-        assert await house.until_asleep() == POLL
-        assert house.rings == [house.clock.now_ms()]
-        assert house.events.told == [("schedule.due", {"count": 1})]
+    async with scheduling(path) as bench:
+        assert await bench.until_asleep() == POLL  # nothing waits
+        await bench.intend(1.5, "look")
+        bench.alarm.ring()
+        assert await bench.until_asleep() == 1.5
+        assert bench.rings == []
+        await bench.clock.advance(1.5)
+        assert await bench.until_asleep() == POLL
+        assert bench.rings == [bench.clock.now_ms()]
+        assert bench.events.emitted == [("schedule.due", {"count": 1})]
         assert look(path, "SELECT modality FROM inbox") == [("time",)]
 
 
 async def test_what_another_process_scheduled_is_found_by_looking(tmp_path: Path) -> None:
-    async with scheduling(tmp_path / "memory.db") as house:
-        await house.until_asleep()
-        await house.intend(0, "look")
-        await house.clock.advance(POLL)
-        await house.until_asleep()
-        assert len(house.rings) == 1
+    async with scheduling(tmp_path / "memory.db") as bench:
+        await bench.until_asleep()
+        await bench.intend(0, "look")
+        await bench.clock.advance(POLL)
+        await bench.until_asleep()
+        assert len(bench.rings) == 1
 
 
 async def test_a_question_expires_by_itself(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
-    async with scheduling(path) as house:
-        await house.until_asleep()
-        await house.ask(1)
-        house.alarm.ring()
-        assert await house.until_asleep() == 1
-        await house.clock.advance(1)
-        assert await house.until_asleep() == POLL
-        assert house.events.told == [("approvals.expired", {"count": 1})]
+    async with scheduling(path) as bench:
+        await bench.until_asleep()
+        await bench.ask(1)
+        bench.alarm.ring()
+        assert await bench.until_asleep() == 1
+        await bench.clock.advance(1)
+        assert await bench.until_asleep() == POLL
+        assert bench.events.emitted == [("approvals.expired", {"count": 1})]
         assert look(path, "SELECT modality FROM inbox") == [("decision",)]
-        assert len(house.rings) == 1
+        assert len(bench.rings) == 1
 
 
 async def test_more_than_one_transaction_moves_is_moved_without_delay(tmp_path: Path) -> None:
-    async with scheduling(tmp_path / "memory.db") as house:
-        await house.until_asleep()
-        await house.intend(0, *(f"slot-{number}" for number in range(120)))
-        house.alarm.ring()
-        assert 0 < await house.until_asleep() < 0.1
-        await house.clock.advance(0.1)
-        assert await house.until_asleep() == POLL
-        assert [fields["count"] for _, fields in house.events.told] == [100, 20]
+    async with scheduling(tmp_path / "memory.db") as bench:
+        await bench.until_asleep()
+        await bench.intend(0, *(f"slot-{number}" for number in range(120)))
+        bench.alarm.ring()
+        assert 0 < await bench.until_asleep() < 0.1
+        await bench.clock.advance(0.1)
+        assert await bench.until_asleep() == POLL
+        assert [fields["count"] for _, fields in bench.events.emitted] == [100, 20]
 
 
 async def test_a_file_that_fails_is_told_and_looked_at_again(tmp_path: Path) -> None:
-    async with scheduling(tmp_path / "memory.db", Failing) as house:
-        await house.clock.sleepers()
-        assert house.events.told == [("store.failed", {"reason": "memory.db is held", "hint": "wait"})]
-        await house.intend(0, "look")
-        assert isinstance(house.intentions, Failing)
-        house.intentions.held = False
-        await house.clock.advance(1)
-        await house.until_asleep()
-        assert len(house.rings) == 1
+    async with scheduling(tmp_path / "memory.db", Failing) as bench:
+        await bench.clock.sleepers()
+        assert bench.events.emitted == [("store.failed", {"reason": "memory.db is held", "hint": "wait"})]
+        await bench.intend(0, "look")
+        assert isinstance(bench.intentions, Failing)
+        bench.intentions.held = False
+        await bench.clock.advance(1)
+        await bench.until_asleep()
+        assert len(bench.rings) == 1

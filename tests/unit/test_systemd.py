@@ -1,4 +1,4 @@
-"""What the service manager hears, on real datagram sockets, and what an exit code says."""
+"""Notifications to systemd on real datagram sockets, and exit codes."""
 
 import asyncio
 import socket
@@ -29,7 +29,7 @@ class Manager:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
         self._socket.bind(address.replace("@", "\0", 1) if address.startswith("@") else address)
 
-    def heard(self) -> list[str]:
+    def received(self) -> list[str]:
         """Every message since the last call."""
         messages = []
         while True:
@@ -49,14 +49,14 @@ def manager(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Manager]
     at.close()
 
 
-def test_each_message_arrives_in_the_manager_s_own_words(manager: Manager) -> None:
+def test_each_notification_arrives_as_systemd_s_assignments(manager: Manager) -> None:
     service = ServiceManager(manager.address)
     assert service.status("waiting for Slack") is True
     assert service.ready("connected\nREADY=0") is True
     assert service.beat() is True
     assert service.extend_timeout(1.5) is True
     assert service.stopping("draining") is True
-    assert manager.heard() == [
+    assert manager.received() == [
         "STATUS=waiting for Slack",
         "READY=1\nSTATUS=connected READY=0",
         "WATCHDOG=1",
@@ -66,11 +66,11 @@ def test_each_message_arrives_in_the_manager_s_own_words(manager: Manager) -> No
 
 
 @pytest.mark.parametrize("address", ["", "relative", "/nobody/listens/here", "@soul-test-nobody", "/" + "x" * 200])
-def test_without_a_manager_nothing_happens(address: str) -> None:
+def test_without_systemd_nothing_happens(address: str) -> None:
     assert ServiceManager(address).ready("connected") is False
 
 
-def test_a_manager_that_does_not_read_keeps_nobody_waiting(manager: Manager) -> None:
+def test_a_full_queue_never_blocks_the_sender(manager: Manager) -> None:
     service = ServiceManager(manager.address)
     sent = [service.beat() for _ in range(5000)]
     assert sent[0] is True
@@ -84,17 +84,17 @@ async def test_the_watchdog_beats_at_half_its_time_and_only_while_healthy(manage
         Watchdog(ServiceManager(manager.address), 60_000_000).feed(lambda: health[0], clock)
     )
     await clock.sleepers()
-    assert manager.heard() == ["WATCHDOG=1"]
+    assert manager.received() == ["WATCHDOG=1"]
     await clock.advance(29.9)
-    assert manager.heard() == []
+    assert manager.received() == []
     await clock.advance(0.2)
-    assert manager.heard() == ["WATCHDOG=1"]
+    assert manager.received() == ["WATCHDOG=1"]
     health[0] = False
     await clock.advance(60)
-    assert manager.heard() == []
+    assert manager.received() == []
     health[0] = True
     await clock.advance(31)
-    assert manager.heard() == ["WATCHDOG=1"]
+    assert manager.received() == ["WATCHDOG=1"]
     feeding.cancel()
     with pytest.raises(asyncio.CancelledError):
         await feeding
@@ -102,15 +102,15 @@ async def test_the_watchdog_beats_at_half_its_time_and_only_while_healthy(manage
 
 
 @pytest.mark.parametrize("usec", [None, 0])
-async def test_without_a_watch_there_is_no_beat(manager: Manager, usec: int | None) -> None:
+async def test_without_a_watchdog_there_is_no_beat(manager: Manager, usec: int | None) -> None:
     await Watchdog(ServiceManager(manager.address), usec).feed(lambda: True, FakeClock())
-    assert manager.heard() == []
+    assert manager.received() == []
 
 
-async def test_a_health_check_that_breaks_is_not_swallowed(manager: Manager) -> None:
+async def test_an_error_of_the_health_check_is_raised(manager: Manager) -> None:
     with pytest.raises(ZeroDivisionError):
         await Watchdog(ServiceManager(manager.address), 1).feed(lambda: 1 // 0 == 0, FakeClock())
-    assert manager.heard() == []
+    assert manager.received() == []
 
 
 @pytest.mark.parametrize(
@@ -130,5 +130,5 @@ async def test_a_health_check_that_breaks_is_not_swallowed(manager: Manager) -> 
         (ExceptionGroup("tasks", [ExceptionGroup("inner", [ConfigError("no")]), ValueError("a bug")]), 78),
     ],
 )
-def test_the_exit_code_says_whether_a_restart_could_help(error: BaseException | None, code: int) -> None:
+def test_the_exit_code_says_whether_a_restart_can_help(error: BaseException | None, code: int) -> None:
     assert exit_code(error) == code

@@ -35,7 +35,7 @@ CANARIES = (
 )
 
 
-class Log:
+class CapturedLog:
     """A Telemetry and what it wrote."""
 
     def __init__(self, level: LogLevel = "standard", secrets: tuple[str, ...] = CANARIES) -> None:
@@ -53,12 +53,12 @@ class Log:
 
 
 @pytest.fixture
-def installed() -> Iterator[Callable[[LogLevel], Log]]:
+def installed() -> Iterator[Callable[[LogLevel], CapturedLog]]:
     """Installs a log for the standard library, and undoes it."""
     undo: list[Callable[[], None]] = []
 
-    def install(level: LogLevel) -> Log:
-        log = Log(level)
+    def install(level: LogLevel) -> CapturedLog:
+        log = CapturedLog(level)
         undo.append(log.tell.install())
         return log
 
@@ -68,7 +68,7 @@ def installed() -> Iterator[Callable[[LogLevel], Log]]:
 
 
 def test_an_event_is_one_line_with_its_time_and_its_fields() -> None:
-    log = Log()
+    log = CapturedLog()
     emit: Emit = log.tell
     emit("cycle.committed", conversation="minoan/T1/C1/", ms=12.5, hops=2, late=False, draft_id=None, why="a b")
     assert log.text == (
@@ -78,7 +78,7 @@ def test_an_event_is_one_line_with_its_time_and_its_fields() -> None:
 
 
 def test_values_are_quoted_so_that_they_can_be_told_apart() -> None:
-    log = Log()
+    log = CapturedLog()
     log.tell("x.y", a="", b='say "hi"', c="k=v", d="back\\slash", e="ünïcode", **{"odd key=\n": 1})
     assert log.lines == [
         r'info event=x.y a="" b="say \"hi\"" c="k=v" d="back\\slash" e=ünïcode odd_key__=1',
@@ -87,7 +87,7 @@ def test_values_are_quoted_so_that_they_can_be_told_apart() -> None:
 
 def test_each_level_adds_what_seed_000_says() -> None:
     def told(level: LogLevel) -> str:
-        log = Log(level)
+        log = CapturedLog(level)
         log.tell("step.started", step="reply")
         log.tell(
             "step.completed",
@@ -113,7 +113,7 @@ def test_each_level_adds_what_seed_000_says() -> None:
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_states_are_told_from_standard_on_and_the_mind_at_debug_alone(level: LogLevel) -> None:
-    log = Log(level)
+    log = CapturedLog(level)
     log.tell("process.moved", act="refuse", origin="curious", target="poetic", because="they said x")
     log.tell("memory.left", memory=("a",))
     log.tell("monologue.thought", monologue="hm")
@@ -137,7 +137,7 @@ def test_private_words_are_seen_at_debug_alone(level: LogLevel) -> None:
     class Perception:
         content: str = "I love Ana"
 
-    log = Log(level)
+    log = CapturedLog(level)
     log.tell("step.completed", monologue="love A", inner_monologue="love B", thought="love C", memory=["love D"])
     log.tell("inbox.failed", content="love E", message_text="love F", perception=Perception(), rows=[Perception()])
     log.tell("step.completed", role="thinking", response="love G")
@@ -151,7 +151,7 @@ def test_private_words_are_seen_at_debug_alone(level: LogLevel) -> None:
 
 
 def test_of_a_tagged_answer_only_the_dialogue_is_an_excerpt() -> None:
-    log = Log("verbose")
+    log = CapturedLog("verbose")
     log.tell("step.completed", response="<internal_monologue>no</internal_monologue><external_dialogue>Yes!")
     assert log.lines == ["info event=step.completed response=Yes!"]
 
@@ -164,7 +164,7 @@ def test_values_that_name_themselves_are_shown_and_long_ones_cut() -> None:
         def __str__(self) -> str:
             return "key"
 
-    log = Log()
+    log = CapturedLog()
     log.tell("x.y", mood=Mood.CALM, key=Key(), path=Path("/a"), id=uuid.UUID(int=0), many=("a", 1), long="x" * 300)
     assert log.lines == [
         f"info event=x.y mood=calm key=key path=/a id={uuid.UUID(int=0)} many=a,1 long={'x' * 200}…",
@@ -172,7 +172,7 @@ def test_values_that_name_themselves_are_shown_and_long_ones_cut() -> None:
 
 
 def test_an_error_is_told_at_every_level_with_its_chain_and_no_stranger_s_words() -> None:
-    log = Log("minimal")
+    log = CapturedLog("minimal")
     try:
         try:
             json.loads("the words of Ana")
@@ -203,7 +203,7 @@ def test_an_error_is_told_at_every_level_with_its_chain_and_no_stranger_s_words(
     ],
 )
 def test_what_went_wrong_is_told_at_every_level_and_courtesies_are_not(event: str, line: str | None) -> None:
-    log = Log("minimal")
+    log = CapturedLog("minimal")
     log.tell(event)
     assert log.lines == ([line] if line else [])
 
@@ -211,7 +211,7 @@ def test_what_went_wrong_is_told_at_every_level_and_courtesies_are_not(event: st
 def test_each_thing_heard_is_told_from_verbose_on() -> None:
     expected: dict[LogLevel, list[str]] = {"standard": [], "verbose": ["info event=slack.heard kind=NewMessage"]}
     for level, lines in expected.items():
-        log = Log(level)
+        log = CapturedLog(level)
         log.tell("slack.heard", kind="NewMessage")
         assert log.lines == lines
 
@@ -230,7 +230,7 @@ class Broken:
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_an_event_that_can_not_be_logged_leaves_a_warning_and_raises_nothing(level: LogLevel) -> None:
-    log = Log(level)
+    log = CapturedLog(level)
     log.tell("x.failed", odd=Broken())
     log.tell.library(logging.LogRecord("lib", logging.ERROR, "", 1, "%s", (Broken(),), None))
     assert log.lines == ["warning event=telemetry.lost"] * 2
@@ -268,7 +268,7 @@ def test_lines_for_the_journal_carry_its_priority_instead_of_a_time(tmp_path: Pa
 
 @pytest.mark.parametrize(("level", "shown"), [("standard", ["warning"]), ("debug", ["info", "warning"])])
 def test_libraries_are_heard_but_never_their_frames(
-    installed: Callable[[LogLevel], Log], level: LogLevel, shown: list[str]
+    installed: Callable[[LogLevel], CapturedLog], level: LogLevel, shown: list[str]
 ) -> None:
     log = installed(level)
     for name in ("slack_bolt.AsyncApp", "slack_sdk.socket_mode.aiohttp", "aiohttp.access", "anthropic", "soul:Bolt"):
@@ -283,7 +283,7 @@ def test_libraries_are_heard_but_never_their_frames(
     assert "logger=slack_bolt.AsyncApp" in log.text
 
 
-def test_below_debug_a_library_s_remark_ends_with_its_first_line(installed: Callable[[LogLevel], Log]) -> None:
+def test_below_debug_a_library_s_remark_ends_with_its_first_line(installed: Callable[[LogLevel], CapturedLog]) -> None:
     log = installed("verbose")
     logging.getLogger("asyncio").error("Task exception was never retrieved\nfuture: <Task ValueError('Ana')>")
     logging.getLogger("other").error("%d apples", "many")
@@ -300,7 +300,7 @@ def test_below_debug_a_library_s_remark_ends_with_its_first_line(installed: Call
 def test_installing_can_be_undone() -> None:
     root, hook = logging.getLogger(), sys.excepthook
     before = (root.level, root.handlers[:])
-    undo = Log().tell.install()
+    undo = CapturedLog().tell.install()
     assert (root.level, root.handlers) != before
     undo()
     assert (root.level, root.handlers) == before
@@ -308,7 +308,7 @@ def test_installing_can_be_undone() -> None:
 
 
 def test_uncaught_exceptions_are_told_here_and_not_as_bare_tracebacks(
-    installed: Callable[[LogLevel], Log], capsys: pytest.CaptureFixture[str]
+    installed: Callable[[LogLevel], CapturedLog], capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = installed("standard")
     error = ValueError(CANARIES[0])
@@ -323,7 +323,7 @@ def test_uncaught_exceptions_are_told_here_and_not_as_bare_tracebacks(
     assert "KeyboardInterrupt" in capsys.readouterr().err
 
 
-def test_what_fails_in_a_finalizer_is_told_too(installed: Callable[[LogLevel], Log]) -> None:
+def test_what_fails_in_a_finalizer_is_told_too(installed: Callable[[LogLevel], CapturedLog]) -> None:
     class Doomed:
         def __del__(self) -> None:
             raise OSError(5, "broken")
@@ -364,7 +364,7 @@ def _leaks(text: str) -> list[str]:
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("secret", CANARIES)
 def test_no_secret_is_in_any_line_at_any_level(
-    installed: Callable[[LogLevel], Log], level: LogLevel, secret: str
+    installed: Callable[[LogLevel], CapturedLog], level: LogLevel, secret: str
 ) -> None:
     log = installed(level)
     for disguise in _disguises(secret):
@@ -421,7 +421,7 @@ def test_ordinary_words_stay() -> None:
     event="x\n<0>event=fake", value="\x1b[31mred\x1b[0m\r\n\u202e\u2028\x85\U000e0041\ud800", level="debug", key="a\nb"
 )
 def test_nothing_but_printable_characters_reaches_the_stream(event: str, value: str, level: LogLevel, key: str) -> None:
-    log = Log(level)
+    log = CapturedLog(level)
     log.tell(event, **{key: value})
     log.tell("x.failed", reason=value, many=[value], error=ValueError(value), bad=StoreFull(value))
     log.tell.library(logging.LogRecord(value, logging.ERROR, "", 1, value, None, None))

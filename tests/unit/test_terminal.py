@@ -12,43 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.channels.terminal import LONGEST_LINE, LineReader, TerminalChannel, check_user, printable
-from daemon.core.errors import ChannelRefused, ConfigError, LostLease, NotDelivered
+from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.core.ports import Acceptance, Arrival, DraftLog, FoundPost, NewMessage, Post, Task, TaskState
-from tests.fakes import FakeClock
+from daemon.core.ports import FoundPost, NewMessage, Post, Task, TaskState
+from tests.fakes import FakeClock, FakeDrafts, FakeIntake
 
 ADA = ConversationKey("minoan", "terminal", "Ada")
 BEN = ConversationKey("minoan", "terminal", "Ben")
-
-
-class FakeIntake:
-    """An intake in memory; the first `refusals` arrivals count as duplicates."""
-
-    def __init__(self, refusals: int = 0) -> None:
-        self.messages: asyncio.Queue[NewMessage] = asyncio.Queue()
-        self.refusals = refusals
-        self.offered: list[str] = []
-
-    async def accept(self, arrival: Arrival) -> Acceptance:
-        assert isinstance(arrival, NewMessage)
-        self.offered.append(arrival.perception.ts)
-        if self.refusals:
-            self.refusals -= 1
-            return Acceptance.DUPLICATE
-        self.messages.put_nowait(arrival)
-        return Acceptance.ACCEPTED
-
-    async def watermark(self, soul: str, workspace: str) -> str | None:
-        return None
-
-    async def advance_watermark(self, soul: str, workspace: str, ts: str) -> None:
-        return None
-
-    async def open_threads(self, soul: str, workspace: str, since_ms: int, limit: int) -> tuple[ConversationKey, ...]:
-        return ()
-
-    async def known_channels(self, soul: str, workspace: str, limit: int) -> tuple[str, ...]:
-        return ()
 
 
 class Terminal:
@@ -57,7 +27,8 @@ class Terminal:
     def __init__(self, *, interactive: bool = False, refusals: int = 0) -> None:
         self.source, self._typing = os.pipe()
         self.screen = io.StringIO()
-        self.intake = FakeIntake(refusals)
+        self.intake = FakeIntake()
+        self.intake.duplicates = refusals
         self.channel = TerminalChannel(
             "minoan", "Ada", FakeClock(), source=self.source, output=self.screen, interactive=interactive
         )
@@ -75,7 +46,7 @@ class Terminal:
         os.close(self.source)
 
     async def next_message(self) -> NewMessage:
-        return await asyncio.wait_for(self.intake.messages.get(), 10)
+        return await self.intake.next()
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator["asyncio.Task[None]"]:
@@ -122,30 +93,6 @@ def post(body: str, reply_to: str = "1.5", **more: object) -> Post:
     return Post(body=body, **fields | more)  # type: ignore[arg-type]  # each test gives the fields it is about
 
 
-class Log:
-    """Records the callbacks of a DraftLog."""
-
-    def __init__(self, *, lost: bool = False) -> None:
-        self.steps: list[str] = []
-        self._lost = lost
-
-    async def opening(self) -> None:
-        if self._lost:
-            raise LostLease("another daemon has it")
-        self.steps.append("opening")
-
-    async def opened(self, ts: str) -> None:
-        self.steps.append(ts)
-
-    async def refused(self) -> None:
-        self.steps.append("refused")
-
-
-def log_of(log: Log) -> DraftLog:
-    known = {name: getattr(log, name) for name in DraftLog.__dataclass_fields__}
-    return DraftLog(**known)
-
-
 async def test_a_line_becomes_a_message_of_a_private_conversation(terminal: Terminal) -> None:
     async with terminal.listening():
         terminal.type("  Grüße \x1b[31m\n")
@@ -171,7 +118,7 @@ async def test_in_a_pipe_each_line_waits_for_the_reply_to_the_line_before(termin
     terminal.end()
     async with terminal.listening() as task:
         first = await terminal.next_message()
-        assert terminal.intake.messages.empty()
+        assert not terminal.intake.waiting
         await terminal.channel.deliver(post("1", first.perception.ts))
         second = await terminal.next_message()
         assert not task.done()
@@ -221,13 +168,14 @@ async def test_a_ts_that_another_terminal_used_is_skipped() -> None:
         terminal.type("one\n")
         message = await terminal.next_message()
     terminal.close()
-    assert len(set(terminal.intake.offered)) == 3
-    assert message.perception.ts == max(terminal.intake.offered)
+    offered = [one.perception.ts for one in terminal.intake.offered if isinstance(one, NewMessage)]
+    assert len(set(offered)) == 3
+    assert message.perception.ts == max(offered)
 
 
 async def test_streamed_text_is_not_printed_twice(terminal: Terminal) -> None:
-    log = Log()
-    speech = terminal.channel.speak(perception(), log_of(log))
+    log = FakeDrafts()
+    speech = terminal.channel.speak(perception(), log.log)
     for piece in ("\n ", "Hel", "lo ", "there"):
         await speech.say(piece)
     assert terminal.screen.getvalue() == "Hello there"
@@ -244,8 +192,8 @@ async def test_streamed_text_is_not_printed_twice(terminal: Terminal) -> None:
 async def test_a_reply_that_differs_from_its_draft_is_printed_whole(
     terminal: Terminal, body: str, printed: str
 ) -> None:
-    log = Log()
-    speech = terminal.channel.speak(perception(), log_of(log))
+    log = FakeDrafts()
+    speech = terminal.channel.speak(perception(), log.log)
     await speech.say("Hello ")
     await speech.settle()
     await terminal.channel.deliver(post(body, draft=log.steps[1]))
@@ -253,7 +201,7 @@ async def test_a_reply_that_differs_from_its_draft_is_printed_whole(
 
 
 async def test_nothing_is_shown_of_a_reply_that_another_daemon_writes(terminal: Terminal) -> None:
-    speech = terminal.channel.speak(perception(), log_of(Log(lost=True)))
+    speech = terminal.channel.speak(perception(), FakeDrafts(lost=True).log)
     await speech.say("Hello")
     await speech.say(" there")
     assert terminal.screen.getvalue() == ""
@@ -297,8 +245,8 @@ async def test_a_reply_is_one_part_and_belongs_to_the_line_it_answers(terminal: 
 
 
 async def test_a_task_is_shown_dimmed_until_the_first_text(interactive: Terminal) -> None:
-    channel, log = interactive.channel, Log()
-    speech = channel.speak(perception(), log_of(log))
+    channel, log = interactive.channel, FakeDrafts()
+    speech = channel.speak(perception(), log.log)
     await speech.show(Task("1", "The soul does not think yet", TaskState.IN_PROGRESS))
     async with channel.thinking(perception()):
         await speech.show(Task("0", "Later", TaskState.PENDING))
@@ -316,7 +264,7 @@ async def test_a_task_is_shown_dimmed_until_the_first_text(interactive: Terminal
 
 
 async def test_a_pipe_shows_no_tasks(terminal: Terminal) -> None:
-    speech = terminal.channel.speak(perception(), log_of(Log()))
+    speech = terminal.channel.speak(perception(), FakeDrafts().log)
     async with terminal.channel.thinking(perception()):
         await speech.show(Task("1", "Reading", TaskState.IN_PROGRESS))
     await speech.settle()

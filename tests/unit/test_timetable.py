@@ -1,4 +1,4 @@
-"""Times and crontabs mean what people expect, and whatever else is written is refused in words."""
+"""Times and crontabs have their usual meaning; any other text is refused with a message."""
 
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
@@ -45,18 +45,18 @@ def test_a_time_means_what_it_says(text: str, due: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
-        ("", "is no time"),
-        ("soon", "is no time"),
-        ("20", "is no time"),
-        ("5 months", "is no time"),
-        ("24:00", "is no time"),
-        ("-20m", "is no time"),
-        ("\uff110m", "is no time"),
-        ("P", "is no time"),
-        ("P1DT", "is no time"),
-        ("2026-02-30T09:00Z", "is no time"),
+        ("", "is not a time"),
+        ("soon", "is not a time"),
+        ("20", "is not a time"),
+        ("5 months", "is not a time"),
+        ("24:00", "is not a time"),
+        ("-20m", "is not a time"),
+        ("\uff110m", "is not a time"),
+        ("P", "is not a time"),
+        ("P1DT", "is not a time"),
+        ("2026-02-30T09:00Z", "is not a time"),
         ("2026-03-01T09:00", "has no zone"),
         ("2026-03-01", "has no zone"),
         ("in 0m", "is not in the future"),
@@ -67,8 +67,8 @@ def test_a_time_means_what_it_says(text: str, due: str) -> None:
         ("0001-01-01T00:00+23:59", "is not in the future"),
     ],
 )
-def test_what_is_no_time_is_refused_in_words(text: str, told: str) -> None:
-    with pytest.raises(ValueError, match=told) as refusal:
+def test_text_that_is_no_time_is_refused_with_a_message(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as refusal:
         when(text, NOW)
     assert len(str(refusal.value)) < 160
     assert "\n" not in str(refusal.value)
@@ -128,7 +128,7 @@ def test_a_crontab_counts_as_crontabs_do(every: str, slot: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("every", "told"),
+    ("every", "message"),
     [
         ("", "needs minute, hour"),
         ("0 9 * *", "needs minute, hour"),
@@ -137,13 +137,13 @@ def test_a_crontab_counts_as_crontabs_do(every: str, slot: str) -> None:
         ("0 9 * * 5-1", "run backwards"),
         ("x y z a *", "is no crontab"),
         ("*/0 * * * *", "is no crontab"),
-        ("0 0 30 2 *", "never comes round"),
-        ("0 0 29 2 *", "never comes round"),
+        ("0 0 30 2 *", "has no slot"),
+        ("0 0 29 2 *", "has no slot"),
         ("0 9 1 * 1", "give one of them"),
     ],
 )
-def test_what_is_no_crontab_is_refused_in_words(every: str, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_text_that_is_no_crontab_is_refused_with_a_message(every: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         next_slot(every, NOW)
 
 
@@ -154,19 +154,19 @@ def test_any_text_is_a_crontab_or_refused(every: str) -> None:
 
 
 @pytest.mark.parametrize("every", ["* * * * *", "*/14 * * * *", "0,55 0,23 * * *", "0 0,1-23 * * *", "7,23 4 * * 1"])
-def test_what_comes_round_too_often_is_told_from_what_does_not(every: str) -> None:
+def test_slots_too_close_together_are_refused(every: str) -> None:
     slots = [next_slot(every, NOW)]
     for _ in range(50):
         slots.append(next_slot(every, slots[-1] + 1))
     gaps = [after - before for before, after in pairwise(slots)]
     if min(gaps) < OFTENEST_MS:
-        with pytest.raises(ValueError, match="more often than every 15 minutes"):
+        with pytest.raises(ValueError, match="less than 15 minutes apart"):
             require_seldom(every, NOW)
     else:
         require_seldom(every, NOW)
 
 
-def test_what_comes_round_once_in_reach_is_seldom_enough() -> None:
+def test_a_crontab_with_one_slot_within_a_year_is_accepted() -> None:
     require_seldom("0 0 29 2 *", 1_830_000_000_000)  # December 2027: 2028 has a 29 February
 
 

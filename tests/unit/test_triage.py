@@ -1,4 +1,4 @@
-"""Who is answered now, what is ignored and why, what has to wait: the sorting of what was heard."""
+"""Triage: which messages are answered now, which are dismissed and why, which wait."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from daemon.core.errors import NotDelivered
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.core.ports import GateDecision as Verdict
-from daemon.core.ports import Source
+from daemon.core.ports import GateDecision, Source
 from daemon.memory.records import InboxMessage
 from daemon.runtime.triage import IDLE, Triage, Triaged
 from tests.fakes import FakeClock
@@ -19,24 +18,24 @@ NOW = FakeClock().now_ms()
 
 
 @dataclass
-class Doorman:
-    """A gate that lets in everybody but those named, and remembers who was asked about."""
+class ListGate:
+    """A gate that refuses the authors in `out` and records each question."""
 
     out: tuple[str, ...] = ()
     down: bool = False
     asked: list[Perception] = field(default_factory=list)
 
-    async def admit(self, perception: Perception) -> Verdict:
+    async def admit(self, perception: Perception) -> GateDecision:
         """See `Gate.admit`."""
         self.asked.append(perception)
         if self.down:
             raise NotDelivered("Slack can't be asked", hint="wait")
         if perception.author in self.out:
-            return Verdict(admitted=False, reason="guest", say="I may not talk with guests.")
-        return Verdict(admitted=True, name=f"Name of {perception.author}")
+            return GateDecision(admitted=False, reason="guest", say="I may not talk with guests.")
+        return GateDecision(admitted=True, name=f"Name of {perception.author}")
 
 
-def heard(
+def message(
     name: str = "1",
     author: str = "U1",
     *,
@@ -45,7 +44,7 @@ def heard(
     ago: float = 0.0,
     source: Source = Source.LIVE,
 ) -> InboxMessage:
-    """Something that came in so many seconds ago."""
+    """A message of `ago` seconds ago."""
     perception = Perception(
         id=name,
         conversation=ConversationKey("ada", "T1", "D1"),
@@ -61,16 +60,16 @@ def heard(
     return InboxMessage(perception, source, revision=0, attempts=1)
 
 
-async def sort(*what: InboxMessage, gate: Doorman | None = None, told: list[str] | None = None) -> Triaged:
+async def sort(*what: InboxMessage, gate: ListGate | None = None, events: list[str] | None = None) -> Triaged:
     def emit(event: str, /, **_: object) -> None:
-        if told is not None:
-            told.append(event)
+        if events is not None:
+            events.append(event)
 
-    return await Triage(gate or Doorman(), FakeClock(), emit, stale_after=3600).sort(what)
+    return await Triage(gate or ListGate(), FakeClock(), emit, stale_after=3600).sort(what)
 
 
 def idle(name: str = "9", process: str = "dormant") -> InboxMessage:
-    return heard(name, modality=Modality.TIME, process=process)
+    return message(name, modality=Modality.TIME, process=process)
 
 
 def names(what: Sequence[InboxMessage]) -> list[str]:
@@ -81,73 +80,73 @@ def reasons(found: Triaged) -> dict[str, str]:
     return {row: one.reason for row, one in found.dismissed.items()}
 
 
-async def test_words_are_answered_together_under_the_names_that_the_gate_knows() -> None:
-    found = await sort(heard("1"), heard("2", "U2"))
+async def test_words_are_answered_together_with_the_names_of_the_gate() -> None:
+    found = await sort(message("1"), message("2", "U2"))
     assert names(found.messages) == ["1", "2"]
     assert [one.perception.name for one in found.messages] == ["Name of U1", "Name of U2"]
     assert (reasons(found), found.refusal) == ({}, "")
 
 
-async def test_who_may_not_be_heard_is_ignored_with_the_reason_and_told_courteously_once() -> None:
-    told = list[str]()
-    found = await sort(heard("1", "U2"), heard("2"), heard("3", "U2"), gate=Doorman(("U2",)), told=told)
+async def test_a_refused_user_is_dismissed_with_the_reason_and_gets_one_polite_reply() -> None:
+    events = list[str]()
+    found = await sort(message("1", "U2"), message("2"), message("3", "U2"), gate=ListGate(("U2",)), events=events)
     assert names(found.messages) == ["2"]
     assert reasons(found) == {"1": "guest", "3": "guest"}
     assert found.refusal == "I may not talk with guests."
-    assert told == ["gate.refused"] * 2
+    assert events == ["gate.refused"] * 2
 
 
 @pytest.mark.parametrize("modality", [Modality.TIME, Modality.DECISION])
-async def test_nobody_is_refused_aloud_who_has_not_spoken(modality: Modality) -> None:
-    found = await sort(heard(modality=modality), gate=Doorman(("U1",)))
+async def test_only_a_message_of_words_gets_a_refusal(modality: Modality) -> None:
+    found = await sort(message(modality=modality), gate=ListGate(("U1",)))
     assert (found.messages, found.refusal, reasons(found)) == ((), "", {"1": "guest"})
 
 
 @pytest.mark.parametrize("process", IDLE)
-async def test_words_end_a_silence_without_the_gate_being_asked_about_it(process: str) -> None:
-    gate = Doorman()
-    found = await sort(heard(), idle(process=process), gate=gate)
+async def test_words_cancel_a_silence_timer_without_asking_the_gate_about_it(process: str) -> None:
+    gate = ListGate()
+    found = await sort(message(), idle(process=process), gate=gate)
     assert (names(found.messages), reasons(found)) == (["1"], {"9": "no longer idle"})
     assert len(gate.asked) == 1
 
 
-async def test_a_decision_ends_a_silence_too_but_words_come_first() -> None:
-    decision = heard("2", modality=Modality.DECISION)
+async def test_a_decision_cancels_a_silence_timer_but_words_come_first() -> None:
+    decision = message("2", modality=Modality.DECISION)
     assert names((await sort(decision, idle())).messages) == ["2"]
-    both = await sort(decision, heard("1"))
+    both = await sort(decision, message("1"))
     assert (names(both.messages), reasons(both)) == (["1"], {}), "the decision waits for the next claim"
 
 
-async def test_things_that_fell_due_are_taken_one_by_one() -> None:
-    note, other = (heard(name, modality=Modality.TIME) for name in ("1", "2"))
+async def test_due_events_are_answered_one_by_one() -> None:
+    note, other = (message(name, modality=Modality.TIME) for name in ("1", "2"))
     found = await sort(note, other, idle())
     assert (names(found.messages), reasons(found)) == (["1"], {})
 
 
-async def test_a_note_waits_for_its_turn_while_words_are_answered() -> None:
-    found = await sort(heard("1", modality=Modality.TIME, process="academic"), heard("2"))
+async def test_a_due_event_waits_while_words_are_answered() -> None:
+    found = await sort(message("1", modality=Modality.TIME, process="academic"), message("2"))
     assert (names(found.messages), reasons(found)) == (["2"], {})
 
 
 @pytest.mark.parametrize("source", [Source.LIVE, Source.BACKFILL])
-async def test_what_is_too_old_is_reported_and_what_is_late_is_marked(source: Source) -> None:
-    told, gate = list[str](), Doorman()
-    what = [heard(name, ago=ago, source=source) for name, ago in (("1", 3601), ("2", 121), ("3", 119))]
-    found = await sort(*what, gate=gate, told=told)
+async def test_a_stale_message_is_dismissed_and_a_late_one_is_marked(source: Source) -> None:
+    events, gate = list[str](), ListGate()
+    what = [message(name, ago=ago, source=source) for name, ago in (("1", 3601), ("2", 121), ("3", 119))]
+    found = await sort(*what, gate=gate, events=events)
     assert reasons(found) == {"1": "too old to answer"}
     assert found.dismissed["1"].stale
-    assert told == ["inbox.stale"]
+    assert events == ["inbox.stale"]
     assert [one.perception.late for one in found.messages] == [True, False]
     assert found.messages[0].perception.received_ms == NOW
     assert [one.late for one in gate.asked] == [True, False]
 
 
-async def test_a_gate_that_can_not_be_asked_lets_nobody_in() -> None:
+async def test_a_failing_gate_admits_no_user() -> None:
     with pytest.raises(NotDelivered):
-        await sort(heard(), gate=Doorman(down=True))
+        await sort(message(), gate=ListGate(down=True))
 
 
-async def test_nothing_heard_is_nothing_sorted() -> None:
+async def test_no_messages_give_an_empty_result() -> None:
     assert await sort() == Triaged()
 
 
@@ -164,14 +163,14 @@ ANYTHING = st.lists(
 
 
 @given(what=ANYTHING)
-async def test_everything_is_answered_ignored_or_left_waiting_and_something_always_ends(
+async def test_each_message_is_answered_dismissed_or_left_and_at_least_one_is_settled(
     what: list[tuple[str, Modality, str | None, int]],
 ) -> None:
     all_heard = [
-        heard(str(number), author, modality=modality, process=process, ago=ago)
+        message(str(number), author, modality=modality, process=process, ago=ago)
         for number, (author, modality, process, ago) in enumerate(what)
     ]
-    found = await sort(*all_heard, gate=Doorman(("U2",)))
+    found = await sort(*all_heard, gate=ListGate(("U2",)))
     answered, ignored = set(names(found.messages)), set(found.dismissed)
     assert not answered & ignored
     assert answered | ignored <= set(names(all_heard))

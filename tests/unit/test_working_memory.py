@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
+from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens, thought
 from tests.unit.operations import OPERATIONS, memories, working_memories
 
 
@@ -51,7 +51,7 @@ def test_fields_and_metadata_cannot_be_written() -> None:
 
 @settings(deadline=None)
 @given(memory=working_memories)
-def test_json_brings_back_the_same_value(memory: WorkingMemory) -> None:
+def test_json_gives_back_the_same_value(memory: WorkingMemory) -> None:
     assert WorkingMemory.from_json(memory.to_json()) == memory
 
 
@@ -69,9 +69,13 @@ def test_list_operations_follow_lists() -> None:
     assert memory.at(-1) is c
     with pytest.raises(IndexError):
         memory.at(3)
-    assert shown(memory.slice(1)) == "b c"
-    assert shown(memory.slice(-2, -1)) == "b"
-    assert shown(memory.concat(mind(said("d")))) == "a b c d"
+    assert memory.at(0) is a
+    for bounds in ((0, 2), (1, None), (-2, -1), (None, None), (5, 9)):
+        assert list(memory.slice(*bounds)) == [a, b, c][slice(*bounds)]
+    assert shown(memory.filter(lambda one: one.content != "b")) == "a c"
+    assert shown(memory.map(lambda one: replace(one, content=one.content * 2))) == "aa bb cc"
+    assert shown(memory.concat(mind(said("d")))) == shown(memory.concat([said("d")])) == "a b c d"
+    assert shown(memory.replace([said("x")])) == "x"
 
 
 def test_a_new_region_goes_behind_regions_and_before_memories_without_one() -> None:
@@ -107,6 +111,7 @@ def test_default_names_the_memories_without_a_region() -> None:
     memory = mind(said("a", "r"), said("b"))
     assert memory.region("default") == (said("b"),)
     assert shown(memory.without_regions("default")) == "a"
+    assert shown(memory.without_regions("r", "default")) == ""
     for name in ("default", ""):
         with pytest.raises(ValueError, match="region"):
             said("x", name)
@@ -140,13 +145,19 @@ def test_the_regional_order_outlives_any_chain_of_operations(
     assert ranks == sorted(ranks)
 
 
-def test_whoever_made_a_working_memory_of_lists_cannot_change_it_through_them() -> None:
+def test_lists_given_to_a_working_memory_cannot_change_it_later() -> None:
     source, order = [said("a")], ["r"]
     memory = WorkingMemory("Kothar", cast("tuple[Memory, ...]", source), cast("tuple[str, ...]", order))
     source.clear()
     order.clear()
     assert shown(memory) == "a"
     assert memory.regional_order == ("r",)
+
+
+def test_a_thought_is_an_assistants_memory_marked_as_private() -> None:
+    last = mind().with_memory(thought("hm")).at(-1)
+    assert (last.role, last.content, last.region) == (Role.ASSISTANT, "hm", None)
+    assert last.metadata == {"kind": "thought", "verb": "thought"}
 
 
 def test_tokens_are_estimated_upwards_for_scripts_that_need_more() -> None:

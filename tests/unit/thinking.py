@@ -1,15 +1,16 @@
-"""A Mind with a scripted model and everything that stands round it, for tests of steps and thoughts."""
+"""A Mind with a scripted model and all that it needs, for tests of steps and thoughts."""
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from daemon.core.ports import Completion, LLMCall, ModelRole, Prompt
+from daemon.core.ports import Completion, LLMCall
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.mind.cognition import Mind
 from daemon.soul import Budgets
 from daemon.soul_engine import build_prompt
 from tests.fakes import FakeClock
+from tests.models import PacedModel
 
 Script = list[str | Exception | Completion | asyncio.Event]
 END = Completion("fake/one", tokens_in=10, tokens_cached=4, tokens_out=3)
@@ -18,39 +19,10 @@ NONCE = "n0nce"
 
 
 @dataclass
-class FakeLLM:
-    """Plays one script per call: text, a wait, an error, an end."""
-
-    scripts: list[Script]
-    clock: FakeClock
-    prompts: list[Prompt] = field(default_factory=list)
-    closed: int = 0
-
-    async def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
-        """Play the next script; a quarter second passes before each item."""
-        self.prompts.append(prompt)
-        try:
-            for item in self.scripts.pop(0):
-                await self.clock.sleep(0.25)
-                if isinstance(item, Exception):
-                    raise item
-                if isinstance(item, asyncio.Event):
-                    await item.wait()
-                else:
-                    yield item
-        finally:
-            self.closed += 1
-
-    def model_for(self, role: ModelRole) -> str:
-        """One model for each role."""
-        return f"fake/{role}"
-
-
-@dataclass
 class Head:
-    """A mind with all that stands round it."""
+    """A mind, its model and its recorded calls."""
 
-    llm: FakeLLM
+    llm: PacedModel
     mind: Mind
     calls: list[LLMCall]
 
@@ -58,7 +30,7 @@ class Head:
 def head(*scripts: Script) -> Head:
     """A head whose model plays these scripts, one per call."""
     clock = FakeClock(auto=True)
-    llm = FakeLLM(list(scripts), clock)
+    llm = PacedModel(list(scripts), clock)
     calls: list[LLMCall] = []
     mind = Mind(
         llm=llm,

@@ -21,7 +21,7 @@ _ROWS = 100  # of one INSERT
 
 
 class LibraryIndex:
-    """Keeps passages and finds them again; see `daemon.tools.library.folders.Index`."""
+    """Keeps passages and finds them again; implements `PassageIndex`."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database

@@ -1,1 +1,1 @@
-"""The admin's folders of documents and code: found, cut into passages, kept in an index and searched."""
+"""The admin's folders of documents and code: read, cut into passages, indexed and searched."""

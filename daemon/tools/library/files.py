@@ -1,8 +1,8 @@
-"""Finds the text files of a folder and reads them, without ever leaving it or touching what is no plain file.
+"""Finds the text files of a folder and reads them; never leaves the folder, never opens anything but plain files.
 
-Every directory and file is opened by handle, one name at a time, and no link is followed: a folder that somebody else
-may write into can't point anywhere else, not even while it is walked. Databases are not opened at all, because closing
-a live one would drop its locks.
+Every directory and file is opened by handle, one name at a time, and no link is followed: so a folder that another user
+can write to can't lead out of itself, even during a walk. Databases are never opened: closing a live one would drop its
+locks.
 """
 
 import os
@@ -15,9 +15,9 @@ from itertools import islice
 from pathlib import Path
 
 SIZE_CAP = 512 * 1024
-"""Bytes a file may have to be read."""
+"""Bytes of the largest file that is read."""
 MOST_FILES = 20_000
-"""Files of all folders together that are looked at."""
+"""Files that are read from all folders together."""
 
 _DEEPEST = 24
 _PASSED_OVER = frozenset({"node_modules", "__pycache__"})
@@ -29,7 +29,7 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True)
 class LibraryFile:
-    """A file in a folder: `path` as it is cited, `stamp` its size and time, `inside` the names that lead to it."""
+    """A file in a folder: `path` as cited, `stamp` its size and time, `inside` the names from the folder to it."""
 
     path: str
     stamp: str
@@ -39,7 +39,7 @@ class LibraryFile:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What a walk through all folders found; `missing` folders can't be opened, `overflowed` that it was too much."""
+    """The files of all folders; `missing` folders can't be opened, `overflowed` means more than MOST_FILES."""
 
     files: tuple[LibraryFile, ...]
     missing: tuple[str, ...]
@@ -47,7 +47,7 @@ class Walk:
 
 
 def name_folders(folders: Sequence[Path]) -> Mapping[str, Path]:
-    """Folders under the names that they are cited by: their own, numbered where two are called the same."""
+    """Folders by the names under which they are cited: their own, with a number for equal names."""
     named: dict[str, Path] = {}
     for folder in dict.fromkeys(folder.absolute() for folder in folders):
         own = folder.resolve().name or "root"
@@ -57,12 +57,12 @@ def name_folders(folders: Sequence[Path]) -> Mapping[str, Path]:
 
 
 def walk(folders: Mapping[str, Path]) -> Walk:
-    """All text files by their looks: not hidden, not empty, not too large, no database. Blocks while it reads disks."""
+    """All files that may be text: not hidden, not empty, not too large, no databases. Blocks on the disk."""
     files: list[LibraryFile] = []
     missing: list[str] = []
     for name, folder in folders.items():
         try:
-            # Only here may a link be followed: the admin named it.
+            # Only here is a link followed: the admin configured it.
             handle = os.open(folder.resolve(), _DIRECTORY)
         except (OSError, RuntimeError):  # RuntimeError: links in a circle
             missing.append(name)
@@ -73,7 +73,7 @@ def walk(folders: Mapping[str, Path]) -> Walk:
 
 
 def read_text(found: LibraryFile) -> str | None:
-    """The text of a file; None when it is gone, is no text in UTF-8, or holds a private key. Blocks."""
+    """The text of a file; None when it is gone, is not UTF-8 text, or holds a private key. Blocks on the disk."""
     try:
         data = _content(found)
         text = data.decode("utf-8-sig")
@@ -88,7 +88,7 @@ def _inside(handle: int, name: str, folder: Path, names: tuple[str, ...]) -> Ite
         listed = sorted((entry for entry in entries if _is_fit(entry.name)), key=lambda entry: entry.name)
     for entry in listed:
         inside = (*names, entry.name)
-        with suppress(OSError):  # gone meanwhile, or not for us to read
+        with suppress(OSError):  # deleted meanwhile, or not readable for the daemon
             if entry.is_dir(follow_symlinks=False) and len(inside) < _DEEPEST:
                 with _closing(os.open(entry.name, _DIRECTORY, dir_fd=handle)) as below:
                     yield from _inside(below, name, folder, inside)
@@ -100,12 +100,12 @@ def _inside(handle: int, name: str, folder: Path, names: tuple[str, ...]) -> Ite
 
 
 def _is_fit(name: str) -> bool:
-    """A name that can be cited and isn't hidden."""
+    """Whether a name can be cited and isn't hidden."""
     return name.isprintable() and name[0] != "." and name not in _PASSED_OVER and not _DATABASE.search(name)
 
 
 def _content(found: LibraryFile) -> bytes:
-    """At most one byte more than may be read, from a plain file alone."""
+    """The content of a plain file, at most one byte more than the cap; a NUL for anything else."""
     handle = os.open(found.folder.resolve(), _DIRECTORY)
     for name in found.inside[:-1]:
         with _closing(handle):

@@ -1,13 +1,13 @@
-"""Cuts a text into passages short enough to be shown, at the borders of paragraphs and functions where it can."""
+"""Cuts a text into passages short enough to be shown, where possible between paragraphs and functions."""
 
 import re
 from collections.abc import Iterator
 from itertools import islice
 
 MOST_LINES, MOST_CHARACTERS = 40, 1_500
-"""What a passage may hold."""
+"""The size limits of a passage."""
 MOST_PASSAGES = 2_000
-"""Passages of one file; the rest of it is left out."""
+"""Passages of one file; the rest of the file is left out."""
 
 _OPENS = re.compile(
     r"#{1,6}\s|={3,}|(?:@|(?:export |pub |public |private |static |async )*"
@@ -16,9 +16,9 @@ _OPENS = re.compile(
 
 
 def cut(text: str) -> tuple[tuple[int, str], ...]:
-    """Passages with the number of their first line, from 1; every line that isn't blank is in exactly one of them.
+    """Passages with the number of their first line, from 1; every line that isn't blank is in exactly one passage.
 
-    A line too long for a passage is cut into several, all with its number.
+    A line that is too long for a passage is cut into several passages, all with its number.
     """
     return tuple(islice(_passages(text), MOST_PASSAGES))
 
@@ -32,7 +32,7 @@ def _passages(text: str) -> Iterator[tuple[int, str]]:
         ):
             yield _joined(held)
             held, size = [], 0
-        if held or piece.strip():  # a passage begins with something to read
+        if held or piece.strip():  # a passage never begins with blank lines
             held.append((number, piece))
             size += len(piece) + 1
     if held:
@@ -40,7 +40,7 @@ def _passages(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _pieces(text: str) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers; as editors count them, so that only a line feed ends one."""
+    """Lines with their numbers, counted as editors do: only a line feed ends a line."""
     for number, line in enumerate(text.split("\n"), start=1):
         whole = line.rstrip()
         for start in range(0, max(1, len(whole)), MOST_CHARACTERS):
@@ -56,7 +56,7 @@ def _is_half(held: list[tuple[int, str]], characters: int) -> bool:
 
 
 def _is_border(before: str, after: str) -> bool:
-    """Whether something new begins between two lines."""
+    """Whether a paragraph, heading or definition begins between two lines."""
     return bool(after) and (not before or _OPENS.match(after) is not None)
 
 

@@ -1,1 +1,1 @@
-"""Tools that servers of the Model Context Protocol offer: adapters that know ports and values, never the mind."""
+"""Tools of servers that speak the Model Context Protocol."""

@@ -1,6 +1,6 @@
-"""Opens the SDK's client for one server, with an eye on the connection's end and an ear for what the server complains.
+"""Opens the SDK's client for one server, notes the end of the connection and keeps the end of the server's stderr.
 
-The SDK is heavy and imported here alone, when the first server is connected.
+The SDK is heavy; it is imported only here, when the first server connects.
 """
 
 import asyncio
@@ -25,8 +25,8 @@ _CHUNK = 4096
 _KEPT_CHUNKS = 4
 
 
-class Complaints:
-    """The end of what a program wrote to its standard error while it started; a few kilobytes of it at most."""
+class StderrTail:
+    """The last few kilobytes that a program wrote to standard error while it started."""
 
     def __init__(self) -> None:
         self._chunks: deque[bytes] = deque(maxlen=_KEPT_CHUNKS)
@@ -34,72 +34,72 @@ class Complaints:
 
     @property
     def text(self) -> str:
-        """What was heard last."""
+        """The text so far."""
         return b"".join(self._chunks).decode("utf-8", "replace")
 
     def mute(self) -> None:
-        """Forget what was heard and hear no more: a server at work may quote what people gave it to do."""
+        """Drop the text and keep no more: a server at work may log users' data."""
         self._muted = True
         self._chunks.clear()
 
     @contextmanager
-    def listen(self) -> Iterator[TextIO]:
-        """A file for a program to write to; it never fills up, whatever the program does."""
-        ear, mouth = os.pipe()
-        os.set_blocking(ear, False)
+    def open(self) -> Iterator[TextIO]:
+        """A file for a program to write to; it is read all the time, so that the program never blocks."""
+        reader, writer = os.pipe()
+        os.set_blocking(reader, False)
         loop = asyncio.get_running_loop()
-        loop.add_reader(ear, self._hear, ear)
+        loop.add_reader(reader, self._read, reader)
         try:
-            with os.fdopen(mouth, "w") as stream:
+            with os.fdopen(writer, "w") as stream:
                 yield stream
         finally:
-            loop.remove_reader(ear)
-            self._hear(ear)  # a program's last words come just before its end
-            os.close(ear)
+            loop.remove_reader(reader)
+            self._read(reader)  # a program writes its error just before it ends
+            os.close(reader)
 
-    def _hear(self, ear: int) -> None:
+    def _read(self, reader: int) -> None:
         with suppress(BlockingIOError):
-            chunk = os.read(ear, _CHUNK)
+            chunk = os.read(reader, _CHUNK)
             if not self._muted:
                 self._chunks.append(chunk)
 
 
 @asynccontextmanager
-async def open_client(server: Server, ended: asyncio.Event, complaints: Complaints) -> "AsyncIterator[Client]":
-    """Connect and shake hands; `ended` is set once nothing can come from the server any more.
+async def open_client(server: Server, ended: asyncio.Event, stderr: StderrTail) -> "AsyncIterator[Client]":
+    """Connect and shake hands; `ended` is set when the connection has ended.
 
-    Enter and leave it in the same task. Leaving ends the program that was started, with all its children. Raises
-    whatever the SDK, the system and the network raise.
+    Enter and leave it in the same task. Leaving it ends the started program with all its children. Raises every error
+    of the SDK, the system and the network as it is.
     """
     from mcp import Client, Implementation
 
     async with AsyncExitStack() as stack:
         if isinstance(server, StdioServer):
-            transport = _program(server, stack.enter_context(complaints.listen()))
+            transport = _program(server, stack.enter_context(stderr.open()))
         else:
             transport = await _address(server, stack)
         client = Client(
             _watched(transport, ended),
             client_info=Implementation(name="soul-daemon", version="1"),
-            cache=None,  # a listing is asked for when we want a fresh one
+            cache=None,  # `ServerConnection` decides when to list the tools again
         )
         yield await stack.enter_async_context(client)
 
 
-def _program(server: StdioServer, complaints: TextIO) -> "Transport":
+def _program(server: StdioServer, stderr: TextIO) -> "Transport":
     from mcp import StdioServerParameters, stdio_client
 
     parameters = StdioServerParameters(
         command=server.command, args=list(server.args), env=dict(server.env), cwd=server.cwd
     )
-    return stdio_client(parameters, errlog=complaints)
+    return stdio_client(parameters, errlog=stderr)
 
 
 async def _address(server: HttpServer, stack: AsyncExitStack) -> "Transport":
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
-    limits = httpx2.Timeout(server.timeout, read=None)  # a call's own limit is watched on our clock
+    limits = httpx2.Timeout(server.timeout, read=None)  # `ServerConnection` limits each call on our Clock
     http = await stack.enter_async_context(httpx2.AsyncClient(headers=server.headers, timeout=limits))
     return streamable_http_client(server.url, http_client=http)
 
@@ -111,7 +111,7 @@ async def _watched(transport: "Transport", ended: asyncio.Event) -> "AsyncIterat
 
 
 class _Incoming:
-    """What comes from a server, as the SDK's own stream gives it; tells when there will be no more."""
+    """The SDK's stream of messages from a server; sets `ended` when the stream ends."""
 
     def __init__(self, stream: "Received", ended: asyncio.Event) -> None:
         self._stream = stream
@@ -119,7 +119,7 @@ class _Incoming:
 
     @property
     def last_context(self) -> object:
-        """In what context the newest message was sent, where the transport knows."""
+        """The context in which the newest message was sent, if the transport has it."""
         return getattr(self._stream, "last_context", None)
 
     async def receive(self) -> "SessionMessage | Exception":

@@ -1,6 +1,6 @@
-"""One server for as long as the daemon lives: connected in a task of its own, and again after it died, with a pause.
+"""Keeps one server connected while the daemon runs, with a pause before each new attempt.
 
-The SDK's client is entered and left by that one task, as anyio's scopes demand; calls are made by whoever calls.
+One task enters and leaves the SDK's client, as anyio's scopes demand; other tasks make the calls.
 """
 
 import asyncio
@@ -14,31 +14,31 @@ from daemon.core.concurrency import alongside
 from daemon.core.errors import ToolFailed
 from daemon.core.ports import Clock, Emit, Tool
 from daemon.core.telemetry.redaction import Redactor
-from daemon.tools.mcp.clean_text import one_line
-from daemon.tools.mcp.client import Complaints, open_client
+from daemon.tools.mcp.clean_text import short_line
+from daemon.tools.mcp.client import StderrTail, open_client
 from daemon.tools.mcp.results import read_offer, read_output
 from daemon.tools.mcp.server_config import Server
 
 if TYPE_CHECKING:
     from mcp import Client, types
 
-_CONNECTING = 30.0  # seconds a server has to start and to tell its tools
-_PATIENCE = 10.0  # seconds that whoever wants to use a server waits for it to be there for the first time
-_FRESH = 300.0  # seconds a list of tools is taken at its word
+_CONNECTING = 30.0  # seconds for a server to start and list its tools
+_FIRST_WAIT = 10.0  # seconds that callers wait for the first attempt to connect
+_FRESH = 300.0  # seconds for which a list of tools is not fetched again
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
-_STEADY = 60.0  # seconds after which a connection that breaks is no longer one that keeps breaking
-_MOST_PAGES = 20  # of a list of tools; some never end
+_STEADY = 60.0  # seconds of connection after which the pause starts small again
+_MOST_PAGES = 20  # of a list of tools; a faulty server may never end it
 _LONGEST_ARGUMENTS = 64_000  # characters, as JSON
 _LONGEST_REASON = 400
-_LAST_WORDS = 200  # characters of a program's standard error
-_SURELY_NOT_DONE = frozenset({-32601, -32602})  # no such method, wrong arguments (JSON-RPC)
-_BROKEN_OFF = frozenset({-32000})  # the SDK's own code for a connection that ended
-_SESSION_GONE = "Session terminated"  # what the SDK says when a server over HTTP has forgotten us
+_LONGEST_STDERR = 200  # characters
+_NOT_DONE = frozenset({-32601, -32602})  # no such method, wrong arguments (JSON-RPC)
+_BROKEN_OFF = frozenset({-32000})  # the SDK's code for an ended connection
+_SESSION_GONE = "Session terminated"  # the SDK's message when an HTTP server has dropped the session
 
 
 @dataclass(slots=True)
 class _Link:
-    """A connection that stands, and what can be used over it."""
+    """An open connection and the tools on it."""
 
     client: "Client"
     ended: asyncio.Event
@@ -47,7 +47,7 @@ class _Link:
 
 
 class ServerConnection:
-    """One server of the list; `run` keeps it connected, the rest uses it."""
+    """One server of the list; `run` keeps it connected, `tools` and `call` use it."""
 
     def __init__(self, name: str, server: Server, clock: Clock, emit: Emit) -> None:
         self.name = name
@@ -59,31 +59,31 @@ class ServerConnection:
         self._link: _Link | None = None
 
     async def run(self) -> None:
-        """Stay connected until cancelled; a server that can't be reached is told and tried again, ever less often."""
+        """Stay connected until cancelled; a failed attempt is logged and repeated, with growing pauses."""
         pause = _FIRST_PAUSE
         while True:
-            began, complaints = self._clock.monotonic(), Complaints()
+            began, stderr = self._clock.monotonic(), StderrTail()
             try:
-                await _to_the_end(self._stay_connected(complaints))
+                await _to_the_end(self._stay_connected(stderr))
                 reason = "it ended the connection"
-            except Exception as error:  # noqa: BLE001  # the SDK, the system, the network: all mean that it isn't there
+            except Exception as error:  # noqa: BLE001  # every error of the SDK, the system or the network means no connection
                 reason = self._reason(error)
             if self._clock.monotonic() - began >= _STEADY:
                 pause = _FIRST_PAUSE
-            stderr = one_line(self._redact(complaints.text)[-_LAST_WORDS:], _LAST_WORDS)
-            self._emit("tools.server_unreachable", server=self.name, reason=reason, stderr=stderr, again_in=pause)
+            last_line = short_line(self._redact(stderr.text)[-_LONGEST_STDERR:], _LONGEST_STDERR)
+            self._emit("tools.server_unreachable", server=self.name, reason=reason, stderr=last_line, again_in=pause)
             self._tried.set()
             await self._clock.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
-    async def _stay_connected(self, complaints: Complaints) -> None:
-        """Connect, and return when the server has ended the connection."""
+    async def _stay_connected(self, stderr: StderrTail) -> None:
+        """Connect, and return when the server ends the connection."""
         ended = asyncio.Event()
         async with AsyncExitStack() as stack:
-            async with alongside(self._alarm(_CONNECTING)):
-                link = _Link(await stack.enter_async_context(open_client(self._server, ended, complaints)), ended)
+            async with alongside(self._time_out(_CONNECTING)):
+                link = _Link(await stack.enter_async_context(open_client(self._server, ended, stderr)), ended)
                 await self._list(link)
-            complaints.mute()
+            stderr.mute()
             self._link = link
             self._tried.set()
             self._emit("tools.server_connected", server=self.name, tools=len(link.tools))
@@ -93,7 +93,7 @@ class ServerConnection:
                 self._link = None
 
     async def _list(self, link: _Link) -> None:
-        """Ask what the server offers."""
+        """Fetch the list of tools."""
         found: list[types.Tool] = []
         cursor: str | None = None
         for _ in range(_MOST_PAGES):
@@ -105,34 +105,34 @@ class ServerConnection:
         link.tools, link.listed = {tool.name: tool for tool in offer}, self._clock.monotonic()
 
     async def tools(self) -> tuple[Tool, ...]:
-        """What it offers just now, nothing while it isn't connected."""
+        """The server's tools; none while it isn't connected."""
         await self._wait_for_the_first_attempt()
         link = self._link
         if link is None:
             return ()
         if self._clock.monotonic() - link.listed >= _FRESH:
             try:
-                async with alongside(self._alarm(self._server.timeout)):
+                async with alongside(self._time_out(self._server.timeout)):
                     await self._list(link)
-            except Exception as error:  # noqa: BLE001  # whatever it is: what it said before still stands
+            except Exception as error:  # noqa: BLE001  # on any error the earlier list stays in use
                 self._emit("tools.listing_stale", server=self.name, reason=self._reason(error))
                 link.listed = self._clock.monotonic()
         return tuple(link.tools.values())
 
     async def call(self, name: str, arguments: Mapping[str, object]) -> str:
-        """Use the tool `name` (with the server's own in front) once and return its output.
+        """Use the tool `name` (`server/tool`) once and return its output.
 
-        Raises ToolFailed; `uncertain` when the tool may write and no answer tells that it didn't.
+        Raises ToolFailed; `uncertain` for a tool that writes, unless an answer shows that nothing was done.
         """
         await self._wait_for_the_first_attempt()
         link = self._link
         if link is None or link.ended.is_set():
-            raise ToolFailed(f"the server of {name} can't be reached just now", hint="try again in a minute")
+            raise ToolFailed(f"the server of {name} can't be reached now", hint="try again in a minute")
         if (tool := link.tools.get(name)) is None:
-            raise ToolFailed(f"there is no tool {one_line(name, 200)!r}", hint="use a name from the list of tools")
+            raise ToolFailed(f"there is no tool {short_line(name, 200)!r}", hint="use a name from the list of tools")
         given = _plain(name, arguments)
         try:
-            async with alongside(self._alarm(self._server.timeout)):
+            async with alongside(self._time_out(self._server.timeout)):
                 result = await link.client.call_tool(name.removeprefix(f"{self.name}/"), given)
         except TimeoutError as error:
             raise ToolFailed(
@@ -144,17 +144,17 @@ class ServerConnection:
             raise self._failure(link, tool, error) from error
         output = read_output(result)
         if result.is_error:
-            raise ToolFailed(f"{name} failed: {one_line(self._redact(output), _LONGEST_REASON)}")
+            raise ToolFailed(f"{name} failed: {short_line(self._redact(output), _LONGEST_REASON)}")
         return output
 
     async def _wait_for_the_first_attempt(self) -> None:
-        """Give a server that is just starting the time that most need, but nobody wants to wait for one that hangs."""
+        """Give a starting server some time, but don't wait for one that hangs."""
         with suppress(TimeoutError):
-            async with alongside(self._alarm(_PATIENCE)):
+            async with alongside(self._time_out(_FIRST_WAIT)):
                 await self._tried.wait()
 
     def _failure(self, link: _Link, tool: Tool, error: Exception) -> ToolFailed:
-        """What an exception of the SDK means; a connection that is no good any more is given up."""
+        """The ToolFailed for an SDK's exception; marks a broken connection as ended."""
         from mcp import MCPError
 
         code = error.code if isinstance(error, MCPError) else 0
@@ -162,30 +162,30 @@ class ServerConnection:
             link.ended.set()
         return ToolFailed(
             f"{tool.name} failed: {self._reason(error)}",
-            hint="see the log for the state of its server",
-            uncertain=tool.writes and code not in _SURELY_NOT_DONE,
+            hint="the log has the state of its server",
+            uncertain=tool.writes and code not in _NOT_DONE,
         )
 
     def _reason(self, error: BaseException) -> str:
-        """Why something failed, in one line and without the server's secrets."""
+        """An error's reason on one line, without the server's secrets."""
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
         if isinstance(error, TimeoutError):
             return "it gave no answer in time"
         if isinstance(error, OSError) and error.strerror:
-            return one_line(f"{error.filename or self.name}: {error.strerror}", _LONGEST_REASON)
-        return one_line(self._redact(str(error) or type(error).__name__), _LONGEST_REASON)
+            return short_line(f"{error.filename or self.name}: {error.strerror}", _LONGEST_REASON)
+        return short_line(self._redact(str(error) or type(error).__name__), _LONGEST_REASON)
 
-    async def _alarm(self, seconds: float) -> None:
+    async def _time_out(self, seconds: float) -> None:
         await self._clock.sleep(seconds)
         raise TimeoutError
 
 
 async def _to_the_end(work: Coroutine[object, object, None]) -> None:
-    """Run to the end what must not be cancelled twice: the first cancellation is passed on, others wait for its end.
+    """Run work that must not be cancelled twice: the first cancellation is passed on, later ones wait for the end.
 
-    A second one would break off the SDK while it ends a program, which then stays behind and is waited for in vain.
-    The SDK's own limits bound the wait to a few seconds.
+    A second one would interrupt the SDK while it ends a program, which would then go on running. The SDK's own limits
+    bound the wait to a few seconds.
     """
     task = asyncio.ensure_future(work)  # in no TaskGroup, which would pass on every cancellation
     try:
@@ -196,12 +196,12 @@ async def _to_the_end(work: Coroutine[object, object, None]) -> None:
             with suppress(asyncio.CancelledError):
                 await asyncio.wait({task})
         if not task.cancelled():
-            task.exception()  # it counts as seen: whoever cancels doesn't want to know
+            task.exception()  # retrieved, so that asyncio does not log it: the caller was cancelled
         raise
 
 
 def _plain(name: str, arguments: Mapping[str, object]) -> dict[str, object]:
-    """Arguments as they can be sent. Raises ToolFailed for what is no JSON, or a book."""
+    """Arguments as plain JSON values. Raises ToolFailed for values that are not JSON or too long."""
     try:
         written = json.dumps(dict(arguments), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:

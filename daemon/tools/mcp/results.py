@@ -1,11 +1,11 @@
-"""What a server said, as values of ours: its list of tools, and the outcome of one call. All of it is foreign text."""
+"""Reads what an MCP server sends, all of it foreign text: its list of tools, and the output of a call."""
 
 import json
 import re
 from typing import TYPE_CHECKING
 
 from daemon.core.ports import Tool
-from daemon.tools.mcp.clean_text import clean, one_line
+from daemon.tools.mcp.clean_text import clean, short_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 LONGEST_OUTPUT = 16_000
 """Characters of a tool's output that are shown."""
 MOST_TOOLS = 100
-"""Tools that one server may offer."""
+"""Tools of one server; the rest are left out."""
 
 _LONGEST_DESCRIPTION = 1_000
 _LONGEST_SCHEMA = 16_000  # characters, as JSON
-_TOOL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]{0,127}")  # what the protocol asks of names
+_TOOL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]{0,127}")  # the names that the protocol allows
 
 
 def read_offer(server: str, tools: "Iterable[types.Tool]", reads: "Sequence[str]") -> tuple[Tool, ...]:
-    """The tools of one server that may be shown to a model, each once.
+    """The tools of one server that a model may see, each once.
 
-    A tool writes unless it says that it only reads, or the admin says so (`reads`). One whose name isn't a plain word
-    or whose schema is a book is left out.
+    A tool writes unless it declares itself read-only or the admin does (`reads`). A tool with an invalid name or an
+    overlong schema is left out.
     """
     found: dict[str, Tool] = {}
     for tool in tools:
@@ -43,14 +43,14 @@ def read_offer(server: str, tools: "Iterable[types.Tool]", reads: "Sequence[str]
 
 
 def read_output(result: "types.CallToolResult") -> str:
-    """All texts of a result, joined; what isn't text is named. Falls back on the structured content."""
-    told = "\n\n".join(filter(None, map(_told, result.content)))
-    if not told and result.structured_content is not None:
-        told = json.dumps(result.structured_content, ensure_ascii=False, indent=1)
-    return clean(told, LONGEST_OUTPUT) or "(no output)"
+    """All texts of a result, joined; other parts are only named. Without any, the structured content as JSON."""
+    text = "\n\n".join(filter(None, map(_text_of, result.content)))
+    if not text and result.structured_content is not None:
+        text = json.dumps(result.structured_content, ensure_ascii=False, indent=1)
+    return clean(text, LONGEST_OUTPUT) or "(no output)"
 
 
-def _told(block: "types.ContentBlock") -> str:
+def _text_of(block: "types.ContentBlock") -> str:
     """One part of a result as text."""
     if block.type == "text":
         return block.text
@@ -58,12 +58,12 @@ def _told(block: "types.ContentBlock") -> str:
         text = getattr(block.resource, "text", None)
         return f"{block.resource.uri}\n{text}" if text is not None else f"[a file: {block.resource.uri}]"
     if block.type == "resource_link":
-        return f"[a link: {one_line(block.name, 200)} {block.uri}]"
-    return f"[{block.type}: {one_line(block.mime_type, 100)}, about {len(block.data) * 3 // 4096} KiB]"
+        return f"[a link: {short_line(block.name, 200)} {block.uri}]"
+    return f"[{block.type}: {short_line(block.mime_type, 100)}, about {len(block.data) * 3 // 4096} KiB]"
 
 
 def _harmless(value: object) -> object:
-    """JSON with every text in it cleaned, names too."""
+    """JSON with every text and every key in it cleaned."""
     if isinstance(value, str):
         return clean(value, _LONGEST_DESCRIPTION)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Reads the admin's list of servers, `{"mcpServers": {"name": {…}}}`, and tells every fault of it at once."""
+"""Reads the admin's list of servers, `{"mcpServers": {"name": {…}}}`, and reports all errors in it at once."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from daemon.core.errors import ConfigError
 
 SIZE_CAP = 256 * 1024
-"""Bytes the file may have."""
+"""Bytes of the largest file that is read."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _HINT = 'the form is {"mcpServers": {"name": {"command": "…", "args": ["…"]} or {"url": "https://…"}}}'
@@ -24,7 +24,7 @@ Text = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$")]
 
 
 class _Entry(BaseModel):
-    """What every server may say: `reads` names tools that change nothing, `timeout` the seconds a call may take."""
+    """Options of every server: `reads` names tools that change nothing, `timeout` is the seconds a call may take."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -33,9 +33,9 @@ class _Entry(BaseModel):
 
 
 class StdioServer(_Entry):
-    """A program that is started and spoken to over its standard input and output.
+    """A program that the daemon starts and talks to over standard input and output.
 
-    It gets `env` and what every program needs to run (HOME, PATH, USER and the like), nothing else of ours.
+    Its environment is `env` plus what every program needs (HOME, PATH, USER and the like), nothing else.
     """
 
     command: Annotated[str, StringConstraints(min_length=1, pattern=r"^[^\x00]+$")]
@@ -51,7 +51,7 @@ class StdioServer(_Entry):
 
 
 class HttpServer(_Entry):
-    """A server that is reached at an address, by streamable HTTP."""
+    """A server at a URL, over streamable HTTP."""
 
     url: Annotated[str, StringConstraints(pattern=r"^https?://[^/?#\s]+[^\s]*$")]
     headers: dict[HeaderName, Line] = Field(default_factory=dict)
@@ -59,42 +59,42 @@ class HttpServer(_Entry):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Values that may be keys, for redaction; an address can carry one too."""
+        """Values that may be keys, for redaction; a URL can hold one too."""
         return (*self.headers.values(), self.url)
 
 
 Server = StdioServer | HttpServer
 
 
-class _Twice(ValueError):
-    """One object of the file names something twice, of which only the last would count."""
+class _RepeatedKey(ValueError):
+    """A key occurs twice in one object; JSON readers would silently take the last."""
 
 
 def read_servers(path: Path) -> Mapping[str, Server]:
-    """The servers by name. Raises ConfigError that names the file and, of every fault, the server and the field."""
+    """The servers by name. Raises ConfigError with the file, and with the server and field of every error."""
     entries = _entries(path)
     servers: dict[str, Server] = {}
-    faults: list[str] = []
+    problems: list[str] = []
     for name, entry in entries.items():
         if not _NAME.fullmatch(name):
-            faults.append(f"{name!r} can't be a server's name: use letters, digits, _ . and -, at most 40")
+            problems.append(f"{name!r} can't be a server's name: use letters, digits, _ . and -, at most 40")
         elif not isinstance(entry, dict) or ("command" in entry) == ("url" in entry):
-            faults.append(f"{name}: must have either a command or a url")
+            problems.append(f"{name}: must have either a command or a url")
         else:
             kind = StdioServer if "command" in entry else HttpServer
             try:
                 servers[name] = kind.model_validate(entry)
             except ValidationError as error:
-                # what was typed may be a key and is never repeated
-                told = error.errors(include_input=False, include_url=False)
-                faults += [f"{name}: {'.'.join(map(str, fault['loc']))}: {_plain(fault['msg'])}" for fault in told]
-    if faults:
-        raise ConfigError(f"{path} is not valid: {'; '.join(faults)}", hint=_HINT)
+                # the input may be a key and is never repeated
+                errors = error.errors(include_input=False, include_url=False)
+                problems += [f"{name}: {'.'.join(map(str, one['loc']))}: {_plain(one['msg'])}" for one in errors]
+    if problems:
+        raise ConfigError(f"{path} is not valid: {'; '.join(problems)}", hint=_HINT)
     return servers
 
 
 def _entries(path: Path) -> Mapping[str, object]:
-    """The section of the file, unchecked inside."""
+    """The `mcpServers` section; its entries are not checked yet."""
     try:
         with path.open("rb") as file:
             data = file.read(SIZE_CAP + 1)
@@ -111,7 +111,7 @@ def _entries(path: Path) -> Mapping[str, object]:
         raise ConfigError(f"{path} is not text in UTF-8", hint=_HINT) from None
     except RecursionError:
         raise ConfigError(f"{path} is nested too deeply", hint=_HINT) from None
-    except _Twice as error:
+    except _RepeatedKey as error:
         raise ConfigError(f"{path} names {str(error)!r} twice in one place", hint=_HINT) from None
     section = content.get(_SECTION) if isinstance(content, dict) else None
     if not isinstance(section, dict):
@@ -123,10 +123,10 @@ def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found: dict[str, object] = {}
     for name, value in pairs:
         if name in found:
-            raise _Twice(name)
+            raise _RepeatedKey(name)
         found[name] = value
     return found
 
 
 def _plain(message: str) -> str:
-    return "is written in a way that can't be used" if "pattern" in message else message[:1].lower() + message[1:]
+    return "has an invalid form" if "pattern" in message else message[:1].lower() + message[1:]

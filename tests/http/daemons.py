@@ -1,4 +1,4 @@
-"""A daemon whose one channel is the HTTP door, the programs that call at it, and the words to tell of both."""
+"""Daemons whose one channel is the HTTP API, and a client of theirs."""
 
 import asyncio
 import json
@@ -19,9 +19,9 @@ from daemon.core.perception import ConversationKey
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import Metrics, fanout
 from daemon.memory.admin.replies import StoredReplies
-from tests.journeys.clock import TurnableClock
-from tests.journeys.house import PATIENCE, Told
-from tests.journeys.model import Actor
+from tests.fakes import Events, TurnableClock
+from tests.journeys.house import PATIENCE
+from tests.models import FakeModel
 
 TOKEN = "a-token-for-these-tests"
 T = TypeVar("T")
@@ -30,7 +30,7 @@ MODES = {"": "# Minoan", "academic": "# The scholar"}
 
 
 def settings_for(home: Path, **changes: object) -> Settings:
-    """Settings of a daemon with short leases and a door on a free port."""
+    """Settings with short leases and the HTTP API on a free port."""
     given: dict[str, object] = {
         "home": home,
         "http_port": 0,
@@ -42,17 +42,17 @@ def settings_for(home: Path, **changes: object) -> Settings:
     return Settings(_env_file=None, **(given | changes))  # type: ignore[arg-type]  # validated by pydantic
 
 
-class Inhabited:
-    """One daemon behind one door, until it is stopped or cut off."""
+class HttpDaemon:
+    """One running daemon with the HTTP API, until it is stopped or cancelled."""
 
-    def __init__(self, settings: Settings, clock: TurnableClock, model: Actor, espeak: str) -> None:
-        self.told, self.metrics = Told(), Metrics()
+    def __init__(self, settings: Settings, clock: TurnableClock, model: FakeModel, espeak: str) -> None:
+        self.events, self.metrics = Events(), Metrics()
         self.built: Daemon | None = None
         self.queued: dict[str, tuple[str, ...]] = {}
         self.ails: tuple[str, ...] = ()
         self._settings, self._clock, self._model = settings, clock, model
         self._stop, self._ready = asyncio.Event(), asyncio.Event()
-        emit = fanout(self.told, self.metrics)
+        emit = fanout(self.events, self.metrics)
         self.channel = HttpChannel(
             settings,
             clock,
@@ -99,7 +99,7 @@ class Inhabited:
         return {"inbox": 0}
 
     async def ready(self) -> Self:
-        """Wait until the door is open; what kills it before comes out."""
+        """Wait until the HTTP API is open; raises the error that ends the daemon before."""
         waiting = asyncio.create_task(self._ready.wait())
         async with asyncio.timeout(PATIENCE):
             await asyncio.wait((waiting, self._life), return_when=asyncio.FIRST_COMPLETED)
@@ -109,17 +109,17 @@ class Inhabited:
         return self
 
     async def stop(self) -> None:
-        """As after SIGTERM."""
+        """Stop it as SIGTERM does."""
         self._stop.set()
         async with asyncio.timeout(PATIENCE):
             await self._life
 
     def ask_to_stop(self) -> None:
-        """The first SIGTERM, without waiting for the end."""
+        """Ask it to stop, without waiting for its end."""
         self._stop.set()
 
     async def cut(self) -> None:
-        """As after a second SIGTERM: whatever is under way is left where it is."""
+        """Cancel it as a second SIGTERM does."""
         if not self._life.done():
             self._life.cancel()
             await asyncio.wait((self._life,))
@@ -135,7 +135,7 @@ class Said:
 
 @dataclass
 class Stream:
-    """An answer as a client reads it."""
+    """A streamed answer as a client reads it."""
 
     response: aiohttp.ClientResponse
     comments: int = 0
@@ -165,14 +165,14 @@ class Stream:
         return said
 
     async def comment(self) -> None:
-        """Read on to a sign of life."""
+        """Read on to a comment, which keeps the connection alive."""
         async with asyncio.timeout(PATIENCE):
             while not (await self.response.content.readline()).startswith(b":"):
                 pass
 
     @property
     def names(self) -> list[str]:
-        """What kinds of events came, in order."""
+        """The names of the events so far, in order."""
         return [said.name.removeprefix("soul:stream:") for said in self.events]
 
     @property
@@ -181,47 +181,47 @@ class Stream:
         return "".join(said.data["text"] for said in self.events if said.name == "soul:stream:chunk")
 
 
-class Dwelling:
-    """A home in which daemons live one after the other, and a client at their doors."""
+class HttpHome:
+    """A home for daemons that run one after the other, and a client of the newest one."""
 
     def __init__(self, home: Path, client: aiohttp.ClientSession) -> None:
         self.home, self.client = home, client
-        self.clock, self.model = TurnableClock(), Actor()
+        self.clock, self.model = TurnableClock(), FakeModel()
         self.espeak = str(home / "no-espeak-here")
-        self.daemon: Inhabited | None = None
+        self.daemon: HttpDaemon | None = None
 
-    async def start(self, **changes: object) -> Inhabited:
-        """Let a daemon live here."""
-        self.daemon = Inhabited(settings_for(self.home, **changes), self.clock, self.model, self.espeak)
+    async def start(self, **changes: object) -> HttpDaemon:
+        """Start a daemon."""
+        self.daemon = HttpDaemon(settings_for(self.home, **changes), self.clock, self.model, self.espeak)
         return await self.daemon.ready()
 
     @property
-    def now(self) -> Inhabited:
-        """The daemon that lives here now."""
+    def now(self) -> HttpDaemon:
+        """The newest daemon."""
         assert self.daemon is not None
         return self.daemon
 
     @property
-    def told(self) -> Told:
-        """What it told."""
-        return self.now.told
+    def events(self) -> Events:
+        """The events of the newest daemon."""
+        return self.now.events
 
     def url(self, path: str) -> str:
-        """Where to ask."""
+        """The URL of a path."""
         return f"{self.now.channel.url}{path}"
 
     @asynccontextmanager
     async def stream(
         self, message: str, session: str = "s", message_id: str = "m", **more: str
     ) -> AsyncIterator[Stream]:
-        """Say something and read the answer as it is made."""
+        """Post a message and read the answer as it is made."""
         body = {"message": message, "session": session, "message_id": message_id, **more}
         async with self.client.post(self.url("/api/soul/chat"), json=body, headers=bearer()) as response:
             assert response.status == 200, await response.text()
             yield Stream(response)
 
     async def say(self, message: str, session: str = "s", message_id: str = "m", **more: str) -> Said:
-        """Say something and read to the end; gives the last event."""
+        """Post a message and read to the end; gives the last event."""
         async with self.stream(message, session, message_id, **more) as stream:
             while (said := await stream.next()).name not in {"soul:stream:done", "soul:stream:error"}:
                 pass
@@ -235,13 +235,13 @@ class Dwelling:
         """Send JSON with the token."""
         return await self.ask("POST", path, headers=bearer() | headers, json=body)
 
-    async def ask(self, method: str, path: str, **how: Any) -> "Got":  # noqa: ANN401  # whatever aiohttp takes
+    async def ask(self, method: str, path: str, **how: Any) -> "Got":  # noqa: ANN401  # any option of aiohttp
         """Send a request and read the whole answer."""
         async with self.client.request(method, self.url(path), **how) as response:
             return Got(response.status, dict(response.headers), await response.read())
 
     async def turning(self, awaited: Coroutine[object, object, T]) -> T:
-        """Wait for something while time flies."""
+        """Wait for a result while the clock is turned ahead."""
         async with asyncio.TaskGroup() as group:
             task = group.create_task(awaited)
             while not task.done():
@@ -257,7 +257,7 @@ class Dwelling:
         return got
 
     def scripted(self, script: Callable[[str], str]) -> None:
-        """Let the model answer by a function of what it heard last."""
+        """Let the model answer by a function of the newest message."""
 
         async def answer(prompt: Any) -> str:  # noqa: ANN401  # a Prompt
             return script(prompt.messages[-1].text)
@@ -267,7 +267,7 @@ class Dwelling:
 
 @dataclass(frozen=True, slots=True)
 class Got:
-    """A whole answer."""
+    """A whole HTTP response."""
 
     status: int
     headers: dict[str, str]
@@ -280,11 +280,11 @@ class Got:
 
     @property
     def code(self) -> str:
-        """The code of the fault that was told."""
+        """The code of the error in the body."""
         assert set(self.json["error"]) == {"code", "message", "hint"}
         return str(self.json["error"]["code"])
 
 
 def bearer(token: str = TOKEN) -> dict[str, str]:
-    """The header that opens the door."""
+    """The header with the token."""
     return {"Authorization": f"Bearer {token}"}

@@ -1,0 +1,66 @@
+"""For journeys about learning: answers of the model, messages that teach, and the notes that result."""
+
+import json
+import re
+
+from daemon.core.ports import ModelRole, Prompt
+from tests.given import shown, tagged
+from tests.journeys.house import House
+from tests.models import FakeModel, Reply, Script
+
+MINUTE = 60.0
+
+
+def noted(*lines: str) -> str:
+    return json.dumps({"add": lines, "correct": [], "retire": []})
+
+
+def feeling(state: str, topic: str = "", task: str = "") -> str:
+    return json.dumps({"emotional_state": state, "topic": topic, "task": task})
+
+
+def will_learn(model: FakeModel, *lines: str, whisper: str = "I hope it holds.") -> None:
+    """Script the notes and the whisper that the model makes of the next message that teaches it something."""
+    model.steps["internal_monologue"].append("They wrote about themselves.")
+    model.steps["visitor_notes"].append(noted(*lines))
+    model.steps["visitor_whispers"].append(whisper)
+
+
+async def tell(house: House, person: str, room: str, words: str, *, learned: bool = True) -> None:
+    """Post a message; the reply is marked as one that taught the soul something, or not."""
+    house.model.replies.append(tagged("I see.", learned=learned))
+    await house.answered(person, room, words)
+
+
+async def teach(house: House, person: str, room: str, *lines: str, whisper: str = "I hope it holds.") -> None:
+    """Have these lines noted about a user, from what they write in a room."""
+    await tell(house, person, room, "@soul hello there", learned=False)
+    will_learn(house.model, *lines, whisper=whisper)
+    await tell(house, person, room, "@soul let me tell you of me")
+    await house.events.until("person.modelled")
+
+
+async def notes(house: House) -> dict[str, list[str]]:
+    """The notes by user and audience."""
+    rows = await house.rows("SELECT person, audience, notes FROM user_models ORDER BY person, audience")
+    return {f"{row['person']} {row['audience']}": json.loads(row["notes"]) for row in rows if row["notes"] != "[]"}
+
+
+_SOUL = 'name = "brief"\ndisplay_name = "Brief"\n[budgets]\ntranscript = 200\n'
+
+
+async def facts(prompt: Prompt) -> Reply:
+    """A model whose summaries keep the words that begin with `fact`."""
+    if prompt.role is ModelRole.PERSONA:
+        return tagged("I see.")
+    return "Known: " + " ".join(dict.fromkeys(re.findall(r"fact\w+", shown(prompt))))
+
+
+async def brief_soul(house: House, mind: Script = facts) -> None:
+    """Start a soul with a short transcript, so that summaries come soon."""
+    folder = house.settings.home / "souls" / "brief"
+    folder.mkdir(parents=True)
+    (folder / "soul.toml").write_text(_SOUL)
+    (folder / "soul.md").write_text("Brief is brief.")
+    house.model.default = mind
+    await house.start(name="brief")

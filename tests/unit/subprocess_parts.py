@@ -1,0 +1,156 @@
+"""Parts for testing subprocesses: a memory.db with a conversation, and a mind with a scripted model."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from daemon.core.perception import Audience, AudienceKind, ConversationKey
+from daemon.memory.database import Database, Transaction
+from daemon.memory.knowledge.soul_states import SoulState, SoulStates
+from daemon.memory.knowledge.turns import Turns
+from daemon.memory.knowledge.user_models import UserModel, UserModels, record_encounter
+from daemon.mind.cognition import Mind
+from daemon.mind.mental_subprocess import SubprocessContext
+from daemon.soul import Notes, Soul
+from daemon.soul_engine import build_prompt
+from tests.fakes import Events, FakeClock
+from tests.models import Script, ScriptedLLM
+
+SOUL = Soul(
+    name="ada",
+    display_name="Ada",
+    personality="You are Ada.",
+    emotional_states=("calm", "glad", "weary"),
+    notes=Notes(min_interactions=2, most_lost=0.34, whispers=True),
+)
+ROOM = ConversationKey("ada", "T1", "C1", "1.0")
+DM = ConversationKey("ada", "T1", "D1")
+IN_ROOM, IN_DM = Audience(AudienceKind.CHANNEL, "C1"), Audience(AudienceKind.DM, "D1")
+Thoughts = Mapping[str, object]
+LEARNED: Thoughts = {"user_model_check": True}
+NOT_LEARNED: Thoughts = {"user_model_check": False}
+
+
+@dataclass
+class SubprocessBench:
+    """A memory.db with turns, and a mind with a scripted model."""
+
+    database: Database
+    clock: FakeClock
+    llm: ScriptedLLM = field(default_factory=ScriptedLLM)
+    events: Events = field(default_factory=Events)
+    soul: Soul = SOUL
+
+    async def open(self, conversation: ConversationKey, audience: Audience) -> None:
+        await self._run(
+            "INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)"
+            " VALUES (:id, 'ada', 'T1', :channel, :thread, 'dm', :audience, 1)",
+            id=str(conversation),
+            channel=conversation.channel,
+            thread=conversation.thread,
+            audience=str(audience),
+        )
+
+    async def say(
+        self,
+        person: str,
+        words: str,
+        reply: str = "",
+        thought: Thoughts = LEARNED,
+        *,
+        conversation: ConversationKey = DM,
+        audience: Audience = IN_DM,
+        ts: str = "",
+    ) -> None:
+        """A user's message and the reply to it, stored as a cycle's commit does."""
+        ts = ts or f"{self.clock.now_ms()}.{len(words)}{person}"
+        await self._turn(conversation, audience, "person", person, f"Name of {person}", ts, words, {})
+        if reply:
+            await self._turn(conversation, audience, "soul", "ada", "Ada", ts, reply, thought)
+
+        async def met(transaction: Transaction) -> None:
+            await record_encounter(
+                transaction,
+                soul="ada",
+                workspace="T1",
+                person=person,
+                name=f"Name of {person}",
+                audience=audience,
+                now=self.clock.now_ms(),
+                visit_silence_ms=1000,
+            )
+
+        await self.database.write(met)
+        await self.clock.advance(1)
+
+    async def _turn(
+        self,
+        conversation: ConversationKey,
+        audience: Audience,
+        *values: object,
+    ) -> None:
+        names = ("speaker", "author", "name", "ts", "body", "thought")
+        given = dict(zip(names, values, strict=True))
+        given["thought"] = json.dumps(given["thought"])
+        await self._run(
+            "INSERT INTO turns (conversation, speaker, author, name, ts, body, thought, audience, trace_id, said_ms)"
+            " VALUES (:conversation, :speaker, :author, :name, :ts, :body, :thought, :audience, 't', 1)",
+            conversation=str(conversation),
+            audience=str(audience),
+            **given,
+        )
+
+    async def _run(self, sql: str, **values: object) -> None:
+        await self.database.write(lambda transaction: transaction.run(sql, **values))
+
+    def context(self, conversation: ConversationKey = DM, audience: Audience = IN_DM) -> SubprocessContext:
+        soul = self.soul
+        mind = Mind(
+            llm=self.llm,
+            render=lambda known, step: build_prompt(known, step, budgets=soul.budgets, nonce="n0nce"),
+            clock=self.clock,
+            record=lambda _: None,
+            cost=lambda _: None,
+            trace_id="t",
+        )
+        return SubprocessContext(
+            mind=mind,
+            soul=soul,
+            conversation=conversation,
+            audience=audience,
+            turns=Turns(self.database, self.clock),
+            user_models=UserModels(self.database, self.clock),
+            soul_states=SoulStates(self.database, self.clock),
+            clock=self.clock,
+            trace_id="t",
+            emit=self.events,
+        )
+
+    def script(self, *replies: Script) -> None:
+        self.llm = ScriptedLLM(*replies)
+
+    @property
+    def steps(self) -> list[str]:
+        return [prompt.step for prompt in self.llm.prompts]
+
+    async def model(self, person: str = "U1", audience: Audience = IN_DM) -> UserModel:
+        found = await UserModels(self.database, self.clock).learned("ada", "T1", person, audience)
+        assert found is not None
+        return found
+
+    async def state(self, audience: Audience = IN_DM) -> SoulState | None:
+        return await SoulStates(self.database, self.clock).known("ada", "T1", audience)
+
+
+def notes(*add: str, correct: Mapping[int, str] | None = None, retire: tuple[int, ...] = ()) -> str:
+    corrections = [{"line": line, "text": text} for line, text in (correct or {}).items()]
+    return json.dumps({"add": add, "correct": corrections, "retire": retire})
+
+
+def feeling(state: str = "glad", topic: str = "bees", task: str = "find a hive") -> str:
+    return json.dumps({"emotional_state": state, "topic": topic, "task": task})
+
+
+async def two_talks(bench: SubprocessBench, thought: Thoughts = LEARNED) -> None:
+    await bench.say("U1", "hello", "hello to you", NOT_LEARNED)
+    await bench.say("U1", "I keep bees on the roof", "how lovely", thought)
