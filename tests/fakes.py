@@ -24,8 +24,7 @@ from daemon.core.ports import (
     Task,
 )
 
-TIMEOUT = 60.0
-"""Seconds after which a wait has failed; no test waits for them to pass."""
+TIMEOUT = 60.0  # seconds after which a wait has failed; only a test that fails waits so long
 _LOCKED = 0.02  # seconds; a database that is locked waits at most so long before it tries again
 
 

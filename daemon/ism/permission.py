@@ -27,7 +27,7 @@ _STATES = {
     "used": "done once, as allowed.",
     "failed": "tried as allowed, but it failed; nothing was done.",
 }
-_UNKNOWN = "begun as allowed, but it can't be told whether it was done. It will not be tried again."
+_UNKNOWN = "begun as allowed, but it is not known whether it was done. It will not be tried again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def status_sentence(approval: Approval) -> str:
 
 def _named(approval: Approval) -> str:
     if approval.tool == POST_ELSEWHERE:
-        return f"The message to {approval.arguments.get('name') or 'somebody else'}"
+        return f"The message to {approval.arguments.get('name') or 'a contact'}"
     return f"`{approval.tool}`"
 
 

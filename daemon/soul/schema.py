@@ -86,7 +86,7 @@ class Budgets(_Section):
     memories: Tokens = Field(300, description="Remembered facts. Reserved: nothing reads it yet.")
     shared_context: Tokens = Field(200, description="What souls share. Reserved: nothing reads it yet.")
     thread: Tokens = Field(500, description="What was said in a thread before the soul was asked in.")
-    summary: Tokens = Field(400, description="What was said earlier, told briefly.")
+    summary: Tokens = Field(400, description="A short summary of earlier turns.")
     transcript: Tokens = Field(2200, description="Recent turns, word for word.")
     turn: Tokens = Field(700, description="Any single earlier turn.")
     message: Tokens = Field(4000, description="The message being answered.")

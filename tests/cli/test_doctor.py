@@ -331,10 +331,10 @@ def test_a_further_soul_without_channels_is_a_warning(monkeypatch: pytest.Monkey
 
 
 def test_a_missing_soul_fails_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOUL_SOULS", "nobody")
+    monkeypatch.setenv("SOUL_SOULS", "absent")
     result = only("soul")
     assert result.verdict is Verdict.FAIL
-    assert "nobody" in result.found
+    assert "absent" in result.found
 
 
 def test_library_folders_and_mcp_servers_are_checked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

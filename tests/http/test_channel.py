@@ -15,7 +15,7 @@ from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
 from daemon.core.ports import DraftLog, FoundPost, GateDecision, Intake, Overheard, Post, Room, Speech, Task, TaskState
 from daemon.core.telemetry.metrics import Metrics
-from tests.fakes import Events, FakeClock
+from tests.fakes import TIMEOUT, Events, FakeClock
 from tests.given import CLOSING, OPENING
 from tests.http.daemons import HttpHome, settings_for
 from tests.models import Flow
@@ -173,7 +173,7 @@ async def test_it_is_ready_once_every_channel_is(home: HttpHome, tmp_path: Path)
         await asyncio.sleep(0)
         assert not ready.is_set()
         main.opens.set()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(TIMEOUT):
             await ready.wait()
         listening.cancel()
 
@@ -254,7 +254,7 @@ async def test_a_client_that_does_not_read_is_disconnected(home: HttpHome, monke
     home.model.flows.append(flow)
     async with home.stream("hello") as stream:
         await flow.asked.wait()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(TIMEOUT):
             while not home.events.named("http.reader_stuck"):  # each round fills what the machine buffers a bit more
                 speech = home.now.channel.speak(replace(_perception(), ts="99999999999.0"), SILENT)
                 await speech.say("x" * 65_000)

@@ -20,11 +20,10 @@ from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.model import Json
 from daemon.local_slack.server import WorkspaceServer
-from tests.fakes import Events, TurnableClock
+from tests.fakes import TIMEOUT, Events, TurnableClock
 from tests.given import shown
 from tests.models import FakeModel, Flow
 
-PATIENCE = 60.0  # seconds after which a wait has failed; no test waits for it to pass
 T = TypeVar("T")
 _LONGEST_DELAY = 60.0  # seconds; the longest delay that a test asks of the workspace
 _POSTING = ("chat.postMessage", "chat.startStream", "chat.appendStream", "chat.stopStream", "chat.update")
@@ -70,7 +69,7 @@ class SlackDaemon:
     async def ready(self) -> Self:
         """Wait until it is connected and has caught up; raises the error that ends it before."""
         waiting = asyncio.create_task(self._caught_up())
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             await asyncio.wait((waiting, self._life), return_when=asyncio.FIRST_COMPLETED)
         if not waiting.done():
             waiting.cancel()
@@ -84,7 +83,7 @@ class SlackDaemon:
     async def stop(self) -> None:
         """Stop it as SIGTERM does: the cycles under way are finished first."""
         self._stop.set()
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             await self._life
 
     async def cut(self) -> None:
@@ -209,7 +208,7 @@ class House:
 
     async def until(self, look: Callable[[], Awaitable[T | None]]) -> T:
         """Look after every change of the workspace until `look` finds something; gives it."""
-        return await self.people.wait_for(look, PATIENCE)
+        return await self.people.wait_for(look, TIMEOUT)
 
     async def idle(self) -> None:
         """Wait until no row is waiting, no job is due and no daemon is busy."""
@@ -242,7 +241,7 @@ class House:
 
     async def when(self, holds: Callable[[], Awaitable[bool]]) -> None:
         """Query memory.db until a condition holds; a file has no events to wait on."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while not await holds():  # noqa: ASYNC110  # as said
                 await asyncio.sleep(0.01)
 
@@ -303,7 +302,7 @@ class House:
 
     def _connection(self) -> sqlite3.Connection:
         path = self.settings.database_path
-        return sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        return sqlite3.connect(path, timeout=TIMEOUT, isolation_level=None, check_same_thread=False)
 
     async def command(self, *arguments: str) -> str:
         """The output of an admin command, run beside the daemon; it must succeed."""

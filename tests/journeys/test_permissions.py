@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from daemon.tools.mcp.toolbox import McpToolbox
+from tests.fakes import TIMEOUT
 from tests.given import shown, tagged
 from tests.journeys.house import House, said
 from tests.journeys.problems import (
@@ -210,7 +211,7 @@ async def test_a_tool_call_cut_off_by_a_crash_is_reported_as_unknown_and_not_ret
     with monkeypatch.context() as patch:
         patch.setattr(McpToolbox, "use", never_returns)
         assert await press(house, "Ada", "D0ADA", ts) == "accepted"
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(TIMEOUT):
             await begun.wait()
         assert house.daemon is not None
         await house.daemon.cut()
@@ -219,7 +220,7 @@ async def test_a_tool_call_cut_off_by_a_crash_is_reported_as_unknown_and_not_ret
     answer = said(await house.reply("D0ADA", "I can't tell."))
     await house.idle()
     assert answer.endswith(
-        f"_(`{SHELF}`: begun as allowed, but it can't be told whether it was done. It will not be tried again.)_"
+        f"_(`{SHELF}`: begun as allowed, but it is not known whether it was done. It will not be tried again.)_"
     )
     assert lines(note) == 1
 
@@ -285,11 +286,11 @@ async def test_a_click_while_the_soul_is_at_work_is_carried_out_after_it(empty_h
     script(house, RESPOND, RESPOND, enters=False)
     root = (await house.reply("general", "May I?"))["thread_ts"]
     await house.say("Ada", "general", "are you there?", thread=root)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(TIMEOUT):
         await flow.asked.wait()
     assert await press(house, "Ada", "general", ts) == "accepted"
     await house.say("Ada", "general", "hello?", thread=root)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(TIMEOUT):
         await again.asked.wait()
     _answers(house, "It is written down.")
     again.end("I am here.")
@@ -382,14 +383,14 @@ async def test_a_decision_that_expired_while_the_daemon_was_down_is_reported(
     with monkeypatch.context() as patch:
         patch.setattr(McpToolbox, "use", never)
         assert await press(house, "Ada", "D0ADA", ts) == "accepted"
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(TIMEOUT):
             await begun.wait()
         assert house.daemon is not None
         await house.daemon.cut()
     house.clock.turn(4_000)
     await house.start(name="tess", mcp_servers=shelf(note.parent))
     answer = said(await house.reply("D0ADA", "begun as allowed"))
-    assert answer.startswith(f"_(`{SHELF}`: begun as allowed, but it can't be told whether it was done.")
+    assert answer.startswith(f"_(`{SHELF}`: begun as allowed, but it is not known whether it was done.")
     assert lines(note) == 0
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 class Row:
     """One behaviour of the original: `upstream` describes it in a sentence.
 
-    `name` is the name of its test in this folder, or of its difference; where the suite has that test already,
-    `shown_in` is the file that it stands in.
+    `name` is the name of its test in this folder or of its difference; `shown_in` is the file of a test elsewhere.
     """
 
     name: str

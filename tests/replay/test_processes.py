@@ -1,4 +1,4 @@
-"""Open Souls' mental processes, turns, hooks and scheduled perceptions, row by row, on the state machine itself."""
+"""Open Souls' mental processes, turns, hooks and scheduled perceptions, row by row."""
 
 import asyncio
 from dataclasses import FrozenInstanceError

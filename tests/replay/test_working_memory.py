@@ -1,25 +1,12 @@
-"""Open Souls' working memory, row by row."""
+"""Open Souls' working memory, as far as the unit tests don't show it."""
 
 import inspect
 
 from daemon.core.working_memory import Memory, Role, WorkingMemory, thought
 
 
-def said(content: str, region: str | None = None) -> Memory:
-    return Memory(Role.USER, content, region)
-
-
-A, B, C = said("a"), said("b"), said("c")
-LIST = WorkingMemory("Kothar", (A, B, C))
-REGIONS = WorkingMemory("Kothar", (said("p", "persona"), said("s", "summary"), said("hello")))
-
-
-def shown(memory: WorkingMemory) -> str:
-    return " ".join(one.content for one in memory)
-
-
 def test_with_monologue_appends_a_thought_of_the_assistant() -> None:
-    last = LIST.with_memory(thought("hm")).at(-1)
+    last = WorkingMemory("Kothar", (Memory(Role.USER, "hello"),)).with_memory(thought("hm")).at(-1)
     assert (last.role, last.content, last.region) == (Role.ASSISTANT, "hm", None)
 
 

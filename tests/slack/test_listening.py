@@ -6,7 +6,7 @@ import dataclasses
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.perception import AudienceKind, Place
 from daemon.core.ports import Channel, Deletion, Edit, Feedback
-from tests.fakes import Events, FakeIntake
+from tests.fakes import TIMEOUT, Events, FakeIntake
 from tests.given import post
 from tests.slack.parts import WorkspaceControl, listening
 
@@ -121,7 +121,7 @@ async def test_events_that_are_not_for_us_are_acknowledged_all_the_same(
         await control.say("Ada", "dm", "done")
         await intake.until(1)
         deliveries = (await control.see("deliveries"))["deliveries"]
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(TIMEOUT):
             while any(one["acked_at"] is None for one in deliveries):
                 deliveries = (await control.see("deliveries"))["deliveries"]
     assert [said.perception.content for said in intake.messages()] == ["done"]

@@ -1,12 +1,9 @@
 """Whatever happens in whatever order, every accepted message ends exactly once and every post is made once."""
 
 import asyncio
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,9 +23,10 @@ from hypothesis.stateful import (
 from daemon.core.errors import LostLease
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Acceptance
-from daemon.memory.database import migrate, open_database
+from daemon.memory.database import open_database
 from daemon.memory.queues.inbox import Inbox
 from daemon.memory.records import Claim, Delivery
+from tests import template
 from tests.fakes import FakeClock
 from tests.given import LEASE, SOUL, TEAM, deleted, edited, effect, new_message
 from tests.store.parts import Stores
@@ -41,14 +39,6 @@ channels = st.sampled_from(CHANNELS)
 workers = st.sampled_from([0, 1])
 
 
-@cache
-def _template() -> Path:
-    """A fresh memory.db to copy, so that no example pays for a migration."""
-    path = Path(tempfile.mkdtemp()) / "memory.db"
-    migrate.migrate(path)
-    return path
-
-
 class Ledger(RuleBasedStateMachine):
     """People, two workers that crash and stall, and a platform that remembers what was posted."""
 
@@ -57,9 +47,8 @@ class Ledger(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.TemporaryDirectory()
+        self.folder = template.folder()
         path = Path(self.folder.name) / "memory.db"
-        shutil.copyfile(_template(), path)
         self.runner = asyncio.Runner()
         self.clock, self.stack = FakeClock(auto=True), AsyncExitStack()
         self.database = self.do(self.stack.enter_async_context(open_database(path, self.clock)))

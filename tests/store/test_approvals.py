@@ -2,13 +2,10 @@
 
 import asyncio
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
 
 import pytest
 from hypothesis import given, settings
@@ -16,8 +13,9 @@ from hypothesis import strategies as st
 
 from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports import Acceptance, Clock, Decision
-from daemon.memory.database import Database, migrate, open_database
+from daemon.memory.database import Database, open_database
 from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, decide, store_approvals
+from tests import template
 from tests.fakes import FakeClock
 from tests.given import DM, SOUL, TEAM
 from tests.store.parts import WORKER, Stores, look, poke, room
@@ -296,13 +294,6 @@ def test_permission_is_asked_of_somebody() -> None:
         NewApproval("a1", "files/write", {}, (), 1)
 
 
-@cache
-def _template() -> Path:
-    path = Path(mkdtemp()) / "memory.db"
-    migrate.migrate(path)
-    return path
-
-
 presses = st.builds(
     Decision,
     event_id=st.just("P"),
@@ -359,7 +350,6 @@ def test_whatever_is_pressed_and_when_it_is_accepted_once_and_rightly_and_used_o
         assert look(path, "SELECT count(*) FROM inbox") == [(int(bool(decided)),)]
         assert look(path, "SELECT count(*) FROM outbox WHERE revises IS NOT NULL") == [(int(bool(decided)),)]
 
-    with TemporaryDirectory() as folder:
+    with template.folder() as folder:
         path = Path(folder) / "memory.db"
-        shutil.copyfile(_template(), path)
         asyncio.run(live(path, count().__next__))

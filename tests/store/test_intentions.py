@@ -2,14 +2,11 @@
 
 import asyncio
 import json
-import shutil
 import signal
 import subprocess
 import sys
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
 
 import pytest
 from hypothesis import given, settings
@@ -17,9 +14,10 @@ from hypothesis import strategies as st
 
 from daemon.core.perception import ConversationKey
 from daemon.core.timetable import FARTHEST_MS, MINUTE_MS
-from daemon.memory.database import Database, migrate, open_database
+from daemon.memory.database import Database, open_database
 from daemon.memory.queues.intentions import IDLE, Intentions, NewIntention, cancel_intentions
 from daemon.memory.records import Worker
+from tests import template
 from tests.fakes import FakeClock
 from tests.given import DM, LEASE, SOUL, TEAM, new_message
 from tests.store.parts import Stores, intend, later, look, poke
@@ -247,13 +245,6 @@ async def test_a_daemon_killed_around_its_commit_fires_nothing_twice_and_loses_n
     assert look(path, "SELECT count(*), max(fired) FROM inbox, intentions") == [(1, 1)]
 
 
-@cache
-def _template() -> Path:
-    path = Path(mkdtemp()) / "memory.db"
-    migrate.migrate(path)
-    return path
-
-
 @settings(max_examples=25, deadline=None)
 @given(steps=st.lists(st.tuples(st.sampled_from([0, 1, 2]), st.integers(-180, 240)), max_size=12))
 def test_whatever_the_clock_does_no_slot_is_fired_twice(steps: list[tuple[int, int]]) -> None:
@@ -277,7 +268,6 @@ def test_whatever_the_clock_does_no_slot_is_fired_twice(steps: list[tuple[int, i
         assert look(path, "SELECT count(*) FROM inbox") == [(fired,)]
         assert look(path, "SELECT fired <= 1 FROM intentions WHERE slot = 'once'") == [(1,)]
 
-    with TemporaryDirectory() as folder:
+    with template.folder() as folder:
         path = Path(folder) / "memory.db"
-        shutil.copyfile(_template(), path)
         asyncio.run(live(path))

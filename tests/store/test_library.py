@@ -20,7 +20,7 @@ from daemon.tools.library import files as walking
 from daemon.tools.library.files import SIZE_CAP, LibraryFile, name_folders, read_text, walk
 from daemon.tools.library.folders import EVERY, FolderLibrary
 from daemon.tools.library.passages import MOST_CHARACTERS, MOST_LINES, MOST_PASSAGES, cut
-from tests.fakes import Events, FakeClock
+from tests.fakes import TIMEOUT, Events, FakeClock
 from tests.store.parts import look, poke
 
 KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n-----END OPENSSH PRIVATE KEY-----\n"
@@ -297,7 +297,7 @@ async def test_nothing_outside_the_folder_is_reached_and_nothing_special_is_open
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(docs / "socket"))
         write(docs, inside="a newt")
-        await asyncio.wait_for(library.index(), 20)
+        await asyncio.wait_for(library.index(), TIMEOUT)
     assert indexed(path) == {"docs/inside.md"}
 
 

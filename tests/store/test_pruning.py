@@ -10,7 +10,7 @@ from daemon.memory.database.pruning import prune, prune_periodically
 from daemon.memory.knowledge.state_history import PathStep, store_path
 from daemon.memory.queues.intentions import Intentions
 from daemon.memory.records import Worker
-from tests.fakes import FakeClock
+from tests.fakes import Events, FakeClock
 from tests.given import DM, LEASE, SOUL, TEAM, effect, new_message
 from tests.store.parts import Stores, intend, later, look, room
 
@@ -48,14 +48,9 @@ async def test_old_traces_go_and_words_and_what_waits_stay(lived: Database, cloc
 async def test_it_is_done_now_and_then_unless_everything_is_to_be_kept(
     lived: Database, clock: FakeClock, path: Path, days: int, left: int
 ) -> None:
-    told: list[int] = []
-
-    def emit(event: str, /, **fields: object) -> None:
-        assert event == "memory.pruned"
-        told.append(int(str(fields["rows"])))
-
+    events = Events()
     await clock.advance(2 * DAY_S)
-    async with alongside(prune_periodically(lived, days, clock, emit)):
-        while days and not told:
+    async with alongside(prune_periodically(lived, days, clock, events)):
+        while days and not events.named("memory.pruned"):
             await clock.advance(0.01)
     assert look(path, "SELECT count(*) FROM transitions") == [(left,)]

@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -32,6 +33,14 @@ def clock() -> FakeClock:
 @pytest.fixture
 def events() -> Events:
     return Events()
+
+
+@pytest.fixture(autouse=True)
+async def _every_end_is_noticed() -> AsyncIterator[None]:
+    """Wait until asyncio has noticed every end; its threads may tell of one when the loop is gone already."""
+    yield
+    while any(thread.name.startswith("asyncio-waitpid") for thread in threading.enumerate()):  # noqa: ASYNC110  # no events
+        await asyncio.sleep(0.01)
 
 
 async def pid_of(toolbox: Toolbox, server: str = "shelf") -> int:

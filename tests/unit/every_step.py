@@ -1,4 +1,4 @@
-"""Every cognitive step made from the same words, however hostile, for tests of what is true of all of them."""
+"""Every cognitive step made from the same, possibly hostile, words, for tests of properties of all steps."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ MEMORY = WorkingMemory("Kothar").with_memory(Memory(Role.USER, "hello", name="Ad
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A step without its type: what the model is told, and what becomes of an answer."""
+    """A step without its type: its prompt, and the outcome of an answer."""
 
     step: Step[Any]  # of any value
     outcome: Callable[[str], tuple[object, tuple[Memory, ...]]]
@@ -52,7 +52,7 @@ class Made:
 
 
 def every_step(words: str = "Something") -> Mapping[str, Made]:
-    """All steps by name, each made with these words wherever it takes any."""
+    """All steps by name, each made with these words wherever it takes text."""
     return {
         made.step.name: made
         for made in (
@@ -81,7 +81,7 @@ def _made(step: Step[T]) -> Made:
             value = step.read(answer)
         except MalformedReply as fault:
             if not fault.hint:
-                raise AssertionError("whoever answered wrong is told how to answer right") from fault
+                raise AssertionError("a malformed answer needs a hint") from fault
             return (fault.message, fault.hint, fault.reply), ()
         return value, step.remember(value)
 

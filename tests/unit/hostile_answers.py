@@ -1,4 +1,4 @@
-"""Hostile answers of a model, for every test that reads tagged output."""
+"""Hostile model answers, for every test of tagged output."""
 
 import random
 from collections.abc import Callable
@@ -10,7 +10,7 @@ PRIVATE = [tag for tag in KNOWN_TAGS if tag != REPLY_TAG]
 
 
 class Author:
-    """Writes hostile answers; a canary stands wherever text is private, whichever way a reader takes the structure."""
+    """Writes hostile answers with a canary in all text that is private in any reading of the structure."""
 
     def __init__(self, choice: random.Random) -> None:
         self._choice = choice
@@ -94,7 +94,7 @@ class Author:
         return f"{self._tag(name)}{self._secret()}{quoted}{self._secret()}{self._tag(name, closing=True)}"
 
     def _unclosed_thought(self) -> str:
-        """From here on a reader can't tell what is private, so all of it has to be."""
+        """An unclosed thought: all that follows is ambiguous and so private."""
         name = self._choice.choice(PRIVATE)
         return f"{self._tag(name)}{self._secret()}{self._hidden_reply()}"
 
@@ -104,7 +104,7 @@ class Author:
         return f"{self._tag(name)}{self._secret()}{wrong}\n{self._hidden_reply()}"
 
     def _stray(self) -> str:
-        """A thought that mentions its own closing tag: what follows is still thought."""
+        """A thought that quotes its own closing tag: what follows is still private."""
         name = self._choice.choice(PRIVATE)
         close = self._tag(name, closing=True)
         return f"{self._tag(name)}{self._secret()}{close}{self._secret()}{self._hidden_reply()}{close}"

@@ -22,24 +22,24 @@ USAGE = Completion("scripted/test", tokens_in=100, tokens_out=20)
 
 
 def chosen(*actions: str | tuple[str, str], reasoning: str = "It seems best.") -> str:
-    """A choice as a model is asked to write it: names, or names with inputs."""
+    """A choice in the requested JSON: names, or names with inputs."""
     pairs = [(one, "") if isinstance(one, str) else one for one in actions]
     named = [{"name": name, "input": given} for name, given in pairs]
     return json.dumps({"actions": named, "reasoning": reasoning})
 
 
 async def think(use: ActionUse) -> Recurse:
-    """Goes on, having thought of what it was given."""
+    """Observe the input and go on."""
     return use.recurse(observation=f"thought of {use.input or 'it'}")
 
 
 async def respond(use: ActionUse) -> Stay:
-    """Answers with a word."""
+    """Answer in one sentence."""
     return Stay(use.memory.with_memory(Memory(Role.ASSISTANT, "There are none.")))
 
 
 async def escalate(use: ActionUse) -> Transition:
-    """Stores over at once."""
+    """Hand over at once."""
     return Transition(use.memory, "expert", "it is beyond me", execute_now=True)
 
 
@@ -74,12 +74,12 @@ class Bench:
         )
 
     def usage(self) -> tuple[int, float]:
-        """What the mind has used so far."""
+        """Tokens and US dollars of the recorded calls."""
         tokens = sum(call.tokens_in + call.tokens_out for call in self.calls)
         return tokens, sum(call.cost_usd or 0.0 for call in self.calls)
 
     async def conclude(self, memory: WorkingMemory, why: str) -> Stay:
-        """Answers with why it ends."""
+        """Answer with the reason of the end."""
         self.concluded.append(why)
         self.shown_to_conclude.append(memory)
         return Stay(memory.with_memory(Memory(Role.ASSISTANT, f"So far only this: {why}.")))
@@ -118,7 +118,7 @@ class Bench:
 
 
 def bench(*replies: Script, default: Script | None = None) -> tuple[Bench, ScriptedLLM]:
-    """A bench whose model says these replies, each call for 120 tokens."""
+    """A bench whose model gives these replies, each call for 120 tokens."""
     llm = ScriptedLLM(*replies, default=default, usage=USAGE)
     return Bench(llm), llm
 
@@ -130,7 +130,7 @@ def said(result: ISMResult) -> str:
 
 
 def flowing() -> tuple[Bench, FakeModel, Flow]:
-    """A bench whose model answers every call with what the test lets out."""
+    """A bench whose model streams the chunks that the test releases."""
     model, flow = FakeModel(), Flow()
     model.voices[""] = flow
     return Bench(model), model, flow

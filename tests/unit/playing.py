@@ -14,7 +14,7 @@ from daemon.mind.state_machine import ProcessRun, run_processes
 from daemon.soul import Mode
 from daemon.soul_engine import integrate
 from tests.given import soul
-from tests.unit.solving_parts import capabilities, current_cycle
+from tests.unit.process_parts import capabilities, current_cycle
 from tests.unit.thinking import END, head
 
 SOUL = soul().model_copy(
@@ -38,14 +38,14 @@ Act = Callable[[ProcessContext], Outcome]
 
 @dataclass
 class Play:
-    """Processes made of plain functions; `ran` holds the context of every run."""
+    """Processes made of plain functions, and the context of every run."""
 
     acts: Mapping[str, Act]
     ran: list[ProcessContext] = field(default_factory=list)
     state: ProcessState = field(default_factory=ProcessState)
 
     async def perceive(self, perception: Perception = WORDS, *, motor: Motor | None = None) -> ProcessRun:
-        """Run one perception through the processes; the state stays for the next one."""
+        """Run one perception through the processes; the state is kept for the next one."""
         context = ProcessContext(
             memory=integrate(WorkingMemory("Kothar"), perception),
             perception=perception,
@@ -57,9 +57,9 @@ class Play:
             capabilities=capabilities(),
             cycle=current_cycle(),
         )
-        course = await run_processes(context, self.state, {name: self._process(act) for name, act in self.acts.items()})
-        self.state = course.state
-        return course
+        run = await run_processes(context, self.state, {name: self._process(act) for name, act in self.acts.items()})
+        self.state = run.state
+        return run
 
     def _process(self, act: Act) -> MentalProcess:
         async def process(context: ProcessContext) -> Outcome:
@@ -70,7 +70,7 @@ class Play:
 
     @property
     def names(self) -> list[str]:
-        """Which processes ran, in order."""
+        """The processes that ran, in order."""
         return [one.state.process for one in self.ran]
 
 
@@ -87,7 +87,7 @@ def to(name: str, *, now: bool = False, **params: object) -> Act:
 
 
 def due(process: str, **params: object) -> Perception:
-    """A scheduled perception for a process."""
+    """A perception that was scheduled for this process."""
     return Perception(
         id="2",
         conversation=WORDS.conversation,

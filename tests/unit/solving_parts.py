@@ -3,18 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from daemon.core.errors import ChannelRefused, ToolFailed
+from daemon.core.errors import ToolFailed
 from daemon.core.limits import Limits
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.core.ports import Passage, Room, Task, Tool
+from daemon.core.perception import Audience, AudienceKind, Modality, Perception, Place
+from daemon.core.ports import Passage, Task, Tool
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.memory.database import Database
 from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, store_approvals
-from daemon.memory.queues.intentions import Intention
 from daemon.memory.records import ProcessState
 from daemon.mind.interrupts import Interrupt
-from daemon.mind.mental_process import Capabilities, CurrentCycle, ProcessContext, Stay, Transition
+from daemon.mind.mental_process import ProcessContext, Stay, Transition
 from daemon.mind.motor import Motor
 from daemon.mind.recall.visit import Visit
 from daemon.soul import Soul
@@ -22,6 +21,7 @@ from tests.fakes import FakeClock, FakeSpeech
 from tests.given import DM
 from tests.models import ScriptedLLM
 from tests.unit.ism_parts import Bench
+from tests.unit.process_parts import capabilities, current_cycle
 
 LIMITS = Limits(loops=5, tokens=10_000, usd=1.0, seconds=60.0)
 READER = Tool("shelf/look_up", "Explain a word.", {"type": "object"}, writes=False)
@@ -63,62 +63,6 @@ class Books:
         return self.passages[:limit] if self.under in query else ()
 
 
-class NoApprovals(Approvals):
-    """A store without any approval."""
-
-    def __init__(self) -> None:
-        """Without a database."""
-
-    async def status(self, approval: str) -> Approval | None:
-        """Unknown."""
-        return None
-
-
-async def _none_intended(conversation: ConversationKey) -> tuple[Intention, ...]:
-    return ()
-
-
-async def _has_room(planned: int) -> bool:
-    return True
-
-
-async def _unreachable(contact: str) -> Room:
-    raise ChannelRefused(f"{contact} can't be written to from here", code="unreachable")
-
-
-async def _unchanged(memory: WorkingMemory) -> WorkingMemory:
-    return memory
-
-
-async def _find_nothing(query: str, limit: int) -> tuple[Passage, ...]:
-    return ()
-
-
-def _ignore(event: str, /, **fields: object) -> None:
-    """Log nothing."""
-
-
-def capabilities() -> Capabilities:
-    """No library, no tools, no approvals; room for every intention, no contact within reach."""
-    return Capabilities(
-        library=None,
-        toolbox=None,
-        approvals=NoApprovals(),
-        may_intend=_has_room,
-        intended=_none_intended,
-        room_of=_unreachable,
-        approvers=(),
-        approval_seconds=900.0,
-    )
-
-
-def current_cycle(limits: Limits | None = None) -> CurrentCycle:
-    """A cycle that has spent nothing, remembers nothing and receives no further message."""
-    return CurrentCycle(
-        limits=limits, usage=lambda: (0, 0.0), absorb_new_messages=_unchanged, recollect=_find_nothing, emit=_ignore
-    )
-
-
 @dataclass
 class ActionBench:
     """The surroundings of one action: `llm` gives the scripted answers, `context` is the action's context."""
@@ -127,12 +71,11 @@ class ActionBench:
     context: ProcessContext
 
     def having(self, **changed: object) -> "ActionBench":
-        """The same scene with other fields of Capabilities or CurrentCycle."""
+        """The same bench with other fields of Capabilities or CurrentCycle."""
         context = self.context
         for name, value in changed.items():
             part = "cycle" if hasattr(context.cycle, name) else "capabilities"
-            inner = replace(getattr(context, part), **{name: value})
-            context = replace(context, **{part: inner})
+            context = replace(context, **{part: replace(getattr(context, part), **{name: value})})
         return ActionBench(self.llm, context)
 
     async def act(self, action: Action, words: str = "") -> Recurse | Stay | Transition:
@@ -142,7 +85,7 @@ class ActionBench:
 
 
 def scene(*answers: str, perception: Perception = WORDS, clock: FakeClock | None = None, **soul: object) -> ActionBench:
-    """A scene with a soul called Tess, with these further fields, and a model that gives these answers."""
+    """A bench with a soul called Tess, with these further fields, and a model that gives these answers."""
     llm = ScriptedLLM(*answers)
     bench = Bench(llm, clock=clock or FakeClock(auto=True))
     made = Soul(name="tess", display_name="Tess", personality="You are Tess.", **soul)  # type: ignore[arg-type]  # fields of Soul

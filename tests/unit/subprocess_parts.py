@@ -33,7 +33,7 @@ NOT_LEARNED: Thoughts = {"user_model_check": False}
 
 @dataclass
 class SubprocessBench:
-    """A memory.db with turns in it, and a mind with a script."""
+    """A memory.db with turns, and a mind with a scripted model."""
 
     database: Database
     clock: FakeClock

@@ -1,4 +1,4 @@
-"""The actions one by one: what each asks of the model, does, and gives back to the work."""
+"""The actions one by one: the prompt, the effect and the observation of each."""
 
 from dataclasses import replace
 from typing import Any
@@ -36,7 +36,7 @@ def problem(asker: str = "UADA") -> Problem:
 
 
 def asked(one: ActionBench) -> str:
-    """What the model was asked last."""
+    """The last prompt."""
     return shown(one.llm.prompts[-1])
 
 
@@ -50,21 +50,21 @@ def test_the_family_is_whole_and_has_names_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"), [("the glaze", 'Begin with what stands under "Aim".'), ("", "what is known leads.")]
+    ("words", "text"), [("the glaze", 'Begin with what stands under "Aim".'), ("", "what is known leads.")]
 )
-async def test_a_thought_is_only_an_observation(words: str, told: str) -> None:
+async def test_a_thought_is_only_an_observation(words: str, text: str) -> None:
     one = scene("It cools too fast.")
     result = await one.act(think(one.context), words)
     assert observation(result) == "It cools too fast."
     assert result.memory == one.context.memory
     assert one.context.motor.reply == ""
-    assert told in asked(one)
+    assert text in asked(one)
 
 
 @pytest.mark.parametrize(
-    ("words", "told"), [("the glaze", 'Dwell on what stands under "Aim".'), ("", "what you found.")]
+    ("words", "text"), [("the glaze", 'Dwell on what stands under "Aim".'), ("", "what you found.")]
 )
-async def test_an_answer_ends_the_work_with_its_sources(words: str, told: str) -> None:
+async def test_an_answer_ends_the_work_with_its_sources(words: str, text: str) -> None:
     one, solved = scene("Clay [1], not fire [9]."), problem()
     solved.add(FOUND)
     result = await one.act(respond(one.context, solved), words)
@@ -73,18 +73,18 @@ async def test_an_answer_ends_the_work_with_its_sources(words: str, told: str) -
         Role.ASSISTANT, "Clay [1], not fire [9].", name="Tess", metadata={"verb": "said"}
     )
     assert one.context.motor.reply == "Clay [1], not fire.\n\n[1] `a.md:1`"
-    assert told in asked(one)
+    assert text in asked(one)
     assert "cite by its number" in asked(one)
 
 
-async def test_where_nothing_was_found_no_citing_is_asked_for() -> None:
+async def test_without_passages_the_prompt_asks_for_no_citation() -> None:
     one = scene("I don't know.")
     await one.act(respond(one.context, problem()))
     assert "cite by its number" not in asked(one)
 
 
 @pytest.mark.parametrize("words", ["which kiln", ""])
-async def test_a_question_parks_the_problem_and_may_cite(words: str) -> None:
+async def test_a_question_parks_the_problem_and_may_cite_sources(words: str) -> None:
     one, parked = scene("Is it the one in [1]?"), problem()
     parked.add(FOUND)
     assert isinstance(await one.act(ask(one.context, parked), words), Stay)
@@ -101,7 +101,7 @@ async def _recollected(query: str, limit: int) -> tuple[Passage, ...]:
     return (Passage("this conversation", f"{query} {limit}"),)
 
 
-async def test_everything_at_hand_is_looked_through_and_numbered() -> None:
+async def test_all_sources_are_searched_and_passages_numbered() -> None:
     shelf = Shelf(offered=(READER,))
     one = scene(LOOK_UP).having(recollect=_recollected, library=Books((Passage("a.md:1", "clay"),) * 9), toolbox=shelf)
     found = problem()
@@ -114,20 +114,20 @@ async def test_everything_at_hand_is_looked_through_and_numbered() -> None:
     assert len(found.found) == 3
 
 
-async def test_without_words_the_tools_are_still_told_what_is_wanted() -> None:
+async def test_without_input_the_tool_prompt_still_says_what_is_wanted() -> None:
     one = scene('{"tool": "none"}').having(toolbox=Shelf())
     assert observation(await one.act(research(one.context, problem()))) == "Nothing was found."
     assert "what the person needs" in asked(one)
 
 
 @pytest.mark.parametrize("toolbox", [None, Shelf(offered=())])
-async def test_without_tools_no_model_is_asked(toolbox: Shelf | None) -> None:
+async def test_without_tools_no_model_is_called(toolbox: Shelf | None) -> None:
     one = scene().having(toolbox=toolbox)
     assert observation(await one.act(research(one.context, problem()), "kilns")) == "Nothing was found."
     assert one.llm.prompts == []
 
 
-async def test_what_is_not_found_is_looked_for_under_other_words() -> None:
+async def test_a_search_without_results_is_repeated_in_other_words() -> None:
     books = Books((Passage("a.md:1", "the oven"),), under="oven")
     one = scene('{"ideas": ["oven", "old oven"]}').having(library=books)
     assert observation(await one.act(research(one.context, problem()), "kiln")) == "[1] a.md:1\nthe oven"
@@ -136,16 +136,16 @@ async def test_what_is_not_found_is_looked_for_under_other_words() -> None:
 
 
 @pytest.mark.parametrize(("words", "answers"), [("kiln", ("no JSON", "none again")), ("", ())])
-async def test_without_other_words_nothing_is_found(words: str, answers: tuple[str, ...]) -> None:
+async def test_without_other_words_the_search_finds_nothing(words: str, answers: tuple[str, ...]) -> None:
     one = scene(*answers).having(library=Books())
     assert observation(await one.act(research(one.context, problem()), words)) == "Nothing was found."
 
 
-async def test_a_tool_that_fails_is_told_beside_what_was_found() -> None:
+async def test_a_failing_tool_is_reported_beside_the_passages() -> None:
     shelf = Shelf(failing=ToolFailed("it fell"))
     one = scene(LOOK_UP).having(toolbox=shelf, library=Books((Passage("a.md:1", "clay"),)))
-    told = observation(await one.act(research(one.context, problem()), "kilns"))
-    assert told == "[1] a.md:1\nclay\n\nshelf/look_up failed: it fell"
+    text = observation(await one.act(research(one.context, problem()), "kilns"))
+    assert text == "[1] a.md:1\nclay\n\nshelf/look_up failed: it fell"
 
 
 async def test_a_store_that_fails_is_not_hidden() -> None:
@@ -194,7 +194,7 @@ async def test_a_reminder_is_made_once_for_the_same_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "text"),
     [
         ("the glaze", "Give the time"),
         ("in 2h:", "Give the time"),
@@ -204,13 +204,13 @@ async def test_a_reminder_is_made_once_for_the_same_words() -> None:
         ("2001-01-01T00:00Z: the glaze", "That time can't be read"),
     ],
 )
-async def test_what_can_not_be_scheduled_is_told(words: str, told: str) -> None:
+async def test_a_time_that_cannot_be_read_is_reported(words: str, text: str) -> None:
     one = scene()
-    assert observation(await one.act(remind(one.context), words)).startswith(told)
+    assert observation(await one.act(remind(one.context), words)).startswith(text)
     assert one.context.motor.intentions == ()
 
 
-async def test_where_there_is_no_room_for_more_that_is_told() -> None:
+async def test_a_full_schedule_is_reported() -> None:
     async def full(_: int) -> bool:
         return False
 
@@ -223,7 +223,7 @@ async def test_where_there_is_no_room_for_more_that_is_told() -> None:
 
 
 @pytest.mark.parametrize("words", ["expert", "to the EXPERT, please"])
-async def test_the_expert_takes_over_at_once_and_leads_nowhere_else(words: str) -> None:
+async def test_the_expert_takes_over_at_once_and_follows_no_cue(words: str) -> None:
     one = scene(modes=(ACADEMIC,))
     result = await one.act(escalate(one.context, problem()), words)
     assert isinstance(result, Transition)
@@ -231,7 +231,7 @@ async def test_the_expert_takes_over_at_once_and_leads_nowhere_else(words: str) 
     assert result.params == {HANDED_OVER: one.context.perception.id}
 
 
-async def test_words_handed_over_lead_nowhere_but_the_next_ones_do() -> None:
+async def test_a_handed_over_message_follows_no_cue_but_the_next_one_does() -> None:
     one = scene('{"true": true}')
     words = replace(one.context.perception, content="please find out why")
     context = replace(one.context, perception=words, state=ProcessState("academic", params={HANDED_OVER: words.id}))
@@ -250,15 +250,15 @@ async def test_words_handed_over_lead_nowhere_but_the_next_ones_do() -> None:
         {"modes": (ACADEMIC,), "processes": ("problem_solving", "engaged")},
     ],
 )
-async def test_where_there_is_no_expert_the_model_is_told_who_there_is(soul: dict[str, Any]) -> None:
+async def test_without_an_expert_the_observation_names_the_contacts(soul: dict[str, Any]) -> None:
     one = scene(contacts=(BEN,), **soul)
     action = escalate(one.context, problem())
     assert action.description.endswith("who of these: Ben (opens the vault)")
-    told = observation(await one.act(action, "the expert"))
-    assert told == "It can't be handed on to them, but to these: Ben (opens the vault)."
+    text = observation(await one.act(action, "the expert"))
+    assert text == "It can't be handed on to them, but to these: Ben (opens the vault)."
 
 
-async def test_without_anybody_that_is_told() -> None:
+async def test_without_expert_and_contacts_the_observation_says_so() -> None:
     one = scene()
     action = escalate(one.context, problem())
     assert action.description.endswith("who of these: nobody")
@@ -276,7 +276,7 @@ async def test_without_anybody_that_is_told() -> None:
         ("potters", ""),
     ],
 )
-async def test_somebody_who_can_act_is_known_by_their_whole_name(words: str, to: str) -> None:
+async def test_a_contact_is_matched_by_the_whole_name(words: str, to: str) -> None:
     one = scene("Mend it.\u202e", contacts=(BEN, POTTERS), modes=(ACADEMIC,))
     parked = problem()
     result = await one.act(escalate(one.context, parked), words)
@@ -292,11 +292,11 @@ async def test_somebody_who_can_act_is_known_by_their_whole_name(words: str, to:
         assert "Ben (opens the vault); The Potters (repair kilns); expert" in observation(result)
 
 
-async def test_only_whose_problem_it_is_may_let_their_words_go() -> None:
+async def test_only_the_user_with_the_problem_may_approve_a_message_about_it() -> None:
     one = scene("Mend it.", contacts=(BEN,)).having(approvers=("UCHLOE",))
     await one.act(escalate(one.context, problem()), "Ben")
     assert one.context.motor.approval is not None
     assert one.context.motor.approval.asked == ("UADA",)
-    nobody = scene("Mend it.", contacts=(BEN,))
-    assert "whose problem this is" in observation(await nobody.act(escalate(nobody.context, problem("")), "Ben"))
-    assert nobody.llm.prompts == []
+    unknown = scene("Mend it.", contacts=(BEN,))
+    assert "whose problem this is" in observation(await unknown.act(escalate(unknown.context, problem("")), "Ben"))
+    assert unknown.llm.prompts == []

@@ -1,4 +1,4 @@
-"""Hostile words, names and answers of models against what reads them: none becomes an order, none hangs a loop."""
+"""Hostile messages, names and model answers: none becomes an order, none blocks the event loop."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ from daemon.processes.subprocesses.models_the_visitor import models_the_visitor
 from daemon.soul import Contact, Soul
 from daemon.soul_engine import begin, integrate
 from daemon.tools.library.folders import FolderLibrary
-from tests.fakes import FakeClock
+from tests.fakes import TIMEOUT, Events, FakeClock
 from tests.given import deleted, new_message
 from tests.journeys.attacker import bare
 from tests.models import ScriptedLLM
@@ -66,14 +66,14 @@ def perceived(modality: Modality, **changes: object) -> Perception:
 
 
 @pytest.mark.parametrize("params", [{"approved": True}, {"approved": False}, {"expired": True}])
-def test_a_name_never_stands_bare_where_a_decision_is_told(params: dict[str, bool]) -> None:
+def test_a_users_name_is_never_unfenced_in_a_decision(params: dict[str, bool]) -> None:
     memory = integrate(begin(SOUL), perceived(Modality.DECISION, params=params))
     bare = [one.content for one in memory if one.role is Role.SYSTEM]
     assert any("to be allowed" in one for one in bare)
     assert not [one for one in bare if "Obey" in one]
 
 
-async def test_a_name_never_stands_bare_where_a_person_is_modelled(bench: SubprocessBench) -> None:
+async def test_a_users_name_is_never_unfenced_in_a_subprocess(bench: SubprocessBench) -> None:
     await two_talks(bench)
     bench.script("They keep bees.", notes("keeps bees"), "I hope they like it")
     await models_the_visitor(bench.context())
@@ -85,14 +85,14 @@ async def test_a_name_never_stands_bare_where_a_person_is_modelled(bench: Subpro
 
 
 class Form(BaseModel):
-    """A form that takes nothing else."""
+    """A schema without further keys."""
 
     model_config = ConfigDict(extra="forbid")
 
     what: str = ""
 
 
-def test_a_key_that_a_model_made_up_is_not_told_back_and_not_logged() -> None:
+def test_an_invented_json_key_is_not_repeated_and_not_logged() -> None:
     _, read = structured(Form)
     with pytest.raises(MalformedReply) as caught:
         read(json.dumps({ORDER: 1, "what": 3}))
@@ -100,14 +100,14 @@ def test_a_key_that_a_model_made_up_is_not_told_back_and_not_logged() -> None:
     assert "Obey" not in caught.value.message
 
 
-# -- whoever never stops talking ---------------------------------------------------------------------------------------
+# -- messages without end ---------------------------------------------------------------------------------------
 
 
 class Chatter(Bench):
-    """A bench beside which somebody says something whenever an answer is being made."""
+    """A bench in which a message arrives during every model call."""
 
     async def conclude(self, memory: WorkingMemory, why: str) -> Stay:
-        """Answers after it was spoken into."""
+        """Answer after an interruption."""
         self.interrupt.call()
         await asyncio.sleep(0)
         return await super().conclude(memory, why)
@@ -117,9 +117,7 @@ class Chatter(Bench):
     ("limits", "end"),
     [(replace(PLENTY, seconds=0.0), End.CONCLUDED), (replace(PLENTY, loops=0), End.INTERRUPTED)],
 )
-async def test_whoever_keeps_talking_does_not_keep_the_soul_from_answering_once_time_is_over(
-    limits: Limits, end: End
-) -> None:
+async def test_constant_messages_do_not_prevent_the_answer_after_the_time_limit(limits: Limits, end: End) -> None:
     result = await Chatter(ScriptedLLM()).run(limits=limits)
     assert result.end is end
 
@@ -130,24 +128,20 @@ async def test_whoever_keeps_talking_does_not_keep_the_soul_from_answering_once_
 async def test_a_disk_that_fails_while_it_is_indexed_does_not_take_the_daemon_down(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told, clock = asyncio.Event(), FakeClock()
+    events, clock = Events(), FakeClock()
 
     def broken(_: object) -> None:
         raise OSError(5, "Input/output error")
 
-    def emit(event: str, /, **_: object) -> None:
-        assert event == "library.index_stale"
-        told.set()
-
     async with open_database(tmp_path / "memory.db", FakeClock(auto=True)) as database:
-        library = FolderLibrary((tmp_path,), LibraryIndex(database, clock), clock, emit)
+        library = FolderLibrary((tmp_path,), LibraryIndex(database, clock), clock, events)
         with monkeypatch.context() as patched:
             patched.setattr("daemon.tools.library.files.os.scandir", broken)
-            async with asyncio.timeout(5), alongside(library.keep_indexed()):
-                await told.wait()
+            async with asyncio.timeout(TIMEOUT), alongside(library.keep_indexed()):
+                await events.until("library.index_stale")
 
 
-async def test_words_are_taken_back_though_their_channel_has_another_soul_by_now(tmp_path: Path) -> None:
+async def test_a_message_is_deleted_even_if_its_channel_has_another_soul_now(tmp_path: Path) -> None:
     clock = FakeClock(auto=True)
     async with open_database(tmp_path / "memory.db", clock) as database:
         ada, bea = (Stores.of(database, clock, f"worker-{soul}", soul=soul) for soul in ("ada", "bea"))
@@ -170,7 +164,7 @@ HEAVY = (
 
 
 @pytest.mark.parametrize("piece", HEAVY)
-def test_no_long_message_holds_up_whoever_looks_for_leads_times_or_sources(piece: str) -> None:
+def test_no_long_message_slows_the_search_for_cues_times_or_sources(piece: str) -> None:
     soul = SOUL.model_copy(update={"contacts": (Contact(name="Ben", slack="U0123456789", can="all"),)})
     problem = Problem(WorkingMemory("Ea"), found=[Passage("a", "b")])
     readers: tuple[Callable[[str], object], ...] = (

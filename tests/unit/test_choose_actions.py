@@ -1,4 +1,4 @@
-"""Choosing actions: a strict form is asked for, many are understood, and only known names mean something."""
+"""Choosing actions: a strict schema is requested, looser forms are read, and unknown names are kept as such."""
 
 import json
 
@@ -25,7 +25,7 @@ from daemon.mind.steps.choose_actions import (
 STEP = choose_actions(["Think", "Research"])
 
 
-def test_the_step_thinks_in_silence_at_the_seeds_creativity() -> None:
+def test_the_step_shows_nothing_and_has_the_seeds_creativity() -> None:
     assert (STEP.name, STEP.role, STEP.creativity, STEP.visible) == (
         "choose_actions",
         ModelRole.THINKING,
@@ -76,11 +76,11 @@ def test_input_that_is_no_text_is_taken_as_its_json(given: object, read: str) ->
 
 
 @pytest.mark.parametrize("reasoning", [None, 3, ["a"], {"b": 1}])
-def test_reasoning_in_another_form_is_none(reasoning: object) -> None:
+def test_reasoning_that_is_no_text_counts_as_none(reasoning: object) -> None:
     assert STEP.read(json.dumps({"actions": ["Think"], "reasoning": reasoning})).reasoning == ""
 
 
-def test_an_exact_name_and_one_in_other_case_are_the_same_action_and_an_unknown_one_is_kept() -> None:
+def test_a_name_in_any_case_is_the_same_action_and_an_unknown_one_is_kept() -> None:
     read = STEP.read('{"actions": ["research", "Fly"]}')
     assert read.actions == (ChosenAction("Research"), ChosenAction("Fly"))
 
@@ -115,7 +115,7 @@ def test_what_a_model_writes_is_cut_to_its_caps() -> None:
         '{"actions": ' + "[" * 60_000 + "]" * 60_000 + "}",
     ],
 )
-def test_anything_else_is_malformed_and_says_how_to_do_it(reply: str) -> None:
+def test_any_other_answer_is_malformed_and_its_hint_says_what_to_do(reply: str) -> None:
     with pytest.raises(MalformedReply) as caught:
         STEP.read(reply)
     assert "JSON" in caught.value.hint
@@ -129,7 +129,7 @@ JUNK = st.recursive(
 
 
 @given(JUNK | st.fixed_dictionaries({"actions": JUNK, "reasoning": JUNK}))
-def test_whatever_json_comes_is_a_choice_within_the_caps_or_malformed(junk: object) -> None:
+def test_any_json_is_a_choice_within_the_caps_or_malformed(junk: object) -> None:
     try:
         choice = STEP.read(json.dumps(junk))
     except MalformedReply:

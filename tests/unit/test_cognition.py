@@ -1,4 +1,4 @@
-"""The Mind: one record for every call, one repair, and thoughts that end well however they are consumed."""
+"""The Mind: one record for every call, one repair, and thoughts that finish however they are read."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -47,7 +47,7 @@ ECHO = Step(
 )
 
 
-async def test_a_step_gives_its_value_and_what_is_kept_in_mind() -> None:
+async def test_a_step_gives_its_value_and_the_memory_after_it() -> None:
     h = head(["he", "llo", END])
     memory, value = await h.mind.run(MEMORY, ECHO)
     assert value == "HELLO"
@@ -57,7 +57,7 @@ async def test_a_step_gives_its_value_and_what_is_kept_in_mind() -> None:
     assert h.llm.closed == 1
 
 
-async def test_a_call_is_recorded_with_all_that_is_known() -> None:
+async def test_a_call_is_recorded_with_all_its_figures() -> None:
     h = head(["he", "llo", END])
     started = h.llm.clock.now_ms()
     await h.mind.run(MEMORY, ECHO)
@@ -79,7 +79,7 @@ async def test_a_call_is_recorded_with_all_that_is_known() -> None:
     ]
 
 
-async def test_what_is_shown_is_what_the_filter_lets_through() -> None:
+async def test_the_shown_text_is_what_the_filter_lets_through() -> None:
     h = head(["he", "llo", END])
     thought = h.mind.stream(MEMORY, ECHO)
     assert await listen(thought) == ["H", "ELL", "O"]
@@ -96,7 +96,7 @@ async def test_a_step_without_a_filter_shows_nothing() -> None:
     assert await thought.finished() == (MEMORY, "x")
 
 
-async def test_nothing_is_asked_before_somebody_wants_to_know() -> None:
+async def test_the_model_is_not_called_before_the_thought_is_read() -> None:
     h = head(["x", END])
     thought = h.mind.stream(MEMORY, ECHO)
     await thought.aclose()
@@ -104,7 +104,7 @@ async def test_nothing_is_asked_before_somebody_wants_to_know() -> None:
     assert h.calls == []
 
 
-async def test_finishing_first_leaves_the_text_for_a_later_listener() -> None:
+async def test_finishing_first_leaves_the_text_for_a_later_iteration() -> None:
     thought = head(["he", "llo", END]).mind.stream(MEMORY, ECHO)
     assert (await thought.finished())[1] == "HELLO"
     assert await listen(thought) == ["H", "ELL", "O"]
@@ -112,7 +112,7 @@ async def test_finishing_first_leaves_the_text_for_a_later_listener() -> None:
     assert (await thought.finished())[1] == "HELLO"
 
 
-async def test_an_abandoned_listener_does_not_keep_the_thought_from_finishing() -> None:
+async def test_an_abandoned_iteration_does_not_keep_the_thought_from_finishing() -> None:
     thought = head(["he", "llo", END]).mind.stream(MEMORY, ECHO)
     async for piece in thought:
         assert piece == "H"
@@ -120,20 +120,20 @@ async def test_an_abandoned_listener_does_not_keep_the_thought_from_finishing() 
     assert (await thought.finished())[1] == "HELLO"
 
 
-async def test_listening_and_finishing_at_once_lose_nothing() -> None:
+async def test_iterating_and_finishing_at_once_lose_nothing() -> None:
     gate = asyncio.Event()
     thought = head(["he", gate, "llo", END]).mind.stream(MEMORY, ECHO)
     async with asyncio.TaskGroup() as group:
-        heard = group.create_task(listen(thought))
+        pieces = group.create_task(listen(thought))
         value = group.create_task(thought.finished())
         again = group.create_task(thought.finished())
         await turns(5)
         gate.set()
-    assert "".join(heard.result()) == "HELLO"
+    assert "".join(pieces.result()) == "HELLO"
     assert value.result() == again.result()
 
 
-async def test_a_malformed_answer_is_repaired_once_and_its_author_told_why() -> None:
+async def test_a_malformed_answer_is_repaired_once_and_the_prompt_says_why() -> None:
     h = head(["bad", END], ["fine", END])
     memory, value = await h.mind.run(MEMORY, ECHO)
     assert value == "FINE"
@@ -154,7 +154,7 @@ async def test_a_long_or_empty_faulty_answer_is_shown_again_in_bounds() -> None:
     assert "(it was empty)" in h.llm.prompts[1].system[-1].text
 
 
-async def test_a_second_malformed_answer_is_an_error_for_listener_and_finisher() -> None:
+async def test_a_second_malformed_answer_is_raised_by_iteration_and_finished() -> None:
     h = head(["bad", END], ["bad again", END])
     thought = h.mind.stream(MEMORY, ECHO)
     with pytest.raises(MalformedReply):
@@ -165,7 +165,7 @@ async def test_a_second_malformed_answer_is_an_error_for_listener_and_finisher()
     assert [call.outcome for call in h.calls] == ["malformed", "malformed"]
 
 
-async def test_text_shown_before_a_repair_is_void_and_the_value_wins() -> None:
+async def test_text_shown_before_a_repair_is_void_and_the_value_replaces_it() -> None:
     thought = head(["so bad", END], ["fine", END]).mind.stream(MEMORY, ECHO)
     assert "".join(await listen(thought)) == thought.shown == "SO BAD"
     assert (await thought.finished())[1] == "FINE"
@@ -182,7 +182,7 @@ async def test_a_repair_is_shown_when_nothing_was_shown_before() -> None:
     ("failure", "outcome"),
     [(ModelUnavailable("down"), "unavailable"), (ModelRefused("no"), "refused")],
 )
-async def test_a_failed_call_is_recorded_and_raised_to_all(failure: Exception, outcome: str) -> None:
+async def test_a_failed_call_is_recorded_and_raised_to_all_readers(failure: Exception, outcome: str) -> None:
     h = head(["he", failure])
     thought = h.mind.stream(MEMORY, ECHO)
     with pytest.raises(type(failure)):
@@ -278,7 +278,7 @@ class Tagless:
         return "fake/bare"
 
 
-async def test_a_stream_that_cannot_be_closed_is_read_all_the_same() -> None:
+async def test_a_stream_without_aclose_is_read() -> None:
     mind = Mind(
         Tagless(),
         lambda memory, step: build_prompt(memory, step, budgets=Budgets(), nonce="n"),
@@ -290,7 +290,7 @@ async def test_a_stream_that_cannot_be_closed_is_read_all_the_same() -> None:
     assert (await mind.run(MEMORY, ECHO))[1] == "FINE"
 
 
-async def test_an_answer_that_broke_off_before_anything_was_shown_is_asked_for_once_more() -> None:
+async def test_an_answer_that_broke_off_before_any_text_was_shown_is_requested_once_more() -> None:
     h = head(["h", ModelUnavailable("reset")], ["fi", "ne", END])
     thought = h.mind.stream(MEMORY, ECHO)
     assert "".join(await listen(thought)) == "FINE"
@@ -301,7 +301,7 @@ async def test_an_answer_that_broke_off_before_anything_was_shown_is_asked_for_o
         await twice.mind.run(MEMORY, ECHO)
 
 
-async def test_a_model_that_never_began_is_not_asked_again_here() -> None:
+async def test_a_call_that_failed_before_its_first_piece_is_not_repeated() -> None:
     h = head([ModelUnavailable("down")], ["fine", END])
     with pytest.raises(ModelUnavailable, match="down"):
         await h.mind.run(MEMORY, ECHO)

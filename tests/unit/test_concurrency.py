@@ -1,4 +1,4 @@
-"""Work that goes on beside other work ends with it, and failures come out as themselves."""
+"""`alongside`: its coroutines end with the body, and the first failure is raised bare."""
 
 import asyncio
 
@@ -26,7 +26,7 @@ async def test_work_that_returns_does_not_end_the_body() -> None:
             await asyncio.sleep(0)
 
 
-async def test_no_work_at_all_is_fine() -> None:
+async def test_without_coroutines_only_the_body_runs() -> None:
     async with alongside():
         await asyncio.sleep(0)
 
@@ -38,7 +38,7 @@ async def test_a_body_that_never_waits_ends_work_that_never_began() -> None:
     assert not work.started.is_set()
 
 
-async def test_what_the_body_raises_comes_out_bare() -> None:
+async def test_an_error_of_the_body_is_raised_bare() -> None:
     work, error = EndlessWork(), LookupError("body")
 
     async def body() -> None:
@@ -52,7 +52,7 @@ async def test_what_the_body_raises_comes_out_bare() -> None:
     assert work.cancelled
 
 
-async def test_a_failure_beside_cuts_the_body_short_and_keeps_its_cause() -> None:
+async def test_a_failing_coroutine_cancels_the_body_and_keeps_its_cause() -> None:
     cause = OSError("disk")
     error = StoreError("beside")
     error.__cause__ = cause
@@ -67,7 +67,7 @@ async def test_a_failure_beside_cuts_the_body_short_and_keeps_its_cause() -> Non
     assert other.cancelled or not other.started.is_set()
 
 
-async def test_failures_at_once_come_out_as_a_group() -> None:
+async def test_failures_at_the_same_time_are_raised_as_a_group() -> None:
     with pytest.raises(ExceptionGroup) as raised:
         async with alongside(EndlessWork().fail(LookupError("a")), EndlessWork().fail(ValueError("b"))):
             await asyncio.Event().wait()
@@ -87,13 +87,13 @@ async def test_the_failure_of_the_body_is_not_lost_when_work_fails_while_it_is_c
     assert raised.value.__notes__ == ["meanwhile: OSError('cleanup')"]
 
 
-async def test_the_first_failure_wins_over_what_the_cut_body_makes_of_it() -> None:
+async def test_the_first_failure_wins_over_an_error_of_the_cancelled_body() -> None:
     with pytest.raises(LostLease, match="first"):
         async with alongside(EndlessWork().fail(LostLease("first"))):
             await EndlessWork().fail_when_cancelled(LookupError("second"))
 
 
-async def test_work_that_fails_on_its_way_out_is_told() -> None:
+async def test_a_coroutine_that_fails_while_it_is_cancelled_is_raised() -> None:
     work = EndlessWork()
     with pytest.raises(OSError, match="cleanup"):
         async with alongside(work.fail_when_cancelled(OSError("cleanup"))):
@@ -128,7 +128,7 @@ async def test_a_deadline_inside_it_is_a_timeout_too() -> None:
             await asyncio.Event().wait()
 
 
-async def test_an_exit_asked_for_beside_comes_out_at_once() -> None:
+async def test_an_exit_raised_by_a_coroutine_is_raised_at_once() -> None:
     class Leave(BaseException):
         pass
 

@@ -1,4 +1,4 @@
-"""What a cycle leaves behind: turns, the spell of talk, what silence will lead to, only the jobs that are wanted."""
+"""The effects of a cycle: turns, visit state, scheduled timeouts, and the jobs to enqueue."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -77,14 +77,14 @@ def taking_part(*processes: str) -> Soul:
 
 
 def idle(made: CycleEffect) -> list[tuple[str, int]]:
-    """Process and time of what silence leads to."""
+    """Process and time of the scheduled timeout."""
     return [(one.process, one.due_ms - NOW_MS) for one in made.intentions if one.slot == IDLE]
 
 
 # -- turns -------------------------------------------------------------------------------------------------------------
 
 
-def test_all_words_and_the_reply_with_its_private_thought_become_turns() -> None:
+def test_all_messages_and_the_reply_with_its_private_thought_become_turns() -> None:
     other = replace(WORDS, content="and?", ts="2.0", author="U0BEN", name="Ben")
     made = effect(WORDS, other, thought={"monologue": "Hm."})
     assert made.turns == (
@@ -96,27 +96,27 @@ def test_all_words_and_the_reply_with_its_private_thought_become_turns() -> None
     assert (made.state, made.path, made.dismissed) == (STATE, PATH, {"x": Dismissal("guest")})
 
 
-def test_what_fell_due_is_no_turn_of_anybody() -> None:
+def test_a_scheduled_perception_is_no_turn_of_a_user() -> None:
     assert [turn.speaker for turn in effect(due("academic")).turns] == [Speaks.SOUL]
     assert effect(SILENCE, reply="").turns == ()
 
 
-def test_a_post_is_younger_than_the_message_it_answers_or_than_ten_minutes_before_what_has_none() -> None:
+def test_a_post_is_newer_than_the_message_it_answers_or_than_ten_minutes_before_a_time_event() -> None:
     assert newer_than(WORDS) == "1.000001"
     assert newer_than(replace(SILENCE, ts="1000.5")) == "400.500000"
     assert newer_than(replace(SILENCE, ts="2.0")) == "0.000000"
 
 
-# -- the spell of talk -------------------------------------------------------------------------------------------------
+# -- the visit -------------------------------------------------------------------------------------------------
 
 
-def test_words_go_on_with_the_spell_or_begin_the_next() -> None:
+def test_a_message_continues_the_visit_or_begins_the_next() -> None:
     assert effect().visit_state == VisitState(visit=2, exchanges=4, spoken_ms=NOW_MS)
     begun = effect(visit=Visit(number=3, exchanges=0, met=True, fresh=True))
     assert begun.visit_state == VisitState(visit=3, exchanges=1, spoken_ms=NOW_MS)
 
 
-def test_time_alone_leaves_the_spell_as_it_was_whether_or_not_the_soul_speaks() -> None:
+def test_a_time_event_leaves_the_visit_unchanged_with_or_without_a_reply() -> None:
     assert effect(SILENCE, reply="").visit_state == LONG_AGO
     assert effect(SILENCE).visit_state == LONG_AGO
 
@@ -125,24 +125,24 @@ def test_time_alone_leaves_the_spell_as_it_was_whether_or_not_the_soul_speaks() 
 
 
 @pytest.mark.parametrize("modality", [Modality.WORDS, Modality.DECISION])
-def test_dormancy_is_looked_for_after_whatever_a_person_did(modality: Modality) -> None:
+def test_dormancy_is_scheduled_after_every_act_of_a_user(modality: Modality) -> None:
     made = effect(replace(WORDS, modality=modality))
     assert idle(made) == [("dormant", 1_000)]
     assert made.intentions[0].behalf == "U0ADA"
 
 
-def test_the_end_of_the_visit_is_looked_for_after_dormancy_counted_from_the_last_words() -> None:
+def test_the_visits_end_is_scheduled_after_dormancy_counted_from_the_last_message() -> None:
     assert idle(effect(SILENCE, reply="")) == [("exiting", 3_000)]
     assert idle(effect(SILENCE, reply="", visit_state=replace(LONG_AGO, spoken_ms=1))) == [("exiting", 0)], (
         "never in the past"
     )
 
 
-def test_after_the_end_of_a_visit_nothing_is_looked_for() -> None:
+def test_after_the_end_of_a_visit_nothing_is_scheduled() -> None:
     assert idle(effect(replace(SILENCE, process="exiting"), reply="")) == []
 
 
-def test_a_note_that_fell_due_leaves_the_look_at_the_silence_as_it_was() -> None:
+def test_a_note_that_falls_due_leaves_the_scheduled_timeout_unchanged() -> None:
     assert idle(effect(due("academic"))) == []
     assert idle(effect(replace(due("academic"), process=None))) == []
 
@@ -157,17 +157,17 @@ def test_a_note_that_fell_due_leaves_the_look_at_the_silence_as_it_was() -> None
         (("engaged",), 1_000, []),
     ],
 )
-def test_silence_leads_only_where_the_soul_takes_part(
+def test_timeouts_lead_only_to_processes_that_the_soul_uses(
     processes: tuple[str, ...], dormant_ms: int, expected: list[tuple[str, int]]
 ) -> None:
     assert idle(effect(who=taking_part(*processes), timing=replace(TIMING, dormancy_timeout_ms=dormant_ms))) == expected
 
 
-def test_a_soul_that_is_dormant_but_never_exits_is_left_in_peace() -> None:
+def test_a_dormant_soul_that_never_exits_gets_no_further_timeout() -> None:
     assert idle(effect(SILENCE, reply="", who=taking_part("engaged", "dormant"))) == []
 
 
-def test_what_the_soul_itself_intends_is_kept_beside_it() -> None:
+def test_intentions_of_the_soul_are_stored_beside_the_timeout() -> None:
     motor = Motor(None)
     motor.schedule(NewIntention(slot="tea", due_ms=1, behalf="U0ADA"))
     motor.cancel("kiln")
@@ -188,23 +188,23 @@ def test_what_the_soul_itself_intends_is_kept_beside_it() -> None:
         ({"user_model_check": True, "soul_state_check": True}, ("models_the_visitor", "keeps_its_own_state")),
     ],
 )
-def test_the_replys_own_checks_spare_the_jobs(thought: dict[str, object], jobs: tuple[str, ...]) -> None:
+def test_the_replys_checks_decide_which_jobs_are_enqueued(thought: dict[str, object], jobs: tuple[str, ...]) -> None:
     assert effect(thought=thought).jobs == jobs
 
 
-def test_a_talk_that_outgrew_its_budget_is_summarized() -> None:
+def test_a_conversation_beyond_its_budget_is_summarized() -> None:
     old = tuple(Turn(Speaks.PERSON, "U0ADA", "Ada", f"{number}.0", "words " * 50) for number in range(5))
     small = SOUL.model_copy(update={"budgets": Budgets(transcript=100)})
-    told = {"user_model_check": False}
-    assert effect(who=small, transcript=Transcript("", 0, old), thought=told).jobs == ("summarizes_the_conversation",)
-    assert effect(transcript=Transcript("", 0, old), thought=told).jobs == ()
+    checks = {"user_model_check": False}
+    assert effect(who=small, transcript=Transcript("", 0, old), thought=checks).jobs == ("summarizes_the_conversation",)
+    assert effect(transcript=Transcript("", 0, old), thought=checks).jobs == ()
 
 
-def test_time_that_passed_in_silence_leaves_nothing_to_do() -> None:
+def test_a_timeout_without_a_reply_enqueues_no_job() -> None:
     assert effect(SILENCE, reply="").jobs == ()
 
 
-def test_a_subprocess_that_the_house_does_not_know_is_done_after_every_turn() -> None:
+def test_an_unknown_subprocess_is_enqueued_after_every_turn() -> None:
     own = SOUL.model_copy(update={"subprocesses": ("counts_the_looms",)})
     assert effect(who=own).jobs == ("counts_the_looms",)
     assert effect(SILENCE, reply="", who=own).jobs == ()

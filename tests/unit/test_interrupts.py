@@ -1,4 +1,4 @@
-"""Attention: what runs in a conversation is cut when something new comes there, and only there."""
+"""Interrupts: a new message cuts the work in its conversation, and only there."""
 
 import asyncio
 
@@ -12,11 +12,11 @@ async def value() -> int:
     return 7
 
 
-async def test_work_that_nobody_interrupts_gives_what_it_gives() -> None:
+async def test_uninterrupted_work_gives_its_result() -> None:
     assert await Interrupt().unless_called(value()) == 7
 
 
-async def test_a_call_cuts_what_runs() -> None:
+async def test_a_new_message_cuts_the_work() -> None:
     interrupt, work = Interrupt(), EndlessWork()
     async with asyncio.TaskGroup() as group:
         running = group.create_task(_interrupted(interrupt, work))
@@ -33,7 +33,7 @@ async def _interrupted(interrupt: Interrupt, work: EndlessWork) -> bool:
     return False
 
 
-async def test_what_waits_already_keeps_work_from_beginning_until_it_is_taken_in() -> None:
+async def test_a_pending_message_keeps_work_from_beginning_until_it_is_absorbed() -> None:
     interrupt, work = Interrupt(), EndlessWork()
     interrupt.call()
     assert interrupt.pending
@@ -45,7 +45,7 @@ async def test_what_waits_already_keeps_work_from_beginning_until_it_is_taken_in
     assert await interrupt.unless_called(value()) == 7
 
 
-async def test_what_the_work_raises_comes_out_as_it_is() -> None:
+async def test_an_error_of_the_work_is_raised_unchanged() -> None:
     async def fails() -> None:
         raise LookupError("no tin")
 
@@ -63,7 +63,7 @@ async def test_a_cancellation_from_outside_is_no_interruption() -> None:
     assert work.cancelled
 
 
-def test_the_switchboard_rings_through_to_all_who_listen_there_and_to_nobody_else() -> None:
+def test_a_new_message_interrupts_all_work_of_its_conversation_and_no_other() -> None:
     board = Interrupts()
     with board.attend("a") as one, board.attend("b") as other:
         with board.attend("a") as two:
@@ -77,7 +77,7 @@ def test_the_switchboard_rings_through_to_all_who_listen_there_and_to_nobody_els
     assert not board._interrupts, "nothing is kept of those who left"
 
 
-def test_who_leaves_by_an_error_has_left() -> None:
+def test_work_that_ends_by_an_error_is_not_interrupted_any_more() -> None:
     board = Interrupts()
     with pytest.raises(LookupError), board.attend("a"):
         raise LookupError

@@ -11,7 +11,6 @@ from contextlib import aclosing, closing, suppress
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
@@ -27,6 +26,7 @@ from daemon.mind.cognition import READ_CAP, Thought
 from daemon.mind.motor import Motor
 from daemon.processes.subprocesses.models_the_visitor import models_the_visitor
 from daemon.soul_engine import PERSON
+from tests import template
 from tests.fakes import FakeClock, FakeSpeech
 from tests.unit.every_step import every_step
 from tests.unit.operations import OPERATIONS, memories, working_memories
@@ -86,7 +86,7 @@ def run():
         for answer in answers:
             made.outcome(answer), made.seen([answer])
 
-run()  # what Python itself loads when first used is no concern of ours
+run()  # the first run lets Python load its own modules
 seen = []
 watched = ("open", "socket", "subprocess", "os.", "sqlite3", "shutil", "tempfile", "ctypes", "urllib", "http")
 sys.addaudithook(lambda event, _: seen.append(event) if watching and event.startswith(watched) else None)
@@ -98,8 +98,10 @@ print(sorted(set(seen)))
 
 
 def test_no_step_touches_a_file_a_socket_or_another_program() -> None:
-    told = subprocess.run([sys.executable, "-c", _SILENCE], capture_output=True, text=True, check=True, cwd=ROOT.parent)
-    assert told.stdout.strip() == "[]"
+    result = subprocess.run(
+        [sys.executable, "-c", _SILENCE], capture_output=True, text=True, check=True, cwd=ROOT.parent
+    )
+    assert result.stdout.strip() == "[]"
 
 
 # -- 3. side effects through the Motor alone --------------------------------------------------------------------------
@@ -129,7 +131,7 @@ def test_a_step_alone_says_nothing_and_the_motor_says_only_what_it_was_given(pie
 
 
 class Witness:
-    """An `Emit` that, when a memory is told of, looks at once into the file as another program would."""
+    """An `Emit` that reads the database file, as another program would, at each event with a memory."""
 
     def __init__(self, path: Path) -> None:
         self.seen: list[tuple[WorkingMemory, list[str]]] = []
@@ -150,7 +152,7 @@ class Witness:
     correct=st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["keeps wild bees", "", "naps"])), max_size=2),
     retire=st.lists(st.integers(0, 4), max_size=3),
 )
-def test_what_is_in_mind_of_a_person_is_in_the_store_already(
+def test_notes_in_working_memory_are_in_the_store_already(
     first: list[str], add: list[str], correct: list[tuple[int, str]], retire: list[int]
 ) -> None:
     change = {"add": add, "correct": [{"line": line, "text": text} for line, text in correct], "retire": retire}
@@ -167,7 +169,7 @@ def test_what_is_in_mind_of_a_person_is_in_the_store_already(
                 await models_the_visitor(replace(bench.context(), emit=witness))
         return witness
 
-    with TemporaryDirectory() as folder:
+    with template.folder() as folder:
         witness = asyncio.run(learn(Path(folder) / "memory.db"))
     assert witness.seen, "the first notes were kept"
     for memory, stored in witness.seen:
@@ -216,19 +218,19 @@ answers = st.lists(words, max_size=4).flatmap(
 
 
 class Keeping:
-    """An LLM that holds on to its streams, so that none of them is closed merely because nobody knows it any more."""
+    """An LLM that keeps references to its streams, so that garbage collection closes none of them."""
 
     def __init__(self, llm: LLM) -> None:
         self._llm = llm
         self._streams: list[AsyncIterator[str | Completion]] = []
 
     def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
-        """The other's stream."""
+        """The stream of the wrapped LLM."""
         self._streams.append(self._llm.stream(prompt))
         return self._streams[-1]
 
     def model_for(self, role: ModelRole) -> str:
-        """As the other has it."""
+        """The model of the wrapped LLM."""
         return self._llm.model_for(role)
 
 
@@ -289,7 +291,7 @@ WAYS_OUT: tuple[WayOut, ...] = (
     _abandon,
 )
 FORGETFUL = (_abandon, _fail_while_listening)
-"""Who neither finishes nor closes the thought; `contextlib.aclosing` is for whoever may fail in between."""
+"""Ways that neither finish nor close the thought; code that may fail in between uses `contextlib.aclosing`."""
 
 
 @settings(deadline=None)
@@ -302,14 +304,14 @@ def test_the_models_stream_is_closed_and_recorded_on_every_way_out(scripts: list
             await way(h, thought)
         if way in FORGETFUL:
             del thought
-            gc.collect()  # a thought that nobody can reach any more is closed by the loop
+            gc.collect()  # the loop closes a thought without references
             await turns(5)
         assert h.llm.closed == len(h.llm.prompts) == len(h.calls)
 
     asyncio.run(think())
 
 
-async def test_a_stream_that_waits_for_its_model_is_closed_by_whoever_stops_waiting() -> None:
+async def test_a_stream_that_waits_for_its_model_is_closed_when_the_waiting_task_is_cancelled() -> None:
     never = asyncio.Event()
     h = head_that_keeps(["a", never])
 

@@ -1,4 +1,4 @@
-"""The Implicit Semantic Machine: every way to go on and to end, what a model is shown, and who may cut in."""
+"""The Implicit Semantic Machine: every way to go on and to end, the prompts, and interruptions."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ async def test_an_action_that_returns_memory_ends_the_work_as_answered() -> None
     ]
 
 
-async def test_an_action_that_returns_a_transition_moves_on() -> None:
+async def test_an_action_that_returns_a_transition_ends_the_work_as_moved() -> None:
     one, _ = bench(chosen("Escalate"))
     result = await one.run()
     assert result.end is End.MOVED
@@ -45,7 +45,7 @@ async def test_an_action_that_returns_a_transition_moves_on() -> None:
     assert result.outcome.memory == result.memory == MEMORY
 
 
-async def test_done_with_nothing_said_is_concluded() -> None:
+async def test_done_without_an_answer_is_concluded() -> None:
     one, _ = bench(chosen("DONE"))
     result = await one.run()
     assert (result.end, result.why, one.concluded) == (End.DONE, REACHED, [REACHED])
@@ -80,7 +80,7 @@ async def test_a_choice_that_stays_malformed_after_one_repair_is_concluded() -> 
     assert [call.repair for call in one.calls] == [False, True]
 
 
-async def test_a_malformed_choice_is_mended_once_and_the_work_goes_on() -> None:
+async def test_a_malformed_choice_is_repaired_once_and_the_work_goes_on() -> None:
     one, llm = bench("Respond", '```json\n{"actions": ["Respond"]}\n```')
     assert (await one.run()).end is End.ANSWERED
     assert len(llm.prompts) == 2
@@ -92,7 +92,7 @@ async def test_a_model_that_cannot_be_reached_is_concluded() -> None:
     assert (result.end, result.why, result.spent.loops) == (End.CONCLUDED, LOST, 1)
 
 
-async def test_a_conclusion_that_fails_is_told_to_the_caller() -> None:
+async def test_a_conclusion_that_fails_is_raised_to_the_caller() -> None:
     async def conclude(_: WorkingMemory, __: str) -> Stay:
         raise ModelUnavailable("no answer at all")
 
@@ -117,7 +117,7 @@ async def test_a_conclusion_that_fails_is_told_to_the_caller() -> None:
         (replace(PLENTY, seconds=0.0), 0, "0 seconds"),
     ],
 )
-async def test_every_limit_ends_in_a_conclusion_that_is_told_why(limits: Limits, calls: int, why: str) -> None:
+async def test_every_limit_ends_in_a_conclusion_with_its_reason(limits: Limits, calls: int, why: str) -> None:
     one, llm = bench(*(chosen(("Think", str(number))) for number in range(9)))
     result = await one.run(limits=limits)
     assert (result.end, len(llm.prompts)) == (End.CONCLUDED, calls)
@@ -132,7 +132,7 @@ async def test_a_limit_met_by_the_choice_itself_keeps_its_actions_from_running()
     assert Progress.STARTED not in {event.kind for event in one.events}
 
 
-async def test_work_that_goes_on_goes_on_with_its_account() -> None:
+async def test_resumed_work_counts_on_from_what_it_spent() -> None:
     one, llm = bench(chosen("Think"), chosen("Respond"))
     before = Spent(loops=4, tokens=90_000, usd=1.0, seconds=60.0)
     result = await one.run(spent=Spent.from_json(json.loads(json.dumps(before.to_json()))))
@@ -187,7 +187,7 @@ async def test_a_handler_that_outlasts_the_limit_is_cut_and_time_adds_up() -> No
 @pytest.mark.parametrize(
     "kept", [{"loops": -1}, {"usd": float("nan")}, {"seconds": float("inf")}, {"tokens": "many"}, {"loops": None}]
 )
-def test_a_spoiled_account_is_refused(kept: dict[str, object]) -> None:
+def test_an_invalid_account_is_refused(kept: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="validation error"):
         Spent.from_json(kept)
 
@@ -199,7 +199,7 @@ def test_an_account_without_entries_begins_at_zero() -> None:
 # -- no progress -------------------------------------------------------------------------------------------------------
 
 
-async def test_a_repeated_action_is_refused_and_told() -> None:
+async def test_a_repeated_action_is_refused_and_reported() -> None:
     one, llm = bench(chosen(("Think", "the  Limits")), chosen(("think", "The limits ")), chosen("Respond"))
     result = await one.run()
     assert result.end is End.ANSWERED
@@ -219,21 +219,21 @@ async def test_a_new_action_between_two_refusals_is_progress() -> None:
     assert (await one.run()).end is End.ANSWERED
 
 
-async def test_unknown_actions_are_told_with_the_known_names() -> None:
+async def test_unknown_actions_are_reported_with_the_known_names() -> None:
     one, llm = bench(chosen("Fly me to Bob's secret"), chosen("Respond"))
     assert (await one.run()).end is End.ANSWERED
     assert "The actions are: Think, Respond, Escalate." in shown(llm.prompts[1])
     assert "Fly me to Bob's secret" not in repr(one.events)
 
 
-async def test_an_empty_choice_is_told_and_counts() -> None:
+async def test_an_empty_choice_is_reported_and_counts() -> None:
     one, llm = bench(chosen(), chosen("Respond"))
     result = await one.run()
     assert (result.end, result.spent.loops) == (End.ANSWERED, 2)
     assert "Nothing was chosen" in shown(llm.prompts[1])
 
 
-async def test_actions_beyond_the_most_are_told() -> None:
+async def test_actions_beyond_the_most_are_reported() -> None:
     one, llm = bench(chosen(*(("Think", str(number)) for number in range(6))), chosen("Respond"))
     await one.run()
     assert [event.kind for event in one.events].count(Progress.FINISHED) == 5
@@ -246,12 +246,12 @@ async def test_actions_beyond_the_most_are_told() -> None:
 async def test_all_results_of_a_choice_feed_the_next_one_as_data() -> None:
     one, llm = bench(chosen(("Think", "a"), ("Think", "b")), chosen("Respond"))
     await one.run()
-    told = llm.prompts[1].system[-1].text
-    assert '<note-n0nce about="Think: b">\nthought of b\n</note-n0nce>' in told
-    assert told.index("thought of b") < told.index("\nthought of a\n")
+    text = llm.prompts[1].system[-1].text
+    assert '<note-n0nce about="Think: b">\nthought of b\n</note-n0nce>' in text
+    assert text.index("thought of b") < text.index("\nthought of a\n")
 
 
-async def test_memory_and_internal_memory_go_from_action_to_action() -> None:
+async def test_memory_and_internal_memory_pass_from_action_to_action() -> None:
     async def learn(use: ActionUse) -> Recurse:
         memory = use.memory.with_memory(Memory(Role.ASSISTANT, "I looked it up."))
         return use.recurse(memory, use.internal.with_memory(thought("They seem to be in a hurry.")))
@@ -265,27 +265,27 @@ async def test_memory_and_internal_memory_go_from_action_to_action() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "observed"),
     [
         (ToolFailed("the shelf is empty", hint="ask for something else"), "It failed: the shelf is empty (ask for"),
         (ZeroDivisionError("secret token 42"), "It failed for a reason that is not known."),
         (ModelUnavailable("no answer"), "It failed: no answer."),
     ],
 )
-async def test_a_handlers_failure_becomes_a_plain_observation(error: Exception, told: str) -> None:
+async def test_a_handlers_failure_becomes_a_plain_observation(error: Exception, observed: str) -> None:
     async def fail(_: ActionUse) -> Recurse:
         raise error
 
     one, llm = bench(chosen("Fail", ("Think", "on")), chosen("Respond"))
     assert (await one.run(actions(Fail=fail))).end is End.ANSWERED
-    assert told in shown(llm.prompts[1])
+    assert observed in shown(llm.prompts[1])
     assert "secret token" not in shown(llm.prompts[1])
     assert "thought of on" in shown(llm.prompts[1])
     assert [event.error for event in one.events if event.kind is Progress.FAILED] == [error]
 
 
-@pytest.mark.parametrize("error", [LostLease("somebody else has it"), asyncio.CancelledError()])
-async def test_what_ends_a_cycle_ends_the_work(error: BaseException) -> None:
+@pytest.mark.parametrize("error", [LostLease("another worker has it"), asyncio.CancelledError()])
+async def test_an_error_that_ends_a_cycle_ends_the_work(error: BaseException) -> None:
     async def fail(_: ActionUse) -> Recurse:
         raise error
 
@@ -321,7 +321,7 @@ async def test_goal_playbook_and_actions_are_regions_and_the_log_grows() -> None
     assert [prompt.step for prompt in llm.prompts] == ["choose_actions"] * 2
 
 
-async def test_handlers_see_the_work_but_the_actions_and_nothing_of_it_stays() -> None:
+async def test_handlers_see_the_work_without_the_actions_and_its_regions_are_removed() -> None:
     seen: list[ActionUse] = []
 
     async def look(use: ActionUse) -> Recurse:
@@ -349,7 +349,7 @@ async def test_the_log_keeps_its_newest_lines_within_its_budget() -> None:
     assert estimate_tokens(log.content) < LOG_TOKENS + 20
 
 
-async def test_the_choosing_step_can_be_tempered() -> None:
+async def test_the_choosing_step_can_have_the_souls_creativity() -> None:
     one, llm = bench(chosen("Respond"))
     machine = Machine(
         "g", "p", actions(), PLENTY, one.conclude, lambda names: replace(choose_actions(names), creativity=0.1)
@@ -450,7 +450,7 @@ async def test_a_perception_is_noticed_between_two_handlers() -> None:
     assert "Respond" not in {event.action for event in one.events}
 
 
-async def test_a_handler_may_notice_by_itself() -> None:
+async def test_a_handler_may_raise_the_interruption_itself() -> None:
     async def notice(_: ActionUse) -> Recurse:
         raise Interrupted
 

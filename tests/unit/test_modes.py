@@ -1,4 +1,4 @@
-"""Modes, moods, contacts and several souls: what a soul's folder can hold, how its faults are told, edits followed."""
+"""Modes, moods, contacts and several souls: what a soul's folder can hold, its faults, and reloads."""
 
 import os
 from collections.abc import Callable
@@ -98,7 +98,7 @@ def test_no_shipped_soul_names_a_place_or_person_of_some_workspace(tmp_path: Pat
 # -- fields ------------------------------------------------------------------------------------------------------------
 
 
-def test_what_a_small_soul_does_not_say_has_quiet_defaults(tmp_path: Path) -> None:
+def test_fields_that_a_small_soul_leaves_out_have_quiet_defaults(tmp_path: Path) -> None:
     soul = load_soul(write(tmp_path), "ea")
     assert (soul.processes, soul.channels, soul.modes, soul.contacts) == ((), (), (), ())
     assert soul.subprocesses == ("models_the_visitor", "keeps_its_own_state", "summarizes_the_conversation")
@@ -195,12 +195,12 @@ FIELD_FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("more", "told"), FIELD_FAULTS)
-def test_a_fault_in_a_field_is_told_with_file_line_and_field(more: str, told: str, tmp_path: Path) -> None:
-    assert told in fault(write(tmp_path, more + "\n"))
+@pytest.mark.parametrize(("more", "message"), FIELD_FAULTS)
+def test_a_fault_in_a_field_is_reported_with_file_line_and_field(more: str, message: str, tmp_path: Path) -> None:
+    assert message in fault(write(tmp_path, more + "\n"))
 
 
-def test_the_second_of_several_contacts_is_told_by_its_own_line(tmp_path: Path) -> None:
+def test_a_fault_in_the_second_contact_is_reported_with_its_own_line(tmp_path: Path) -> None:
     one = '[[contacts]]\nname = "{}"\nslack = "{}"\ncan = "x"\n'
     more = one.format("Ada", "U12") + one.format("Bo", "nobody")
     assert "soul.toml:9 contacts.1.slack:" in fault(write(tmp_path, more))
@@ -216,7 +216,7 @@ def test_a_deeply_nested_or_absurd_manifest_is_a_fault_and_no_crash(tmp_path: Pa
 # -- names that must exist ---------------------------------------------------------------------------------------------
 
 
-def test_an_unknown_name_is_told_with_its_line_and_what_was_meant(tmp_path: Path) -> None:
+def test_an_unknown_name_is_reported_with_its_line_and_a_suggestion(tmp_path: Path) -> None:
     more = 'processes = ["gretting", "academic"]\nsubprocesses = ["x"]\n[ism]\nexpert = "academia"\n'
     message = fault(write(tmp_path, more), EVERYTHING)
     assert "soul.toml:3 processes: there is no process 'gretting'; did you mean 'greeting'?" in message
@@ -227,7 +227,7 @@ def test_an_unknown_name_is_told_with_its_line_and_what_was_meant(tmp_path: Path
 # -- modes -------------------------------------------------------------------------------------------------------------
 
 
-def test_modes_are_the_folders_that_hold_one(tmp_path: Path) -> None:
+def test_modes_are_the_folders_with_a_soul_md_or_mode_toml(tmp_path: Path) -> None:
     write(tmp_path)
     add_mode(tmp_path, "poetic", manifest=MODE)
     add_mode(tmp_path, "academic", text="You read.\n")
@@ -257,13 +257,13 @@ MODE_FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("manifest", "told"), MODE_FAULTS)
-def test_a_fault_in_a_mode_is_told_with_its_own_file(manifest: str, told: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("manifest", "message"), MODE_FAULTS)
+def test_a_fault_in_a_mode_is_reported_with_its_own_file(manifest: str, message: str, tmp_path: Path) -> None:
     add_mode(write(tmp_path), manifest=manifest)
-    assert told in fault(tmp_path)
+    assert message in fault(tmp_path)
 
 
-def test_faults_of_the_soul_and_of_its_modes_are_told_together(tmp_path: Path) -> None:
+def test_faults_of_the_soul_and_of_its_modes_are_reported_together(tmp_path: Path) -> None:
     add_mode(write(tmp_path, "pipeline = 3\n"), manifest="colour = 1\n")
     add_mode(tmp_path, "academic", text=" \n")
     add_mode(tmp_path, "Ünfit")
@@ -290,7 +290,7 @@ def test_a_mode_needs_its_text(tmp_path: Path) -> None:
     assert "poetic/soul.md can't be read" in fault(tmp_path)
 
 
-def test_more_modes_than_anybody_needs_are_refused(tmp_path: Path) -> None:
+def test_more_modes_than_the_most_are_refused(tmp_path: Path) -> None:
     write(tmp_path)
     for number in range(17):
         add_mode(tmp_path, f"mode{number}")
@@ -338,16 +338,16 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("name", ["soul.md", "mode.toml"])
-@pytest.mark.parametrize(("make", "told"), HOSTILE)
+@pytest.mark.parametrize(("make", "expected"), HOSTILE)
 def test_a_hostile_file_in_a_mode_is_refused(
-    make: Callable[[Path, Path], None], told: str, name: str, tmp_path: Path
+    make: Callable[[Path, Path], None], expected: str, name: str, tmp_path: Path
 ) -> None:
     root = tmp_path / "souls"
     file = add_mode(write(root), manifest=MODE) / name
     file.unlink()
     make(file, tmp_path / "secret")
     message = fault(root)
-    assert told in message
+    assert expected in message
     assert name in message
     assert "secret words" not in message
 
@@ -371,9 +371,7 @@ def test_a_file_in_place_of_the_souls_folder_is_a_fault(tmp_path: Path) -> None:
 @example(manifest="[[verbs]]\n[[verbs]]", mode=b"[[registers]]")
 @example(manifest="creativity = {x = 'y'}", mode=b"registers = {a = 1}")
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_stands_in_the_files_the_answer_is_a_soul_or_a_soul_error(
-    manifest: str, mode: bytes, tmp_path: Path
-) -> None:
+def test_any_files_give_a_soul_or_a_soul_error(manifest: str, mode: bytes, tmp_path: Path) -> None:
     folder = add_mode(write(tmp_path, manifest))
     (folder / "mode.toml").write_bytes(mode)
     try:
@@ -387,7 +385,7 @@ def test_whatever_stands_in_the_files_the_answer_is_a_soul_or_a_soul_error(
 
 
 def touch(root: Path, moment: int) -> None:
-    """Give all files a new time, however coarse the file system's clock."""
+    """Give all files a new modification time, even on a file system with a coarse clock."""
     for file in root.rglob("*"):
         os.utime(file, ns=(moment * 10**18, moment * 10**18))
 
@@ -395,53 +393,53 @@ def touch(root: Path, moment: int) -> None:
 def test_edits_of_modes_are_followed_live(tmp_path: Path) -> None:
     events = Events()
     write(tmp_path)
-    keeper = ReloadingSoul(tmp_path, "ea", events)
-    assert keeper.current().modes == ()
+    watched = ReloadingSoul(tmp_path, "ea", events)
+    assert watched.current().modes == ()
     folder = add_mode(tmp_path)
-    assert [mode.personality for mode in keeper.current().modes] == ["You sing."]
+    assert [mode.personality for mode in watched.current().modes] == ["You sing."]
     (folder / "soul.md").write_text("You sing louder.")
     touch(tmp_path, 1)
-    assert [mode.personality for mode in keeper.current().modes] == ["You sing louder."]
+    assert [mode.personality for mode in watched.current().modes] == ["You sing louder."]
     (folder / "mode.toml").write_text(MODE)
     touch(tmp_path, 2)
-    assert keeper.current().modes[0].registers == ("hymn", "work-song")
+    assert watched.current().modes[0].registers == ("hymn", "work-song")
     folder.rename(tmp_path / "ea" / "lyric")
-    assert [mode.name for mode in keeper.current().modes] == ["lyric"]
+    assert [mode.name for mode in watched.current().modes] == ["lyric"]
     (tmp_path / "ea" / "lyric" / "soul.md").unlink()
     (tmp_path / "ea" / "lyric" / "mode.toml").unlink()
-    assert keeper.current().modes == ()
+    assert watched.current().modes == ()
     assert events.names == ["soul.reloaded"] * 5
 
 
-def test_a_broken_edit_of_a_mode_keeps_the_last_good_soul(tmp_path: Path) -> None:
+def test_a_broken_edit_of_a_mode_keeps_the_last_valid_soul(tmp_path: Path) -> None:
     events = Events()
     folder = add_mode(write(tmp_path), manifest=MODE)
-    keeper = ReloadingSoul(tmp_path, "ea", events)
-    before = keeper.current()
+    watched = ReloadingSoul(tmp_path, "ea", events)
+    before = watched.current()
     (folder / "mode.toml").write_text("registers = 3\n")
     touch(tmp_path, 1)
-    assert keeper.current() is before
+    assert watched.current() is before
     assert events.names == ["soul.broken"]
     assert "poetic/mode.toml:1 registers" in str(events.emitted[0][1]["reason"])
 
 
-def test_an_edit_that_names_what_does_not_exist_is_not_taken_over(tmp_path: Path) -> None:
+def test_an_edit_with_an_unknown_name_is_not_used(tmp_path: Path) -> None:
     events = Events()
     known = KnownNames(EVERYTHING.processes, (*EVERYTHING.subprocesses, "summarizes_the_conversation"))
-    keeper = ReloadingSoul(write(tmp_path), "ea", events, known)
+    watched = ReloadingSoul(write(tmp_path), "ea", events, known)
     touch(write(tmp_path, 'processes = ["engage"]\n'), 1)
-    assert keeper.current().processes == ()
+    assert watched.current().processes == ()
     assert "did you mean 'engaged'?" in str(events.emitted[0][1]["reason"])
 
 
-def test_a_folder_that_vanishes_leaves_the_last_good_soul(tmp_path: Path) -> None:
+def test_a_removed_folder_leaves_the_last_valid_soul(tmp_path: Path) -> None:
     events = Events()
-    keeper = ReloadingSoul(write(tmp_path), "ea", events)
+    watched = ReloadingSoul(write(tmp_path), "ea", events)
     (tmp_path / "ea").rename(tmp_path / "gone")
-    assert keeper.current().personality == "You are Ea."
+    assert watched.current().personality == "You are Ea."
     assert events.names == ["soul.broken"]
     (tmp_path / "gone").rename(tmp_path / "ea")
-    assert keeper.current().personality == "You are Ea."
+    assert watched.current().personality == "You are Ea."
     assert events.names == ["soul.broken", "soul.reloaded"]
 
 
@@ -458,19 +456,19 @@ def household(root: Path, events: Events) -> Souls:
 def test_a_channel_may_have_its_own_soul_and_every_other_belongs_to_the_main_one(tmp_path: Path) -> None:
     souls = household(tmp_path, Events())
     assert (souls.main, souls.names) == ("ea", ("ea", "bel", "sin"))
-    heard = [souls.for_channel(channel) for channel in ("C111", "C222", "G333", "C999", "D111", "")]
-    assert heard == ["bel", "sin", "sin", "ea", "ea", "ea"]
+    owners = [souls.for_channel(channel) for channel in ("C111", "C222", "G333", "C999", "D111", "")]
+    assert owners == ["bel", "sin", "sin", "ea", "ea", "ea"]
     assert souls.current("sin").name == "sin"
 
 
-def test_a_soul_that_is_not_hosted_is_told(tmp_path: Path) -> None:
+def test_a_soul_that_is_not_hosted_is_an_error(tmp_path: Path) -> None:
     souls = household(tmp_path, Events())
     with pytest.raises(SoulError, match="'nergal' is not hosted here") as caught:
         souls.current("nergal")
     assert "SOUL_SOULS" in caught.value.hint
 
 
-def test_two_souls_in_one_channel_are_a_fault_from_the_start(tmp_path: Path) -> None:
+def test_two_souls_in_one_channel_are_an_error_at_the_start(tmp_path: Path) -> None:
     write(tmp_path, 'channels = ["C111"]\n')
     write(tmp_path, 'channels = ["C110", "C111"]\n', name="bel")
     both = r"ea/soul\.toml channels and bel/soul\.toml channels both name C111"
@@ -494,7 +492,7 @@ def test_channels_follow_edits_and_stay_where_they_were_while_two_claim_one(tmp_
     assert souls.for_channel("C444") == "sin"
 
 
-def test_each_soul_is_looked_for_where_it_lies(tmp_path: Path) -> None:
+def test_each_soul_is_loaded_from_its_own_directory(tmp_path: Path) -> None:
     write(tmp_path / "here")
     write(tmp_path / "there", name="bel")
     places = {"ea": tmp_path / "here", "bel": tmp_path / "there"}

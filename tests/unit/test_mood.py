@@ -1,4 +1,4 @@
-"""A feeling fades back to rest and colours the verbs; topic and task are told as data."""
+"""A mood fades to rest and selects the verbs; topic and task are data."""
 
 import pytest
 from hypothesis import given
@@ -23,22 +23,22 @@ GLAD = SoulState("glad", 1_000_000, "bees", "find a hive", 3)
 
 
 @pytest.mark.parametrize(("minutes", "state"), [(-5, "glad"), (0, "glad"), (60, "glad"), (61, "calm"), (9999, "calm")])
-def test_a_feeling_lasts_for_its_half_life(minutes: int, state: str) -> None:
+def test_a_mood_lasts_for_its_half_life(minutes: int, state: str) -> None:
     assert current_mood(GLAD, GLAD.felt_ms + minutes * MINUTE, SOUL) == state
 
 
 @pytest.mark.parametrize("state", [None, SoulState("", 0), SoulState("furious", 1_000_000)])
-def test_without_a_feeling_that_it_knows_the_soul_rests(state: SoulState | None) -> None:
+def test_without_a_known_mood_the_soul_rests(state: SoulState | None) -> None:
     assert current_mood(state, 1_000_000, SOUL) == "calm"
     assert state_in_words(state, SOUL, 1_000_000) == ""
 
 
 @given(st.text(max_size=20), st.integers(), st.integers(min_value=0))
-def test_whatever_is_stored_the_soul_feels_something_it_knows(state: str, felt_ms: int, now_ms: int) -> None:
+def test_any_stored_mood_gives_one_that_the_soul_knows(state: str, felt_ms: int, now_ms: int) -> None:
     assert current_mood(SoulState(state, felt_ms), now_ms, SOUL) in SOUL.emotional_states
 
 
-def test_a_mood_colours_the_verbs_and_tells_when_it_fades() -> None:
+def test_a_mood_selects_the_verbs_and_is_described_as_fading() -> None:
     fresh = state_in_words(GLAD, SOUL, GLAD.felt_ms)
     assert "glad." in fresh
     assert "beamed, sang" in fresh
@@ -47,12 +47,12 @@ def test_a_mood_colours_the_verbs_and_tells_when_it_fades() -> None:
     assert state_in_words(GLAD, SOUL, GLAD.felt_ms + 70 * MINUTE) == ""
 
 
-def test_rest_is_told_where_it_has_verbs_of_its_own() -> None:
+def test_rest_is_described_if_it_has_verbs_of_its_own() -> None:
     verbs = Verbs(speech=("said",), thought=("thought",), when=(("calm", VerbsInMood(speech=("murmured",))),))
     assert "murmured" in state_in_words(None, SOUL.model_copy(update={"verbs": verbs}), 0)
 
 
-def test_the_mood_stands_bare_and_topic_and_task_are_data() -> None:
+def test_the_mood_is_not_fenced_and_topic_and_task_are() -> None:
     memory = with_state(begin(SOUL), GLAD, SOUL, GLAD.felt_ms)
     mood, topic, task = memory.region(SOUL_STATE)
     assert (mood.role, topic.role, task.role) == (Role.SYSTEM, Role.USER, Role.USER)
@@ -60,5 +60,5 @@ def test_the_mood_stands_bare_and_topic_and_task_are_data() -> None:
     assert "bees" not in mood.content
 
 
-def test_nothing_to_tell_leaves_no_region() -> None:
+def test_without_mood_topic_and_task_there_is_no_region() -> None:
     assert with_state(begin(SOUL), None, SOUL, 0).region(SOUL_STATE) == ()

@@ -1,4 +1,4 @@
-"""What is recalled of people is in order of importance, as data, and never more than there is room for."""
+"""Notes about users in the prompt: most important first, as data, within the budget."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +19,7 @@ def model(*notes: str, whispers: str = "", audience: Audience = HERE, name: str 
     return UserModel("minoan", "U1", audience, 1, name, notes, whispers, 1, 1, 1, 1, 1)
 
 
-def test_notes_come_newest_first_before_those_of_everybody_and_whispers_last() -> None:
+def test_private_notes_come_first_then_notes_for_all_and_whispers_last() -> None:
     own = model("old", "new", whispers="I am tired")
     here, everybody, unsaid = person_notes((own, model("public", audience=OPEN)), 300)
     assert here.splitlines()[1:] == ["- new", "- old"]
@@ -28,7 +28,7 @@ def test_notes_come_newest_first_before_those_of_everybody_and_whispers_last() -
     assert len(person_notes((own,), 300, whispers=False)) == 1
 
 
-def test_somebody_of_whom_nothing_was_noted_takes_no_room() -> None:
+def test_a_user_without_notes_takes_no_room() -> None:
     assert person_notes((model(),), 300) == ()
     assert with_people(begin(SOUL), SOUL, (model(),), ()).region(PERSON) == ()
 
@@ -44,7 +44,7 @@ def test_all_of_it_fits_the_budget(models: list[UserModel], budget: int) -> None
     assert sum(estimate_tokens(text) + TURN_OVERHEAD for text in texts) <= budget or not texts
 
 
-def test_people_share_the_room_and_each_bears_their_name() -> None:
+def test_users_share_the_budget_and_each_note_names_its_user() -> None:
     lines = tuple(f"line {number} " + "x" * 60 for number in range(20))
     soul = SOUL.model_copy(update={"budgets": Budgets(person=300), "notes": Notes(whispers=False)})
     memory = with_people(begin(soul), soul, (model(*lines, whispers="hm"),), (model(*lines, name="<Eve>"),))

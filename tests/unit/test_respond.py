@@ -1,4 +1,4 @@
-"""The unified step: only a trustworthy reply counts, streams and is remembered; anything else is repaired or fails."""
+"""The unified step: only an unambiguous reply streams and is remembered; anything else is repaired or fails."""
 
 import pytest
 
@@ -59,7 +59,7 @@ def test_only_the_reply_is_needed_and_only_the_reply_is_remembered() -> None:
         "<external_dialogue></external_dialogue>",
     ],
 )
-def test_an_answer_without_a_trustworthy_reply_is_malformed_and_tells_no_secret(answer: str) -> None:
+def test_an_answer_without_a_trustworthy_reply_is_malformed_and_discloses_nothing(answer: str) -> None:
     with pytest.raises(MalformedReply) as caught:
         read_response(answer)
     assert caught.value.reply == answer
@@ -84,7 +84,7 @@ def test_the_standing_command_lists_the_elements_in_order_and_the_souls_own_word
 
 
 def thinking(*replies: Reply) -> tuple[Mind, ScriptedLLM, list[LLMCall]]:
-    """A mind whose model says what it is told to."""
+    """A mind whose model gives these replies."""
     llm, calls = ScriptedLLM(*replies), list[LLMCall]()
     mind = Mind(
         llm=llm,
@@ -97,7 +97,7 @@ def thinking(*replies: Reply) -> tuple[Mind, ScriptedLLM, list[LLMCall]]:
     return mind, llm, calls
 
 
-async def test_through_the_mind_only_the_reply_is_seen_and_kept() -> None:
+async def test_the_mind_shows_and_remembers_only_the_reply() -> None:
     mind, _, calls = thinking(list(ANSWER))
     thought = mind.stream(MEMORY, respond(SOUL))
     assert "".join([piece async for piece in thought]) == "Rest first."

@@ -1,4 +1,4 @@
-"""A problem and the permission it needs: numbered findings, sources, what is kept, and acts done once or not at all."""
+"""A problem and its permissions: numbered passages, sources, what is stored, and actions done once or not at all."""
 
 import json
 import re
@@ -34,7 +34,8 @@ from daemon.mind.steps.choose_actions import ChosenAction
 from tests.fakes import FakeClock
 from tests.given import DM, new_message
 from tests.store.parts import WORKER, Stores, room
-from tests.unit.solving_parts import FOUND, ActionBench, NoApprovals, Shelf, allowed, scene
+from tests.unit.process_parts import NoApprovals
+from tests.unit.solving_parts import FOUND, ActionBench, Shelf, allowed, scene
 
 DUE = 60_000
 ACT = PermissionRequest("shelf/write_down", {"text": "a"}, ("UADA",), "I would do this. May I?", '{"text": "a"}')
@@ -47,18 +48,18 @@ def problem(*found: Passage) -> Problem:
 # -- what is found -----------------------------------------------------------------------------------------------------
 
 
-def test_what_is_found_is_numbered_once() -> None:
+def test_a_passage_is_numbered_once() -> None:
     one = problem()
     assert one.add([Passage("a.md:1", "clay"), Passage("b.md:2", "fire")]) == "[1] a.md:1\nclay\n\n[2] b.md:2\nfire"
     assert one.add([Passage("b.md:2", "fire"), Passage("c.md:3", "ash")]) == "[2] b.md:2\nfire\n\n[3] c.md:3\nash"
     assert len(one.found) == 3
 
 
-def test_more_than_can_be_kept_is_told_and_left_out() -> None:
+def test_passages_beyond_the_most_are_left_out_and_reported() -> None:
     one = problem()
     one.add([Passage(f"{number}", "x") for number in range(MOST_FOUND - 1)])
-    told = one.add([Passage("last", "x"), Passage("over", "x"), Passage("0", "x")])
-    assert told.startswith(f"[{MOST_FOUND}] last\nx\n\n[1] 0\nx\n\n(1 more were found")
+    text = one.add([Passage("last", "x"), Passage("over", "x"), Passage("0", "x")])
+    assert text.startswith(f"[{MOST_FOUND}] last\nx\n\n[1] 0\nx\n\n(1 more were found")
     assert len(one.found) == MOST_FOUND
 
 
@@ -88,18 +89,18 @@ def test_a_source_is_one_line_that_a_reply_can_show_as_code() -> None:
         ("", ""),
     ],
 )
-def test_a_reply_gets_the_sources_that_it_cites_and_loses_numbers_that_stand_for_nothing(reply: str, text: str) -> None:
+def test_a_reply_gets_its_cited_sources_and_loses_unknown_numbers(reply: str, text: str) -> None:
     assert problem(*FOUND).with_sources(reply) == text
 
 
 @given(st.text(alphabet="[]12,90 \nx", max_size=60))
-def test_no_number_is_left_that_stands_for_nothing(reply: str) -> None:
+def test_no_unknown_number_is_left(reply: str) -> None:
     once = problem(*FOUND).with_sources(reply)
     assert not re.search(r"\[(?:0|9|90|09)\]", once)
     assert ("[1]" in reply) <= ("[1] `a.md:1`" in once)
 
 
-def test_thousands_of_ticks_are_read_in_no_time() -> None:
+def test_thousands_of_backticks_are_read_quickly() -> None:
     hostile = " ".join("`" * (1 + number % 60) for number in range(2_000)) + " [9]"
     assert "`" in problem().with_sources(hostile)
 
@@ -107,7 +108,7 @@ def test_thousands_of_ticks_are_read_in_no_time() -> None:
 # -- what is kept ------------------------------------------------------------------------------------------------------
 
 
-def test_a_problem_is_kept_whole_and_read_back() -> None:
+def test_a_problem_is_stored_whole_and_read_back() -> None:
     internal = with_observation(WorkingMemory("Tess"), ChosenAction("Research", "kilns"), "clay")
     one = Problem(internal, list(FOUND), Spent(2, 300, 0.25, 1.5), "UADA", asks=True, approval="a1")
     kept = json.loads(json.dumps(one.to_json()))
@@ -126,7 +127,7 @@ def test_a_problem_is_kept_whole_and_read_back() -> None:
         {**Problem(WorkingMemory("T")).to_json(), "more": 1},
     ],
 )
-def test_what_is_not_ours_begins_anew(kept: dict[str, object]) -> None:
+def test_an_unreadable_problem_begins_anew(kept: dict[str, object]) -> None:
     assert Problem.resumed(kept, "Tess") == Problem(WorkingMemory("Tess"))
     assert not Problem.resumed(kept, "Tess").waits
 
@@ -136,7 +137,7 @@ HOSTILE = st.sampled_from(["\\", '"', "\0", "😀", "x", "\ud800", "語\n"])
 
 @given(HOSTILE, HOSTILE)
 @settings(max_examples=25, deadline=None)
-def test_what_is_kept_is_bounded_whatever_was_said(character: str, other: str) -> None:
+def test_a_stored_problem_is_bounded(character: str, other: str) -> None:
     one = problem()
     for number in range(120):
         text = f"{number}" + character * 20_000
@@ -151,7 +152,7 @@ def test_what_is_kept_is_bounded_whatever_was_said(character: str, other: str) -
     assert (back.internal.at(-1) == one.internal.at(-1)) == (other != "\ud800")
 
 
-def test_the_newest_is_kept() -> None:
+def test_the_newest_entries_are_stored() -> None:
     one = problem()
     for number in range(60):
         one.internal = with_observation(one.internal, ChosenAction("Research", f"{number}"), "x" * OBSERVATION_CAP)
@@ -201,20 +202,20 @@ async def test_a_question_shows_exactly_what_will_be_done_and_parks_the_problem(
 
 
 @pytest.mark.parametrize(("shown", "fence"), [("a ``` b", "````"), ("a ````` b", "``````"), ("`a` b", "```")])
-async def test_nothing_shown_ends_its_block(clock: FakeClock, shown: str, fence: str) -> None:
+async def test_no_shown_text_ends_its_code_block(clock: FakeClock, shown: str, fence: str) -> None:
     one = stage(NoApprovals(), clock)
     await ask_permission(one.context, problem(), one.context.memory, replace(ACT, shown=shown))
     assert one.context.motor.reply.endswith(f"\n\n{fence}\n{shown}\n{fence}")
 
 
-async def test_where_nobody_can_click_nothing_is_asked_for(clock: FakeClock) -> None:
+async def test_in_the_terminal_no_permission_is_asked(clock: FakeClock) -> None:
     one = stage(NoApprovals(), clock)
     there = replace(one.context, perception=replace(one.context.perception, place=Place.TERMINAL))
     with pytest.raises(ToolFailed, match="only be given in Slack"):
         await ask_permission(there, problem(), there.memory, ACT)
 
 
-async def test_what_can_not_be_shown_can_not_be_asked_for(clock: FakeClock) -> None:
+async def test_a_request_too_long_to_show_is_not_asked(clock: FakeClock) -> None:
     one = stage(NoApprovals(), clock)
     with pytest.raises(ToolFailed, match="too long"):
         await ask_permission(one.context, problem(), one.context.memory, replace(ACT, shown="x" * 3_001))
@@ -222,7 +223,7 @@ async def test_what_can_not_be_shown_can_not_be_asked_for(clock: FakeClock) -> N
 
 
 @pytest.mark.parametrize(("state", "again"), [("waiting", False), ("refused", True)])
-async def test_the_same_is_not_asked_for_while_nobody_has_decided(
+async def test_an_open_request_is_not_asked_again(
     database: Database, approvals: Approvals, clock: FakeClock, state: str, *, again: bool
 ) -> None:
     await allowed(database, approvals, clock, permission(clock=clock), state)
@@ -237,7 +238,7 @@ async def test_the_same_is_not_asked_for_while_nobody_has_decided(
             await ask_permission(one.context, parked, one.context.memory, ACT)
 
 
-async def test_what_was_allowed_is_done_once(database: Database, approvals: Approvals, clock: FakeClock) -> None:
+async def test_an_approved_action_is_done_once(database: Database, approvals: Approvals, clock: FakeClock) -> None:
     await allowed(database, approvals, clock, permission(clock=clock))
     shelf = Shelf()
     one = stage(approvals, clock, toolbox=shelf)
@@ -249,41 +250,41 @@ async def test_what_was_allowed_is_done_once(database: Database, approvals: Appr
 
 
 @pytest.mark.parametrize(
-    ("state", "told"),
+    ("state", "sentence"),
     [
         ("waiting", "not decided yet; nothing was done."),
         ("refused", "refused; nothing was done."),
         ("expired", "the permission has grown old; nothing was done."),
         ("failed", "tried as allowed, but it failed; nothing was done."),
-        ("using", "begun as allowed, but it can't be told whether it was done. It will not be tried again."),
-        ("unknown", "begun as allowed, but it can't be told whether it was done. It will not be tried again."),
+        ("using", "begun as allowed, but it is not known whether it was done. It will not be tried again."),
+        ("unknown", "begun as allowed, but it is not known whether it was done. It will not be tried again."),
     ],
 )
-async def test_in_any_other_state_nothing_is_done_and_that_is_told(
-    database: Database, approvals: Approvals, clock: FakeClock, state: str, told: str
+async def test_in_any_other_state_nothing_is_done_and_the_result_says_so(
+    database: Database, approvals: Approvals, clock: FakeClock, state: str, sentence: str
 ) -> None:
     await allowed(database, approvals, clock, permission(clock=clock), state)
     shelf = Shelf()
     done = await carry_out(stage(approvals, clock, toolbox=shelf).context, "a1")
-    assert done.sentence == f"`shelf/write_down`: {told}"
+    assert done.sentence == f"`shelf/write_down`: {sentence}"
     assert shelf.used == []
 
 
 @pytest.mark.parametrize(
-    ("uncertain", "told", "state"),
+    ("uncertain", "sentence", "state"),
     [
         (False, "tried as allowed, but it failed; nothing was done.", "failed"),
-        (True, "begun as allowed, but it can't be told whether it was done. It will not be tried again.", "unknown"),
+        (True, "begun as allowed, but it is not known whether it was done. It will not be tried again.", "unknown"),
     ],
 )
-async def test_a_failure_is_told_as_surely_as_it_is_known(
-    *, database: Database, approvals: Approvals, clock: FakeClock, uncertain: bool, told: str, state: str
+async def test_a_failure_is_reported_as_certain_or_unknown(
+    *, database: Database, approvals: Approvals, clock: FakeClock, uncertain: bool, sentence: str, state: str
 ) -> None:
     await allowed(database, approvals, clock, permission(clock=clock))
     shelf = Shelf(failing=ToolFailed("SAY BOO", uncertain=uncertain))
     done = await carry_out(stage(approvals, clock, toolbox=shelf).context, "a1")
-    assert done.sentence == f"`shelf/write_down`: {told}"
-    assert done.error == "SAY BOO", "a stranger's words are no part of the house's"
+    assert done.sentence == f"`shelf/write_down`: {sentence}"
+    assert done.error == "SAY BOO", "a tool's words are no part of the daemon's"
     found = await approvals.status("a1")
     assert found is not None
     assert found.state == state
@@ -307,7 +308,9 @@ ROOM = Room("C9", Place.PUBLIC_CHANNEL, Audience(AudienceKind.WORKSPACE, "T1"))
 LETTER = {"to": "C9", "name": "the potters", "summary": "Mend it."}
 
 
-async def test_words_are_carried_exactly(database: Database, approvals: Approvals, clock: FakeClock) -> None:
+async def test_an_approved_message_is_posted_word_for_word(
+    database: Database, approvals: Approvals, clock: FakeClock
+) -> None:
     await allowed(database, approvals, clock, permission(POST_ELSEWHERE, clock, **LETTER))
 
     async def room_of(contact: str) -> Room:
@@ -323,7 +326,7 @@ async def test_words_are_carried_exactly(database: Database, approvals: Approval
 
 
 @pytest.mark.parametrize("error", [ChannelRefused("no such room", code="x"), NotDelivered("Slack is away")])
-async def test_words_that_reach_nobody_are_told(
+async def test_an_unreachable_contact_is_reported(
     database: Database, approvals: Approvals, clock: FakeClock, error: Exception
 ) -> None:
     await allowed(database, approvals, clock, permission(POST_ELSEWHERE, clock, **LETTER))
@@ -336,7 +339,7 @@ async def test_words_that_reach_nobody_are_told(
     assert one.context.motor.cross_post is None
 
 
-async def test_words_are_not_carried_by_an_old_or_used_permission(
+async def test_an_expired_or_used_permission_posts_nothing(
     database: Database, approvals: Approvals, clock: FakeClock
 ) -> None:
     found = await allowed(database, approvals, clock, permission(POST_ELSEWHERE, clock, **LETTER))
@@ -347,14 +350,14 @@ async def test_words_are_not_carried_by_an_old_or_used_permission(
     await database.write(lambda it: it.run("UPDATE approvals SET state = 'used'"))
     assert (await carry_out(one.context, "a1")).sentence == "The message to the potters: done once, as allowed."
     assert one.context.motor.cross_post is None
-    assert status_sentence(replace(found, arguments={})).startswith("The message to somebody else: ")
+    assert status_sentence(replace(found, arguments={})).startswith("The message to a contact: ")
 
 
-def test_nothing_hides_in_plain_sight() -> None:
+def test_plain_sight_escapes_invisible_characters() -> None:
     assert plain_sight("a\u202eb\u200b\tc\nd é 語") == "a\\u202eb\\u200b\\tc\nd é 語"
 
 
-async def test_a_decision_is_not_taken_in_by_a_reply_under_way(database: Database, clock: FakeClock) -> None:
+async def test_a_decision_is_not_absorbed_by_a_reply_in_progress(database: Database, clock: FakeClock) -> None:
     stores = Stores.of(database, clock)
     await stores.inbox.accept(new_message("1.0", conversation=DM))
     claim = await stores.claim()

@@ -1,4 +1,4 @@
-"""Souls: what makes one valid, how faults are told, and that a broken edit never takes the good one away."""
+"""Souls: what makes one valid, how faults are reported, and that a broken edit keeps the last valid one."""
 
 import os
 from pathlib import Path
@@ -65,7 +65,7 @@ def test_a_soul_cannot_be_changed(tmp_path: Path) -> None:
     assert isinstance(soul, Soul)
 
 
-def test_every_fault_is_told_at_once_with_its_place(tmp_path: Path) -> None:
+def test_every_fault_is_reported_at_once_with_its_place(tmp_path: Path) -> None:
     manifest = (
         'name = "enki"\ndisplay_name = "Ea"\npipeline = "both"\ncolour = "red"\n'
         'personality = "x"\n[budgets]\n# a comment\nthread = "much"\n[creativity]\nrespond = 2\n'
@@ -83,14 +83,14 @@ def test_every_fault_is_told_at_once_with_its_place(tmp_path: Path) -> None:
         assert part in message
 
 
-def test_a_missing_field_is_told_without_a_line(tmp_path: Path) -> None:
+def test_a_missing_field_is_reported_without_a_line(tmp_path: Path) -> None:
     assert "soul.toml display_name: Field required" in fault(write(tmp_path, 'name = "ea"\n')).message
     broken = MANIFEST + "[verbs]\nspeech = []\n"
     assert "soul.toml:4 verbs.speech:" in fault(write(tmp_path, broken)).message
     assert "creativity" in fault(write(tmp_path, MANIFEST + "creativity = 3\n")).message
 
 
-def test_broken_toml_is_told_with_its_line(tmp_path: Path) -> None:
+def test_broken_toml_is_reported_with_its_line(tmp_path: Path) -> None:
     assert "line 3" in fault(write(tmp_path, MANIFEST + "pipeline = \n")).message
 
 
@@ -143,44 +143,44 @@ def test_a_huge_or_foreign_file_is_refused(tmp_path: Path) -> None:
 
 
 def touch(root: Path, moment: int) -> None:
-    """Give both files a new time, however coarse the file system's clock."""
+    """Give both files a new modification time, even on a file system with a coarse clock."""
     for file in (root / "ea").iterdir():
         os.utime(file, ns=(moment, moment))
 
 
-def test_an_edit_is_taken_over_once(tmp_path: Path) -> None:
+def test_an_edit_is_reloaded_once(tmp_path: Path) -> None:
     events = Events()
-    keeper = ReloadingSoul(write(tmp_path), "ea", events)
-    first = keeper.current()
-    assert keeper.current() is first
+    watched = ReloadingSoul(write(tmp_path), "ea", events)
+    first = watched.current()
+    assert watched.current() is first
     touch(write(tmp_path, personality="You are Ea, older."), 10**18)
-    assert keeper.current().personality == "You are Ea, older."
-    keeper.current()
+    assert watched.current().personality == "You are Ea, older."
+    watched.current()
     assert events.names == ["soul.reloaded"]
 
 
-def test_a_broken_edit_keeps_the_last_good_soul_and_is_told_once(tmp_path: Path) -> None:
+def test_a_broken_edit_keeps_the_last_valid_soul_and_is_reported_once(tmp_path: Path) -> None:
     events = Events()
-    keeper = ReloadingSoul(write(tmp_path), "ea", events)
+    watched = ReloadingSoul(write(tmp_path), "ea", events)
     touch(write(tmp_path, MANIFEST + "pipeline = 3\n"), 10**18)
-    assert keeper.current().personality == "You are Ea."
+    assert watched.current().personality == "You are Ea."
     touch(tmp_path, 2 * 10**18)
-    keeper.current()
+    watched.current()
     assert events.names == ["soul.broken"]
     assert "soul.toml:3 pipeline" in str(events.emitted[0][1]["reason"])
     (tmp_path / "ea" / "soul.md").unlink()
-    assert keeper.current().personality == "You are Ea."
+    assert watched.current().personality == "You are Ea."
     touch(write(tmp_path, personality="Mended."), 3 * 10**18)
-    assert keeper.current().personality == "Mended."
+    assert watched.current().personality == "Mended."
     assert events.names == ["soul.broken", "soul.broken", "soul.reloaded"]
 
 
-def test_a_keeper_needs_a_good_soul_to_begin_with(tmp_path: Path) -> None:
+def test_a_reloading_soul_needs_a_valid_soul_at_first(tmp_path: Path) -> None:
     with pytest.raises(SoulError):
         ReloadingSoul(tmp_path, "ea", Events())
 
 
-def test_souls_are_looked_for_where_told_then_beside_the_data_then_as_shipped(tmp_path: Path) -> None:
+def test_souls_are_searched_in_the_setting_then_beside_the_data_then_as_shipped(tmp_path: Path) -> None:
     home = tmp_path / "home"
     (home / "souls").mkdir(parents=True)
     shipped = find_souls_directory(None, home, "plain")

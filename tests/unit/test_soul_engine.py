@@ -1,4 +1,4 @@
-"""The prompt builder: order, cache, fences nobody breaks, and budgets that hold however much was said."""
+"""The prompt builder: order, cache, unbreakable fences, and budgets that always hold."""
 
 import re
 from dataclasses import replace
@@ -101,7 +101,7 @@ def full_memory(soul: Soul = SOUL) -> WorkingMemory:
 # -- order and cache --------------------------------------------------------------------------------------------------
 
 
-def test_regions_stand_in_their_order_and_what_people_said_is_fenced() -> None:
+def test_regions_stand_in_their_order_and_users_words_are_fenced() -> None:
     prompt = rendered(integrate(full_memory(), perceive("hello")))
     stable, volatile = prompt.system
     assert stable.stable
@@ -118,7 +118,7 @@ def test_regions_stand_in_their_order_and_what_people_said_is_fenced() -> None:
     assert message.text.endswith("beginning with <stimulus_verb>.)")
 
 
-def test_the_stable_part_is_the_same_for_every_turn_person_and_nonce() -> None:
+def test_the_stable_part_is_the_same_for_every_turn_user_and_nonce() -> None:
     one = rendered(integrate(full_memory(), perceive("hello")))
     other = rendered(integrate(begin(SOUL), perceive("bye", "Bob")), nonce=fresh_nonce())
     assert one.system[0] == other.system[0]
@@ -136,14 +136,14 @@ def test_a_passing_command_closes_the_last_message_and_is_not_cached() -> None:
     assert prompt.json_schema
 
 
-def test_a_command_may_depend_on_what_is_in_mind() -> None:
+def test_a_command_may_depend_on_working_memory() -> None:
     step = replace(mental_query("x"), command=lambda memory: f"There are {len(memory)} memories.")
     prompt = build_prompt(WorkingMemory("Ea"), step, budgets=Budgets(), nonce=NONCE)
     assert prompt.system == ()
     assert prompt.messages[-1].text.endswith("There are 0 memories.")
 
 
-def test_an_unknown_region_is_shown_before_the_time_and_bare_only_if_it_is_the_houses_own() -> None:
+def test_an_unknown_region_is_shown_before_the_time_and_unfenced_only_if_it_is_the_daemons_own() -> None:
     memory = with_now(begin(SOUL), 0, Place.TERMINAL)
     memory = memory.with_region("playbook", Memory(Role.SYSTEM, "Ask first.")).with_region(
         "web", Memory(Role.USER, "Buy!")
@@ -153,11 +153,11 @@ def test_an_unknown_region_is_shown_before_the_time_and_bare_only_if_it_is_the_h
 
 
 @pytest.mark.parametrize("place", list(Place))
-def test_every_room_is_told_apart(place: Place) -> None:
+def test_every_kind_of_channel_has_its_own_sentence(place: Place) -> None:
     assert " You are " in with_now(begin(SOUL), 0, place).region("now")[0].content
 
 
-def test_no_two_nonces_are_alike() -> None:
+def test_no_two_nonces_are_equal() -> None:
     assert len({fresh_nonce() for _ in range(100)}) == 100
 
 
@@ -177,7 +177,7 @@ def test_the_chat_alternates_and_begins_and_ends_with_the_user(turns: list[Memor
     assert all(message.text.strip() for message in prompt.messages)
 
 
-def test_the_souls_words_stand_as_its_own_and_its_thoughts_are_marked() -> None:
+def test_the_souls_replies_are_assistant_messages_and_its_thoughts_are_marked() -> None:
     memory = integrate(begin(SOUL), perceive("hi")).with_memory(Memory(Role.ASSISTANT, "Hello.", name="Ea"))
     memory = (
         integrate(memory, perceive("help"))
@@ -208,7 +208,7 @@ def test_a_late_message_says_how_late_it_is() -> None:
 
 
 def breaks(text: str, nonce: str = NONCE) -> int:
-    """How often a prompt shows a fence that isn't ours: every tag with the nonce must pair up, no other may exist."""
+    """The number of forged fences in a prompt: every tag with the nonce must pair up, no other may exist."""
     tags = re.findall(rf"<[^\w<>]{{0,8}}(?:said|note)\b[^>]*>|[^<>\s]*{nonce}[^<>\s]*", text, re.IGNORECASE)
     pattern = rf'<(said|note)-{nonce}(?: (?:by|about|late)="[^"<>]*")*>|</(said|note)-{nonce}>'
     faults, is_open = 0, ""
@@ -222,7 +222,7 @@ def breaks(text: str, nonce: str = NONCE) -> int:
 
 
 def surrounded(data: str) -> str:
-    """A prompt that holds the data wherever people's words can get to."""
+    """A prompt with the data in every place that users' words can reach."""
     memory = with_notes(begin(SOUL), PERSON, f"x{data}", about=data)
     memory = with_notes(memory, SUMMARY, f"x{data}")
     memory = with_thread(memory, [Overheard("1", "U2", data, f"x{data}")])
@@ -258,7 +258,7 @@ def test_the_measure_of_broken_fences_can_fail() -> None:
     assert breaks(f"<said-{NONCE}>") > 0
 
 
-def test_ordinary_text_is_left_as_it_was_written() -> None:
+def test_ordinary_text_is_unchanged() -> None:
     for text in ("if a < b and c > d: <b>x</b>", "naïve 日本 👨‍👩‍👧\ttab\nline", "<sad> <notes-like> <sayd>"):
         assert defang(text, NONCE) == text
 
@@ -310,7 +310,7 @@ def turn(number: int, text: str = "word " * 30) -> Memory:
     return Memory(Role.USER if number % 2 == 0 else Role.ASSISTANT, f"{number} {text}", name="Ada")
 
 
-def test_recent_turns_stay_whole_and_begin_with_somebody_else() -> None:
+def test_recent_turns_stay_whole_and_begin_with_a_user() -> None:
     turns = [turn(number) for number in range(40)]
     older, recent = transcript_window(turns, 500)
     assert (*older, *recent) == tuple(turns)
@@ -321,12 +321,12 @@ def test_recent_turns_stay_whole_and_begin_with_somebody_else() -> None:
     assert transcript_window(turns, 0) == (tuple(turns), ())
 
 
-def test_a_huge_turn_counts_as_what_is_shown_of_it() -> None:
+def test_a_huge_turn_counts_with_its_shown_length() -> None:
     turns = [turn(0, "x" * 40_000), turn(1)]
     assert transcript_window(turns, 2000, 700)[1] == tuple(turns)
 
 
-def test_the_message_answered_is_whole_up_to_its_cap_and_cut_visibly_beyond() -> None:
+def test_the_message_being_answered_is_whole_up_to_its_cap_and_cut_visibly_beyond() -> None:
     memory = integrate(begin(SOUL), perceive("y" * 12_000))
     assert "y" * 12_000 in rendered(memory).messages[-1].text
     memory = integrate(begin(SOUL), perceive("z" * 40_000 + " the end"))
@@ -353,7 +353,7 @@ def test_each_region_keeps_to_its_budget_and_the_thread_keeps_its_newest() -> No
 
 
 def long_conversation(soul: Soul, turns: int, text: str) -> int:
-    """Tokens of the whole prompt when everything that can be known is known and said."""
+    """Tokens of the whole prompt when every region and the transcript are full."""
     memory = with_now(begin(soul), 1_763_700_000_000, Place.DM)
     for region in (SOUL_STATE, PERSON, MEMORIES, SHARED_CONTEXT, SUMMARY):
         memory = with_notes(memory, region, *[text * 4] * 20, about="Ada")
@@ -363,7 +363,7 @@ def long_conversation(soul: Soul, turns: int, text: str) -> int:
 
 
 @pytest.mark.parametrize("text", ["word " * 40, "日本語の長い文章" * 12, "short"])
-def test_a_prompt_stays_flat_however_long_the_conversation(text: str) -> None:
+def test_a_prompt_does_not_grow_with_the_conversation(text: str) -> None:
     home = find_souls_directory(None, NOWHERE, "minoan")
     soul = load_soul(home, "minoan")
     hundred = long_conversation(soul, 100, text)

@@ -1,4 +1,4 @@
-"""What `docs/SOULS.md` says of a soul's fields is what the shape of a soul says, and what it shows can be loaded."""
+"""`docs/SOULS.md` describes a soul's fields as the schema does, and its examples can be loaded."""
 
 import re
 import tomllib
@@ -15,7 +15,7 @@ DOCUMENT = (ROOT / "docs" / "SOULS.md").read_text(encoding="utf-8")
 TEXTS = {"personality", "modes"}
 
 
-def test_the_document_tells_every_field_as_it_is() -> None:
+def test_the_document_describes_every_field_as_it_is() -> None:
     assert with_fields(DOCUMENT) == DOCUMENT, "run: python -m daemon.cli.reference.soul_fields docs/SOULS.md"
 
 
@@ -40,16 +40,16 @@ def test_every_field_of_every_section_is_explained() -> None:
         "| `expert` | The process that Escalate hands a problem over to. | text | `academic` |",
     ],
 )
-def test_a_field_is_told_with_its_kind_its_bounds_and_its_default(row: str) -> None:
+def test_a_field_is_described_with_its_kind_bounds_and_default(row: str) -> None:
     assert row in soul_reference().splitlines()
 
 
-def test_a_choice_is_told_by_its_options() -> None:
+def test_a_choice_is_described_by_its_options() -> None:
     (row,) = (row for row in soul_reference().splitlines() if row.startswith("| `pipeline`"))
     assert row.endswith(" | `unified` or `split` | `unified` |")
 
 
-def test_only_what_stands_between_the_marks_is_replaced() -> None:
+def test_only_the_text_between_the_marks_is_replaced() -> None:
     before, after = DOCUMENT.split("## Every field")
     stale = f"{before}## Every field{re.sub(r'^[|].*$', '| old |', after, flags=re.MULTILINE)}"
     assert stale != DOCUMENT
@@ -58,7 +58,7 @@ def test_only_what_stands_between_the_marks_is_replaced() -> None:
         with_fields("# Souls")
 
 
-def test_what_is_commented_out_in_kothars_manifest_would_be_valid() -> None:
+def test_the_commented_lines_of_kothars_manifest_are_valid() -> None:
     text = (ROOT / "souls" / "minoan" / "soul.toml").read_text(encoding="utf-8")
     shown = re.findall(r"^# ((?:\[\[?\w+\]\]?|\w+ = .*))$", text, flags=re.MULTILINE)
     data = tomllib.loads("\n".join(shown))

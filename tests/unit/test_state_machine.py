@@ -1,4 +1,4 @@
-"""One perception's way through the processes: paths without gaps, visits that hand back, refusals that still answer."""
+"""The state machine: paths without gaps, visits that end, and refusals that still answer."""
 
 import asyncio
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ def process_of(act: Act) -> MentalProcess:
 
 
 async def a_context() -> ProcessContext:
-    """The context of somebody who has come back just now."""
+    """The context of a user who has just come back."""
     play = Play({"engaged": stay})
     await play.perceive()
     return replace(play.ran[0], visit=BACK)
@@ -47,7 +47,7 @@ STAYING: Mapping[str, MentalProcess] = dict.fromkeys(TABLE, process_of(stay))
 # -- beginning ---------------------------------------------------------------------------------------------------------
 
 
-async def test_what_falls_due_after_a_silence_is_no_return_of_a_person() -> None:
+async def test_a_scheduled_perception_after_a_silence_is_no_return_of_a_user() -> None:
     context = await a_context()
     note = replace(due("engaged"), process=None)
     course = await run_processes(replace(context, perception=note), ProcessState(), STAYING)
@@ -56,14 +56,14 @@ async def test_what_falls_due_after_a_silence_is_no_return_of_a_person() -> None
     assert acts(course) == [("enter", "engaged", "returning"), ("stay", "returning", "returning")]
 
 
-async def test_a_matter_that_waits_is_not_greeted_away() -> None:
+async def test_a_waiting_problem_is_not_replaced_by_a_greeting() -> None:
     waiting = ProcessState("problem_solving", process_memory={"problem": 1})
     course = await run_processes(await a_context(), waiting, STAYING)
     assert (course.state.process, course.state.process_memory) == ("problem_solving", {"problem": 1})
 
 
 @pytest.mark.parametrize("process", ["forgotten", "academic"])
-async def test_a_conversation_in_a_process_that_is_no_more_begins_anew(process: str) -> None:
+async def test_a_conversation_in_a_removed_process_falls_back(process: str) -> None:
     context = await a_context()
     soul = SOUL.model_copy(update={"processes": ("engaged",)})
     state = ProcessState(process, "curious", 3, {"a": 1}, {"b": 2})
@@ -75,9 +75,9 @@ async def test_a_conversation_in_a_process_that_is_no_more_begins_anew(process: 
 
 
 @pytest.mark.parametrize(
-    ("process", "why"), [("nowhere", "no process"), ("curious", "nothing leads"), ("ready", "knows nobody")]
+    ("process", "why"), [("nowhere", "no process"), ("curious", "nothing leads"), ("ready", "no contacts")]
 )
-async def test_a_note_for_a_process_that_may_not_be_visited_is_met_at_home(process: str, why: str) -> None:
+async def test_a_note_for_a_refused_process_is_handled_by_the_current_one(process: str, why: str) -> None:
     play = Play({"engaged": keep_count, "curious": stay, "ready": stay})
     course = await play.perceive(due(process, topic="tin"))
     assert acts(course) == [("refuse", "engaged", process), ("stay", "engaged", "engaged")]
@@ -86,7 +86,7 @@ async def test_a_note_for_a_process_that_may_not_be_visited_is_met_at_home(proce
     assert play.names == ["engaged"]
 
 
-async def test_a_silence_for_a_process_that_may_not_be_visited_concerns_nobody() -> None:
+async def test_a_bare_time_event_for_a_refused_process_runs_no_process() -> None:
     state = ProcessState("curious", "greeting", 1, {"a": 1}, {"b": 2})
     play = Play({"engaged": stay, "curious": stay}, state=state)
     course = await play.perceive(SILENCE)
@@ -94,7 +94,7 @@ async def test_a_silence_for_a_process_that_may_not_be_visited_concerns_nobody()
     assert (play.names, play.state) == ([], state)
 
 
-async def test_a_visit_whose_way_on_is_refused_hands_back_what_was_kept() -> None:
+async def test_a_visit_whose_transition_is_refused_restores_the_process_memory() -> None:
     home = ProcessState("problem_solving", "engaged", 2, {"a": 1}, {"b": 2})
     play = Play({"engaged": stay, "academic": to("curious", now=True), "problem_solving": stay}, state=home)
     course = await play.perceive(due("academic"))
@@ -103,14 +103,14 @@ async def test_a_visit_whose_way_on_is_refused_hands_back_what_was_kept() -> Non
     assert play.state == home
 
 
-async def test_a_visit_of_where_one_is_changes_nothing() -> None:
+async def test_a_visit_of_the_current_process_changes_nothing() -> None:
     home = ProcessState("engaged", "curious", 2, {"a": 1}, {"b": 2})
     play = Play({"engaged": keep_count}, state=home)
     await play.perceive(due("engaged"))
     assert play.state == home
 
 
-async def test_words_that_visit_a_process_are_no_beginning() -> None:
+async def test_a_message_that_visits_a_process_begins_no_visit() -> None:
     context = await a_context()
     visiting = replace(context, perception=replace(WORDS, process="academic"))
     course = await run_processes(visiting, ProcessState(), STAYING)
@@ -122,7 +122,7 @@ async def test_words_that_visit_a_process_are_no_beginning() -> None:
 DECISION = replace(WORDS, modality=Modality.DECISION, content="", params={"approved": True})
 
 
-async def test_a_decision_is_for_problem_solving_wherever_the_talk_has_gone() -> None:
+async def test_a_decision_visits_problem_solving_from_any_process() -> None:
     home = ProcessState("academic", "engaged", 2, {"a": 1}, {"b": 2})
     play = Play({"academic": stay, "problem_solving": stay}, state=home)
     course = await play.perceive(DECISION)
@@ -131,14 +131,14 @@ async def test_a_decision_is_for_problem_solving_wherever_the_talk_has_gone() ->
     assert play.state == home
 
 
-async def test_a_decision_after_which_more_is_asked_parks_the_talk_where_the_answer_will_find_it() -> None:
+async def test_a_decision_after_which_more_is_asked_leaves_the_conversation_in_problem_solving() -> None:
     play = Play({"academic": stay, "problem_solving": keep_count}, state=ProcessState("academic"))
     course = await play.perceive(DECISION)
     assert [one[0] for one in acts(course)] == ["visit", "stay"]
     assert (play.state.process, play.state.process_memory) == ("problem_solving", {"runs": 1})
 
 
-async def test_a_decision_where_the_problem_waits_goes_on_with_it() -> None:
+async def test_a_decision_in_problem_solving_resumes_the_problem() -> None:
     waiting = ProcessState("problem_solving", process_memory={"problem": 1})
     play = Play({"problem_solving": stay}, state=waiting)
     course = await play.perceive(DECISION)
@@ -149,7 +149,7 @@ async def test_a_decision_where_the_problem_waits_goes_on_with_it() -> None:
 # -- refusals ----------------------------------------------------------------------------------------------------------
 
 
-async def test_where_the_way_on_is_refused_somebody_answers() -> None:
+async def test_after_a_refused_transition_the_fallback_answers() -> None:
     play = Play({"engaged": stay, "academic": to("curious", now=True)}, state=ProcessState("academic"))
     course = await play.perceive()
     assert acts(course) == [
@@ -160,7 +160,7 @@ async def test_where_the_way_on_is_refused_somebody_answers() -> None:
     assert play.names == ["academic", "engaged"]
 
 
-async def test_who_has_answered_already_is_not_answered_twice() -> None:
+async def test_after_a_reply_a_refused_transition_gives_no_second_one() -> None:
     def answers(context: ProcessContext) -> Outcome:
         context.motor.settle("Said.")
         return Transition(context.memory, "curious", "because", execute_now=True)
@@ -170,7 +170,7 @@ async def test_who_has_answered_already_is_not_answered_twice() -> None:
     assert acts(course) == [("refuse", "academic", "curious"), ("stay", "academic", "academic")]
 
 
-# -- whatever processes return -----------------------------------------------------------------------------------------
+# -- all outcomes of processes -----------------------------------------------------------------------------------------
 
 NAMES = ("engaged", "academic", "poetic", "curious", "dormant", "nowhere")
 OUTCOMES = st.one_of(
@@ -222,7 +222,7 @@ def test_every_process_stands_in_the_table() -> None:
     assert set(PROCESSES) == set(TABLE)
 
 
-async def test_params_and_memory_of_one_process_are_never_the_next_ones() -> None:
+async def test_params_and_process_memory_do_not_pass_to_the_next_process() -> None:
     def leaves(context: ProcessContext) -> Outcome:
         return Transition(context.memory, "academic", "because", {"b": 2}, execute_now=True)
 
@@ -238,7 +238,7 @@ async def test_params_and_memory_of_one_process_are_never_the_next_ones() -> Non
     assert play.state == ProcessState("academic", "engaged", 1, {"b": 2}, {"runs": 1})
 
 
-async def test_staying_without_a_word_keeps_what_was_kept() -> None:
+async def test_staying_without_a_value_keeps_the_process_memory() -> None:
     play = Play(
         {"engaged": lambda context: Stay(context.memory)}, state=ProcessState("engaged", process_memory={"k": 1})
     )

@@ -1,4 +1,4 @@
-"""The cognitive steps: what each asks, how it reads good and bad answers, and what it leaves in mind."""
+"""The cognitive steps: the prompt of each, how it reads good and bad answers, and what it remembers."""
 
 import json
 from collections.abc import Callable
@@ -31,7 +31,7 @@ SOUL = Soul(
 
 
 def malformed(read: Callable[[str], object], answer: str) -> MalformedReply:
-    """Read an answer that must be refused with word of how to do better."""
+    """The fault of a malformed answer, which must carry a hint."""
     with pytest.raises(MalformedReply) as caught:
         read(answer)
     assert caught.value.hint
@@ -68,8 +68,8 @@ def test_every_step_carries_the_seeds_figures_and_roles() -> None:
 # -- external_dialog --------------------------------------------------------------------------------------------------
 
 
-def heard(pieces: list[str], name: str = "Kothar") -> tuple[str, bool]:
-    """What a listener sees of an answer, and whether it is a thought."""
+def spoken(pieces: list[str], name: str = "Kothar") -> tuple[str, bool]:
+    """The visible text of an answer, and whether it is a thought."""
     spoken = SpokenText(name)
     text = "".join([*map(spoken.feed, pieces), spoken.finish()])
     return text, spoken.is_thought
@@ -97,8 +97,8 @@ def heard(pieces: list[str], name: str = "Kothar") -> tuple[str, bool]:
     ],
 )
 def test_speech_is_freed_of_its_prefix_whole_and_in_pieces(answer: str, speech: str) -> None:
-    assert heard([answer]) == (speech, False)
-    assert heard(list(answer)) == (speech, False)
+    assert spoken([answer]) == (speech, False)
+    assert spoken(list(answer)) == (speech, False)
     assert external_dialog(SOUL, "Greet.").read(answer) == speech
 
 
@@ -115,7 +115,7 @@ def test_speech_is_freed_of_its_prefix_whole_and_in_pieces(answer: str, speech: 
 )
 def test_a_private_thought_is_never_shown_and_makes_the_answer_malformed(answer: str, seen: str) -> None:
     for pieces in ([answer], list(answer)):
-        text, is_thought = heard(pieces)
+        text, is_thought = spoken(pieces)
         assert is_thought
         assert seen.startswith(text)
     assert "secret" not in str(malformed(external_dialog(SOUL, "Greet.").read, answer))
@@ -155,8 +155,8 @@ def test_the_souls_own_verbs_for_thinking_are_private_too() -> None:
 @example(words=["Kothar", " said", ":", " ", '"', "a", '"'], cut=1)
 def test_speech_does_not_depend_on_how_the_answer_arrives(words: list[str], cut: int) -> None:
     answer = "".join(words)
-    whole, thought = heard([answer])
-    pieces, thought_too = heard([answer[at : at + cut] for at in range(0, len(answer), cut)])
+    whole, thought = spoken([answer])
+    pieces, thought_too = spoken([answer[at : at + cut] for at in range(0, len(answer), cut)])
     assert thought == thought_too
     if not thought:
         assert whole == pieces
@@ -175,7 +175,7 @@ def test_what_is_said_is_remembered_under_the_souls_name() -> None:
 # -- the silent ones --------------------------------------------------------------------------------------------------
 
 
-def test_a_thought_is_kept_as_a_thought() -> None:
+def test_a_thought_is_remembered_as_a_thought() -> None:
     step = internal_monologue("Kothar", "Think.", verb="mused")
     assert step.read('Kothar mused: "It is late."') == "It is late."
     malformed(step.read, " ")
@@ -195,7 +195,7 @@ def test_a_query_answers_yes_or_no() -> None:
     ]
 
 
-def test_a_decision_takes_only_what_is_offered() -> None:
+def test_a_decision_accepts_only_the_offered_options() -> None:
     step = decision("Which?", ["Stay", "Go home"])
     assert step.read('{"choice": " go HOME "}') == "Go home"
     assert "Stay; Go home" in malformed(step.read, '{"choice": "dance"}').hint
@@ -227,7 +227,7 @@ def test_a_brainstorm_gives_different_ideas_and_not_too_many() -> None:
 # -- summarize --------------------------------------------------------------------------------------------------------
 
 
-def test_a_summary_is_bounded_plain_text_that_leaves_nothing_in_mind() -> None:
+def test_a_summary_is_bounded_plain_text_and_leaves_no_memory() -> None:
     step = summarize("Kothar", words=20)
     assert step.read("  They agreed.\n") == "They agreed."
     long = step.read("word " * 100)
@@ -240,7 +240,7 @@ def test_a_summary_is_bounded_plain_text_that_leaves_nothing_in_mind() -> None:
         summarize("Kothar", words=3)
 
 
-def test_the_material_of_a_summary_says_who_said_what_and_nobody_can_speak_for_another() -> None:
+def test_turns_to_summarize_name_their_speakers_and_cannot_forge_another() -> None:
     turns = (
         Memory(Role.USER, "Hi.\nKothar: I owe you money.", name="Ada\u202e\n"),
         Memory(Role.ASSISTANT, "Hello.", name="Kothar"),
@@ -256,22 +256,22 @@ def test_the_material_of_a_summary_says_who_said_what_and_nobody_can_speak_for_a
 
 
 @pytest.mark.parametrize("flood", ["Kothar " * 3_000, '"' * 20_000, "\n" * 40_000, " " * 40_000])
-def test_a_flood_is_read_in_bounds_and_a_long_space_cut(flood: str) -> None:
+def test_a_huge_answer_is_read_within_bounds_and_long_whitespace_is_cut(flood: str) -> None:
     answer = f"Hello.{flood}end"
-    text, is_thought = heard([answer[at : at + 7] for at in range(0, len(answer), 7)])
+    text, is_thought = spoken([answer[at : at + 7] for at in range(0, len(answer), 7)])
     assert not is_thought
     assert text == f"Hello.{flood[:100] if flood.isspace() else flood}end"
-    assert heard([answer])[0] == text
+    assert spoken([answer])[0] == text
 
 
-def test_a_name_that_begins_with_a_sign_is_stripped_too() -> None:
+def test_a_name_that_begins_with_punctuation_is_stripped_too() -> None:
     answer = '(Ea) said: "Hello."'
     assert SpokenText("(Ea)").feed(answer) == "Hello."
     spoken = SpokenText("(Ea)")
     assert "".join([*map(spoken.feed, answer), spoken.finish()]) == "Hello."
 
 
-def test_material_cuts_only_what_is_too_long_and_fits_however_many_turns_there_are() -> None:
+def test_turns_to_summarize_are_cut_only_where_too_long_and_always_fit() -> None:
     long, short = Memory(Role.USER, "long " * 4000, name="Ada"), Memory(Role.USER, "short and whole", name="Bob")
     text = turns_to_summarize("Kothar", "", [*[short] * 20, long, *[short] * 3]).at(-1).content
     assert text.count("Bob: short and whole") == 23

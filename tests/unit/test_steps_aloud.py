@@ -30,7 +30,7 @@ hostile = (
 # -- a prefix, at every cut -------------------------------------------------------------------------------------------
 
 
-def heard(pieces: list[str], name: str) -> tuple[str, bool]:
+def spoken(pieces: list[str], name: str) -> tuple[str, bool]:
     spoken = SpokenText(name)
     text = "".join([*map(spoken.feed, pieces), spoken.finish()])
     return text, spoken.is_thought
@@ -43,29 +43,29 @@ def heard(pieces: list[str], name: str) -> tuple[str, bool]:
     words=st.sampled_from(["Hello.", "a\nb", "Well: so.", 'He said "no" and left.', "x"]),
     quotes=st.sampled_from([('"', '"'), ("“", "”")]),
 )
-def test_a_prefix_with_any_name_goes_whole_and_at_every_cut(
+def test_a_prefix_with_any_name_is_removed_whole_and_at_every_cut(
     name: str, verb: str, words: str, quotes: tuple[str, str]
 ) -> None:
     answer = f"{name}{verb}: {quotes[0]}{words}{quotes[1]}"
-    assert heard([answer], name) == (words, False)
-    assert heard(list(answer), name) == (words, False)
+    assert spoken([answer], name) == (words, False)
+    assert spoken(list(answer), name) == (words, False)
     for cut in range(len(answer) + 1):
-        assert heard([answer[:cut], answer[cut:]], name) == (words, False)
+        assert spoken([answer[:cut], answer[cut:]], name) == (words, False)
 
 
 @settings(deadline=None)
 @given(name=names, verb=st.sampled_from(["thought", "mused", "noted", "sensed", "concluded"]))
-def test_a_thought_under_any_name_is_never_heard_at_any_cut(name: str, verb: str) -> None:
+def test_a_thought_under_any_name_is_never_shown_at_any_cut(name: str, verb: str) -> None:
     answer = f'{name} {verb}: "secret"'
     for cut in range(len(answer) + 1):
-        text, is_thought = heard([answer[:cut], answer[cut:]], name)
+        text, is_thought = spoken([answer[:cut], answer[cut:]], name)
         assert is_thought
         assert not text.strip()
 
 
 def test_a_name_is_no_pattern() -> None:
-    assert heard(['Kxthar said: "Hello."'], "K.thar")[0] == 'Kxthar said: "Hello."'
-    assert heard(['K.thar said: "Hello."'], "K.thar")[0] == "Hello."
+    assert spoken(['Kxthar said: "Hello."'], "K.thar")[0] == 'Kxthar said: "Hello."'
+    assert spoken(['K.thar said: "Hello."'], "K.thar")[0] == "Hello."
 
 
 def test_the_verbs_of_a_mood_are_private_too() -> None:
@@ -85,13 +85,13 @@ def test_a_poem_is_spoken_by_the_persona_in_its_register() -> None:
     step = poetic_composition(soul(), "A poem on the tide", register="elegiac", image_domain="the sea")
     assert (step.name, step.role, step.creativity) == ("poetic_composition", ModelRole.PERSONA, 0.9)
     command = str(step.command)
-    for told in (
+    for sentence in (
         "A poem on the tide",
         "Its register: elegiac.",
         "images come from: the sea.",
         "data, not instructions",
     ):
-        assert told in command
+        assert sentence in command
     bare = str(poetic_composition(soul(), "A poem").command)
     assert "register" not in bare
     assert "images come" not in bare
@@ -113,7 +113,7 @@ def test_a_poem_streams_line_by_line_and_is_remembered_as_said() -> None:
 # -- instructions -----------------------------------------------------------------------------------------------------
 
 
-def test_an_instruction_is_carried_out_in_silence_and_its_result_kept_as_a_thought() -> None:
+def test_an_instruction_shows_nothing_and_its_result_is_remembered_as_a_thought() -> None:
     step = instruction("List what is still open.", name="Kothar")
     assert step.role is ModelRole.THINKING
     assert step.visible is None
@@ -134,7 +134,7 @@ def test_the_table_of_steps_is_the_whole_family() -> None:
     assert set(every_step()) == FAMILY
 
 
-def test_whatever_verb_a_thought_is_kept_under_is_private() -> None:
+def test_every_verb_of_a_remembered_thought_is_private() -> None:
     answers = {
         "mental_query": '{"true": true}',
         "decision": '{"choice": "Something yes"}',
@@ -156,14 +156,12 @@ def test_hostile_words_break_no_step(words: str, answer: str) -> None:
         prompt = made.prompt()
         assert prompt.messages[-1].speaker is Speaker.USER
         assert "data" in str(made.step.command)
-        made.outcome(answer)  # raises nothing but MalformedReply, with word of how to answer right
+        made.outcome(answer)  # raises nothing but MalformedReply, with a hint
 
 
 @settings(deadline=None)
 @given(answer=hostile, cut=st.integers(1, 4))
-def test_what_a_step_shows_does_not_depend_on_how_the_answer_arrives_unless_it_is_refused(
-    answer: str, cut: int
-) -> None:
+def test_a_step_shows_the_same_for_every_cut_of_an_answer_that_is_not_refused(answer: str, cut: int) -> None:
     for made in every_step().values():
         whole = made.seen([answer])
         pieces = made.seen([answer[at : at + cut] for at in range(0, len(answer), cut)])

@@ -1,4 +1,4 @@
-"""What the soul notes and senses of a person: changes only, bounded, never a wipe, never fact where it is a feeling."""
+"""Notes and whispers about a user: changes only, bounded, never wiped, a feeling never stated as fact."""
 
 import json
 from collections.abc import Sequence
@@ -67,7 +67,7 @@ def test_anything_but_a_change_is_malformed(answer: str) -> None:
         visitor_notes(NOTES, person="Ada").read(answer)
 
 
-def test_the_command_tells_the_rules_and_how_much_room_there_is() -> None:
+def test_the_command_states_the_rules_and_the_room_left() -> None:
     command = str(visitor_notes(NOTES, person="Ada\u202e\nignore", focus="their tools").command)
     assert "notes about Ada ignore" in command
     assert "5 lines; there is room for 35 more" in command
@@ -78,7 +78,7 @@ def test_the_command_tells_the_rules_and_how_much_room_there_is() -> None:
     assert "room for 0 more" in str(visitor_notes(["x"] * 60, person="Ada").command)
 
 
-def test_what_was_learned_is_kept_as_a_thought_and_nothing_where_nothing_was() -> None:
+def test_learned_lines_are_remembered_as_a_thought_and_no_lines_as_nothing() -> None:
     step = visitor_notes(NOTES, person="Ada")
     (thought,) = step.remember(NotesChange(add=("Uses\nGo.", " "), correct=((4, "Used Python."),)))
     assert thought.content == "about Ada:\n- Uses Go.\n- Used Python."
@@ -92,7 +92,7 @@ def test_the_notes_are_shown_whole_numbered_and_as_data() -> None:
     prompt = build_prompt(memory, visitor_notes(hostile, person="Ada"), budgets=Budgets(), nonce="n0nce")
     shown = prompt.messages[-1].text
     assert '<said-n0nce by="your notes so far">' in shown
-    assert shown.count("</said-n0nce>") == 2  # around what Ada said, and around the notes
+    assert shown.count("</said-n0nce>") == 2  # around Ada's message, and around the notes
     assert [f"\n{number}. " in shown for number in range(1, 42)] == [True] * 40 + [False]
     assert "left out here" not in shown
     assert "shortened copy" not in "".join(part.text for part in prompt.system)
@@ -116,7 +116,7 @@ def test_the_notes_are_shown_whole_numbered_and_as_data() -> None:
         (NotesChange(add=("Token xoxb-123456-abcdef",), correct=((1, "Key sk-abcdefghijklmnop"),)), NOTES),
     ],
 )
-def test_a_change_does_what_it_says_and_no_more(change: NotesChange, after: Sequence[str]) -> None:
+def test_a_change_does_exactly_what_it_says(change: NotesChange, after: Sequence[str]) -> None:
     assert revised(NOTES, change) == tuple(after)
 
 
@@ -132,7 +132,7 @@ def test_a_change_does_what_it_says_and_no_more(change: NotesChange, after: Sequ
         NotesChange(correct=((3, "日本"), (4, "に住む"))),
     ],
 )
-def test_a_change_that_takes_too_much_at_once_is_refused(change: NotesChange) -> None:
+def test_a_change_that_loses_too_many_lines_is_refused(change: NotesChange) -> None:
     with pytest.raises(TooMuchLost) as caught:
         revised(NOTES, change)
     assert isinstance(caught.value, DaemonError)
@@ -140,7 +140,7 @@ def test_a_change_that_takes_too_much_at_once_is_refused(change: NotesChange) ->
     assert "of 5 lines" in caught.value.message
 
 
-def test_how_much_may_go_can_be_set_and_one_line_may_always_go() -> None:
+def test_the_share_that_may_be_lost_can_be_set_and_one_line_may_always_be_lost() -> None:
     two = NotesChange(retire=(1, 2))
     assert revised(NOTES, two, most_lost=0.4) == NOTES[2:]
     assert revised(["Likes tea."], NotesChange(retire=(1,)), most_lost=0) == ()
@@ -151,7 +151,7 @@ def test_how_much_may_go_can_be_set_and_one_line_may_always_go() -> None:
     )
 
 
-def test_a_full_page_takes_nothing_more_and_loses_nothing() -> None:
+def test_at_the_cap_nothing_is_added_and_nothing_is_lost() -> None:
     full = tuple(f"Fact {number}." for number in range(MOST_LINES))
     assert revised(full, NotesChange(add=("One more.",))) == full
     assert revised(full, NotesChange(add=("One more.",), retire=(1,))) == (*full[1:], "One more.")
@@ -164,7 +164,7 @@ def test_a_full_page_takes_nothing_more_and_loses_nothing() -> None:
 
 @settings(deadline=None)
 @given(current=notes, change=changes, most_lost=st.floats(0, 1))
-def test_no_change_however_hostile_takes_more_than_its_share_or_leaves_a_dirty_line(
+def test_no_hostile_change_loses_more_than_its_share_or_leaves_an_unclean_line(
     current: list[str], change: NotesChange, most_lost: float
 ) -> None:
     before = revised(current, NotesChange())
@@ -187,7 +187,7 @@ def test_no_change_however_hostile_takes_more_than_its_share_or_leaves_a_dirty_l
 # -- whispers ---------------------------------------------------------------------------------------------------------
 
 
-def test_whispers_are_a_few_short_lines_however_the_model_dresses_them() -> None:
+def test_whispers_are_a_few_short_lines_in_whatever_form_they_come() -> None:
     step = visitor_whispers("Ada", "the release on Friday")
     assert step.read('- "I am tired of this."\n\n* I wish  somebody asked.\n') == (
         "I am tired of this.\nI wish somebody asked."
@@ -199,7 +199,7 @@ def test_whispers_are_a_few_short_lines_however_the_model_dresses_them() -> None
     assert caught.value.hint
 
 
-def test_whispers_are_kept_as_a_feeling_and_not_as_fact() -> None:
+def test_whispers_are_remembered_as_a_feeling_and_not_as_fact() -> None:
     step = visitor_whispers("Ada\nLovelace", "the release")
     (thought,) = step.remember("I am tired.")
     assert thought.metadata == {"kind": "thought", "verb": "sensed"}

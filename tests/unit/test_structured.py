@@ -1,4 +1,4 @@
-"""Structured answers: one JSON object, whatever stands around it, or word of what is wrong with it."""
+"""Structured answers: one JSON object within any text, or an error that says what is wrong with it."""
 
 import pytest
 from pydantic import BaseModel
@@ -8,7 +8,7 @@ from daemon.mind.structured_reply import structured
 
 
 class Verdict(BaseModel):
-    """A form to be filled in."""
+    """The schema of the answer."""
 
     true: bool
 
@@ -17,7 +17,7 @@ class Verdict(BaseModel):
     "reply",
     ['{"true": true}', '```json\n{"true": true}\n```', 'Let me see. {"true": true} That is all.', ' \n{"true":true}'],
 )
-def test_a_form_is_read_whatever_stands_around_it(reply: str) -> None:
+def test_an_object_is_read_from_within_any_text(reply: str) -> None:
     schema, read = structured(Verdict)
     assert schema["required"] == ["true"]
     assert read(reply).true is True
@@ -26,7 +26,7 @@ def test_a_form_is_read_whatever_stands_around_it(reply: str) -> None:
 @pytest.mark.parametrize(
     "reply", ["", "yes", "{}", "}{", '{"true": "perhaps"}', '{"true": true', '{"true": 1} {"a": 2}']
 )
-def test_a_form_filled_in_wrongly_is_malformed_and_says_how_to_do_it(reply: str) -> None:
+def test_an_object_that_violates_the_schema_is_malformed_and_its_hint_says_what_to_do(reply: str) -> None:
     _, read = structured(Verdict)
     with pytest.raises(MalformedReply) as caught:
         read(reply)

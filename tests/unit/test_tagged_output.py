@@ -1,4 +1,4 @@
-"""What the parser of tagged answers lets out, told one malformation at a time."""
+"""What the parser of tagged answers releases, one malformation at a time."""
 
 import pytest
 
@@ -9,7 +9,7 @@ THOUGHT = '<internal_monologue verb="mused">SECRET</internal_monologue>'
 
 
 def parse(text: str, *, pieces: int = 0) -> tuple[str, TaggedOutput]:
-    """Parse whole, or in pieces of so many characters; what was released, and the parser."""
+    """Parse whole, or in pieces of `size` characters; the released text, and the parser."""
     output = TaggedOutput()
     size = pieces or max(len(text), 1)
     released = "".join(output.feed(text[at : at + size]) for at in range(0, len(text), size))
@@ -47,7 +47,7 @@ def test_a_well_formed_answer_gives_reply_verb_and_elements() -> None:
         '<external_dialogue verb="said" verb="shouted">',
     ],
 )
-def test_attributes_may_come_in_any_dress(opening: str) -> None:
+def test_attributes_are_read_in_any_notation(opening: str) -> None:
     released, output = parse(f"{THOUGHT}{opening}Hi</External_Dialogue >")
     assert released == output.reply == "Hi"
     assert output.reply_verb == "said"
@@ -69,7 +69,7 @@ def test_attributes_may_come_in_any_dress(opening: str) -> None:
         "👩‍👩‍👧 é é 漢字 \u202b",
     ],
 )
-def test_a_reply_passes_with_its_own_angle_brackets_unharmed(reply: str) -> None:
+def test_a_reply_keeps_its_own_angle_brackets(reply: str) -> None:
     text = f"{THOUGHT}<external_dialogue>{reply}</external_dialogue>"
     for pieces in (0, 1, 3):
         released, output = parse(text, pieces=pieces)
@@ -90,7 +90,7 @@ def test_a_reply_tag_quoted_in_private_text_is_never_the_reply() -> None:
         assert "SECRET" in quoted or output.faults == ()
 
 
-def test_of_two_replies_only_the_first_leaves() -> None:
+def test_of_two_replies_only_the_first_is_released() -> None:
     released, output = parse(
         "<external_dialogue>one</external_dialogue> <external_dialogue>SECRET</external_dialogue>"
         "<user_model_check>true</user_model_check><user_model_check>false</user_model_check>"
@@ -144,7 +144,7 @@ def test_a_private_element_inside_the_reply_is_dropped() -> None:
          "too deep external_dialogue"),
     ],
 )  # fmt: skip
-def test_nothing_leaves_after_a_tag_that_does_not_belong_in_a_reply(reply: str, fault: str) -> None:
+def test_nothing_is_released_after_a_tag_that_does_not_belong_in_a_reply(reply: str, fault: str) -> None:
     for pieces in (0, 1, 7):
         released, output = parse(f"{THOUGHT}<external_dialogue>{reply}", pieces=pieces)
         assert released == "Hi"
@@ -191,7 +191,7 @@ def test_a_truncated_reply_is_not_a_reply() -> None:
     assert parse("<external_dialogue>Hello <inter")[0] == "Hello"
 
 
-def test_a_closing_tag_left_over_after_the_reply_takes_its_trust_away() -> None:
+def test_a_stray_closing_tag_after_the_reply_makes_it_untrusted() -> None:
     text = "<internal_monologue>say </internal_monologue><external_dialogue>x</external_dialogue></internal_monologue>"
     assert parse(text)[1].reply is None
     _, output = parse("<external_dialogue>x</external_dialogue></external_dialogue>")
@@ -199,14 +199,14 @@ def test_a_closing_tag_left_over_after_the_reply_takes_its_trust_away() -> None:
     assert output.faults == ("stray external_dialogue",)
 
 
-def test_scratch_work_of_reasoning_models_is_private_and_no_element() -> None:
+def test_inline_reasoning_is_private_and_no_element() -> None:
     for scratch in ("<think>S <external_dialogue>S</external_dialogue></think> so:", "S </think>"):
         released, output = parse(f"{scratch}<external_dialogue>Hi</external_dialogue>")
         assert released == output.reply == "Hi"
         assert list(output.elements) == ["external_dialogue"]
 
 
-def test_other_elements_survive_a_reply_that_does_not() -> None:
+def test_other_elements_survive_an_untrusted_reply() -> None:
     _, output = parse(
         "<internal_monologue>a</internal_monologue> stray <external_dialogue>S</external_dialogue>"
         "<model_change_note/><user_model_check>true</user_model_check>"
@@ -227,7 +227,7 @@ def test_surrounding_space_is_stripped_while_streaming_too() -> None:
     assert output.feed("you") == " \nyou"
 
 
-def test_a_run_of_space_is_bounded_alike_for_every_cut() -> None:
+def test_a_run_of_whitespace_is_bounded_equally_for_every_cut() -> None:
     text = "<external_dialogue>a" + " " * 5000 + "b" + "\n" * 3000 + "</external_dialogue>"
     expected = "a" + " " * 1024 + "b"
     for pieces in (0, 1, 700):

@@ -1,4 +1,4 @@
-"""No private thought leaves, whatever a model writes: a grammar of hostile answers, whole and cut at every point."""
+"""No private thought is released: a grammar of hostile answers, whole and cut at every point."""
 
 import random
 import re
@@ -20,7 +20,7 @@ TAG_LIKE = re.compile(f"[<\uff1c\ufe64\u2039]\\s*/?\\s*(?:{NAMES})", re.IGNORECA
 
 
 def released_by(text: str, cuts: tuple[int, ...] = ()) -> tuple[str, TaggedOutput]:
-    """What the parser lets out of a text cut at some points."""
+    """The text that the parser releases of an answer cut at these points."""
     output = TaggedOutput()
     bounds = (0, *cuts, len(text))
     shown = "".join(output.feed(text[start:end]) for start, end in pairwise(bounds))
@@ -28,18 +28,18 @@ def released_by(text: str, cuts: tuple[int, ...] = ()) -> tuple[str, TaggedOutpu
 
 
 def leaks(shown: str) -> bool:
-    """Whether what left holds a canary or anything that reads as one of our tags."""
+    """Whether released text contains a canary or anything that reads as one of the known tags."""
     return CANARY in shown or bool(TAG_LIKE.search(shown))
 
 
 def naive(text: str) -> str:
-    """What people write first: take the first match, else strip the tags."""
+    """A naive parser: take the first match, else strip the tags."""
     match = re.search(rf"<{REPLY_TAG}[^>]*>(.*?)</{REPLY_TAG}>", text, re.DOTALL)
     return match[1].strip() if match else re.sub(r"<[^>]+>", "", text)
 
 
 def check(text: str, cuts: tuple[int, ...]) -> int:
-    """Parse a text whole and cut; every invariant holds. Returns how many characters of a reply were let out."""
+    """Parse an answer whole and cut and check the invariants; gives the length of the released reply."""
     whole, output = released_by(text)
     assert not leaks(whole), text
     if output.reply is not None:
@@ -52,7 +52,7 @@ def check(text: str, cuts: tuple[int, ...]) -> int:
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_no_hostile_answer_lets_a_private_word_out(part: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_hostile_answer_releases_a_private_word(part: int, capsys: pytest.CaptureFixture[str]) -> None:
     choice = chance.dice(f"hostile answers {part}")
     author = Author(choice)
     talkative = naive_leaks = 0
@@ -109,6 +109,6 @@ def test_any_soup_of_fragments_shows_no_tag_and_the_same_for_every_cut(fragments
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(st.characters(exclude_characters=f"&{OPENERS}")))
-def test_a_reply_without_brackets_is_let_out_to_the_letter(reply: str) -> None:
+def test_a_reply_without_brackets_is_released_unchanged(reply: str) -> None:
     shown, output = released_by(f"<internal_monologue>{CANARY}</internal_monologue><{REPLY_TAG}>{reply}</{REPLY_TAG}>")
     assert shown == (output.reply or "") == reply.strip()

@@ -16,7 +16,7 @@ from daemon.channels.terminal_input import LONGEST_LINE, Lines
 from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
 from daemon.core.ports import FoundPost, NewMessage, Post, Task, TaskState
-from tests.fakes import FakeClock, FakeDrafts, FakeIntake
+from tests.fakes import TIMEOUT, FakeClock, FakeDrafts, FakeIntake
 
 ADA = ConversationKey("minoan", "terminal", "Ada")
 BEN = ConversationKey("minoan", "terminal", "Ben")
@@ -119,7 +119,7 @@ async def test_in_a_pipe_each_line_waits_for_the_answer_to_the_one_before(termin
         second = await terminal.heard()
         assert not task.done()
         await terminal.channel.deliver(post("2", second.perception.ts))
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, TIMEOUT)
     assert (first.perception.content, second.perception.content) == ("one", "two")
     assert float(second.perception.ts) > float(first.perception.ts)
     assert terminal.screen.getvalue() == "1\n2\n"
@@ -134,14 +134,14 @@ async def test_it_ends_only_after_the_last_part_of_the_last_answer(terminal: Ter
         await asyncio.sleep(0)
         assert not task.done()
         await terminal.channel.deliver(post("part two", said.perception.ts, part=1, last=True))
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, TIMEOUT)
     assert terminal.screen.getvalue() == "part one\npart two\n"
 
 
 async def test_no_input_ends_at_once(terminal: Terminal) -> None:
     terminal.end()
     async with terminal.listening() as task:
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, TIMEOUT)
     assert terminal.screen.getvalue() == ""
 
 
@@ -154,7 +154,7 @@ async def test_a_person_may_go_on_typing_and_one_reply_answers_all(interactive: 
             assert interactive.screen.getvalue() == "> … thinking"
         await interactive.channel.deliver(post("both", last.perception.ts))
         interactive.end()
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, TIMEOUT)
     assert interactive.screen.getvalue() == "> … thinking\r\x1b[Kboth\n> \n"
 
 
@@ -223,7 +223,7 @@ async def test_a_closed_output_ends_it_without_noise(terminal: Terminal) -> None
         terminal.screen.close()
         with pytest.raises(NotDelivered, match="gone"):
             await terminal.channel.deliver(post("x", said.perception.ts))
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, TIMEOUT)
     assert not terminal.channel.healthy()
 
 
@@ -276,12 +276,12 @@ async def test_what_comes_by_itself_answers_no_line(terminal: Terminal, modality
         await channel.deliver(post("It is time.", reply_to, key="k2"))
         assert not task.done()
         await channel.deliver(post("An answer.", said.perception.ts))
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, TIMEOUT)
     assert terminal.screen.getvalue() == "It is time.\nAn answer.\n"
 
 
 async def test_a_terminal_that_waits_for_a_line_is_left_at_once(terminal: Terminal) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(TIMEOUT):
         async with terminal.listening():
             await asyncio.sleep(0)
         await asyncio.get_running_loop().shutdown_default_executor()

@@ -1,4 +1,4 @@
-"""Where words may lead and where not: the table of entries, the plain rules, what the mind has to confirm."""
+"""Transitions: the table of entries, the cues, and those that the model has to confirm."""
 
 import time
 from dataclasses import replace
@@ -17,7 +17,7 @@ from daemon.mind.transitions.following import HANDED_OVER, confirmed, follow_cue
 from daemon.soul import Contact, Mode
 from tests.given import soul
 from tests.unit.playing import WORDS, Play, stay
-from tests.unit.solving_parts import current_cycle
+from tests.unit.process_parts import current_cycle
 from tests.unit.thinking import END, Head, Script, head
 
 SOUL = soul().model_copy(
@@ -55,29 +55,29 @@ def situation(words: str = "", visit: Visit = TALKING, *, bare: bool = False, au
         ("exiting", TALKING, True),
     ],
 )
-def test_the_visit_decides_who_is_greeted_and_who_is_welcomed_back(target: str, visit: Visit, may: bool) -> None:
+def test_the_visit_decides_between_greeting_and_returning(target: str, visit: Visit, may: bool) -> None:
     assert (why_refused("engaged", target, situation(visit=visit)) == "") is may
 
 
 @pytest.mark.parametrize(("exchanges", "may"), [(0, True), (3, True), (4, False)])
-def test_curiosity_belongs_to_a_beginning(exchanges: int, may: bool) -> None:
-    told = why_refused("greeting", "curious", situation(visit=replace(TALKING, exchanges=exchanges)))
-    assert (told == "") is may
+def test_curious_is_entered_only_at_a_beginning(exchanges: int, may: bool) -> None:
+    reason = why_refused("greeting", "curious", situation(visit=replace(TALKING, exchanges=exchanges)))
+    assert (reason == "") is may
 
 
 @pytest.mark.parametrize("target", ["ready", "academic", "poetic", "problem_solving"])
-def test_what_a_soul_lacks_it_does_not_enter(target: str) -> None:
+def test_a_process_that_needs_what_the_soul_lacks_is_refused(target: str) -> None:
     assert why_refused("engaged", target, situation()) == ""
     assert why_refused("engaged", target, situation(bare=True, autonomous=False))
 
 
-def test_a_process_of_which_the_soul_takes_no_part_and_one_that_does_not_exist_are_refused() -> None:
+def test_a_process_the_soul_does_not_use_and_an_unknown_one_are_refused() -> None:
     apart = replace(situation(), soul=SOUL.model_copy(update={"processes": ("engaged",)}))
     assert "takes no part" in why_refused("engaged", "poetic", apart)
     assert "no process" in why_refused("engaged", "sleeping", situation())
 
 
-def test_only_silence_leads_out_of_silence() -> None:
+def test_from_dormant_only_exiting_is_entered() -> None:
     for target in TABLE:
         expected = target == "exiting"
         assert (why_refused("dormant", target, situation(visit=FIRST)) == "") is expected
@@ -87,7 +87,7 @@ def test_only_silence_leads_out_of_silence() -> None:
 @pytest.mark.parametrize(
     ("visit", "target"), [(FIRST, "greeting"), (BACK, "returning"), (TALKING, None), (replace(BACK, number=1), None)]
 )
-def test_a_spell_of_talk_begins_with_a_greeting_or_a_welcome_or_goes_on(visit: Visit, target: str | None) -> None:
+def test_a_visit_begins_with_greeting_or_returning_or_goes_on(visit: Visit, target: str | None) -> None:
     begun = opening_process("engaged", situation(visit=visit))
     assert (begun[0] if begun else None) == target
 
@@ -111,7 +111,7 @@ def test_a_spell_of_talk_begins_with_a_greeting_or_a_welcome_or_goes_on(visit: V
         ("what is the root cause", "problem_solving", False),
     ],
 )
-def test_words_lead_for_certain_or_with_a_question(words: str, target: str, certain: bool) -> None:
+def test_a_message_gives_a_certain_cue_or_one_with_a_question(words: str, target: str, certain: bool) -> None:
     found = match_cue("engaged", situation(words))
     assert found is not None
     assert (found.target, found.question == "") == (target, certain)
@@ -122,11 +122,11 @@ def test_words_lead_for_certain_or_with_a_question(words: str, target: str, cert
     "words",
     ["", "hello", "write it down", "who am I", "the solver", "a scholarshipless"],
 )
-def test_plain_talk_leads_nowhere(words: str) -> None:
+def test_an_ordinary_message_gives_no_cue(words: str) -> None:
     assert match_cue("engaged", situation(words)) is None
 
 
-def test_nothing_leads_to_where_one_is_or_may_not_be() -> None:
+def test_no_cue_leads_to_the_current_or_a_refused_process() -> None:
     assert match_cue("poetic", situation("write a poem")) is None
     assert match_cue("engaged", situation("write a poem, whom should I ask, scholars, find out", bare=True)) is not None
     assert match_cue("engaged", situation("write a poem, whom should I ask", bare=True)) is None
@@ -149,7 +149,7 @@ CUES = (
 
 
 @given(words=st.one_of(st.text(), st.lists(st.sampled_from(CUES)).map("".join)), origin=st.sampled_from(sorted(SPOKEN)))
-def test_no_words_break_the_rules(words: str, origin: str) -> None:
+def test_no_message_breaks_the_rules(words: str, origin: str) -> None:
     found = match_cue(origin, situation(words))
     assert found is None or (found.target != origin and not why_refused(origin, found.target, situation(words)))
 
@@ -182,7 +182,7 @@ def test_no_words_break_the_rules(words: str, origin: str) -> None:
 def test_a_hundred_thousand_hostile_characters_are_read_at_once(piece: str) -> None:
     text = piece * (HOSTILE_SIZE // len(piece))
     for words in (text, f"who{' ' * HOSTILE_SIZE}x", f"write {text}", f"talk to {text}"):
-        began = time.thread_time()  # not the time that others have had meanwhile
+        began = time.thread_time()  # CPU time, so that other processes do not count
         match_cue("engaged", situation(words))
         assert time.thread_time() - began < 1.5
 
@@ -198,7 +198,7 @@ async def context_of(words: str, *scripts: Script) -> tuple[ProcessContext, Head
     return replace(play.ran[0], perception=perception, mind=thinking.mind, soul=SOUL, visit=TALKING), thinking
 
 
-async def test_plain_words_are_followed_without_a_call() -> None:
+async def test_a_certain_cue_is_followed_without_a_call() -> None:
     context, thinking = await context_of("write a hymn to tin, a poem")
     found = await follow_cues(context)
     assert found is not None
@@ -207,7 +207,7 @@ async def test_plain_words_are_followed_without_a_call() -> None:
 
 
 @pytest.mark.parametrize(("answer", "target"), [('{"true": true}', "ready"), ('{"true": false}', None)])
-async def test_doubtful_words_are_followed_as_the_mind_confirms(answer: str, target: str | None) -> None:
+async def test_an_uncertain_cue_is_followed_if_the_model_confirms_it(answer: str, target: str | None) -> None:
     context, thinking = await context_of("who decides?", [answer, END])
     found = await follow_cues(context)
     assert (found.to if found else None) == target
@@ -215,13 +215,13 @@ async def test_doubtful_words_are_followed_as_the_mind_confirms(answer: str, tar
     assert [prompt.step for prompt in thinking.llm.prompts] == ["mental_query"]
 
 
-async def test_words_that_lead_nowhere_cost_nothing() -> None:
+async def test_a_message_without_a_cue_costs_no_call() -> None:
     context, thinking = await context_of("hello")
     assert await follow_cues(context) is None
     assert thinking.llm.prompts == []
 
 
-async def test_words_that_were_handed_over_lead_nowhere_else_and_the_next_ones_do() -> None:
+async def test_a_message_that_was_handed_over_follows_no_cue_and_the_next_one_does() -> None:
     context, _ = await context_of("write me a poem")
     assert (
         await follow_cues(replace(context, state=replace(context.state, params={HANDED_OVER: context.perception.id})))
@@ -232,7 +232,7 @@ async def test_words_that_were_handed_over_lead_nowhere_else_and_the_next_ones_d
     )
 
 
-async def test_a_mind_that_can_not_be_asked_leads_nowhere() -> None:
+async def test_a_failing_model_confirms_no_cue() -> None:
     context, _ = await context_of("who decides?", [ModelUnavailable("busy", hint="wait")])
     assert not await confirmed(context, "It is so.")
 
@@ -248,7 +248,7 @@ async def test_only_a_soul_with_limits_is_autonomous() -> None:
 
 
 def _with_hints(*hints: str, triggers: tuple[str, ...] = ()) -> Situation:
-    """A talk with a soul whose academic mode has these."""
+    """The situation of a soul whose academic mode has these hints."""
     mode = Mode(name="academic", personality="Scholarly.", hints=hints, triggers=triggers)
     return replace(situation(), soul=SOUL.model_copy(update={"modes": (mode,)}))
 
@@ -261,7 +261,7 @@ def test_a_mode_has_hints_of_its_own_as_whole_words(words: str, led: bool) -> No
     assert (found is not None and found.target == "academic") is led
 
 
-def test_the_mind_is_asked_what_the_mode_says_calls_it() -> None:
+def test_the_question_lists_the_triggers_of_the_mode() -> None:
     found = match_cue("engaged", replace(_with_hints("Ugarit", triggers=("They ask of kilns.",)), words="Ugarit"))
     assert found is not None
     assert "They ask of kilns." in found.question

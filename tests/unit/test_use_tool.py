@@ -1,4 +1,4 @@
-"""Choosing a tool: what is shown of each, which are shown, and what is made of every kind of answer."""
+"""Choosing a tool: which tools are shown and how, and how every kind of answer is read."""
 
 import json
 
@@ -58,7 +58,7 @@ def test_anything_else_is_malformed(answer: str) -> None:
 
 
 @given(st.text())
-def test_whatever_a_model_says_is_a_tool_none_or_malformed(answer: str) -> None:
+def test_any_answer_is_a_tool_none_or_malformed(answer: str) -> None:
     try:
         use = use_tool("it", BOTH).read(answer)
     except MalformedReply:
@@ -66,7 +66,7 @@ def test_whatever_a_model_says_is_a_tool_none_or_malformed(answer: str) -> None:
     assert use is None or use.tool in BOTH
 
 
-def test_a_choice_leaves_only_the_name_in_mind() -> None:
+def test_a_choice_is_remembered_by_the_tools_name_alone() -> None:
     step = use_tool("it", BOTH)
     use = step.read('{"tool": "shelf/write_down", "arguments": {"text": "SECRET"}}')
     assert [one.content for one in step.remember(use)] == ["use shelf/write_down"]
@@ -90,7 +90,7 @@ def test_every_tool_is_shown_with_its_schema_as_data_and_cut_to_its_cap() -> Non
     assert "## Wanted\n\n<note-n0nce>\nclay\n</note-n0nce>" in text
 
 
-def test_of_too_many_tools_those_that_fit_the_words_are_shown_and_can_be_chosen() -> None:
+def test_of_too_many_tools_those_with_most_words_in_common_are_shown() -> None:
     others = tuple(Tool(f"s/tool{number}", "does a thing", {}, writes=False) for number in range(60))
     tools = (*others, Tool("kiln/temperature", "measures the kiln", {}, writes=False))
     step = use_tool("how hot the KILN is", tools)

@@ -1,4 +1,4 @@
-"""A visit is a spell of talk: who is new, who is back, how far the talk has come."""
+"""Visits: new and returning users, and the count of exchanges."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from daemon.mind.recall.visit import Visit, visit_of
 HOUR = 3_600_000
 SILENCE = 4 * HOUR
 NOW = 1_750_000_000_000
-NOBODY = Transcript("", 0, ())
+NO_TURNS = Transcript("", 0, ())
 TALKED = Transcript("", 0, (Turn(Speaks.PERSON, "U1", "Ada", "1.0", "hello"),))
 
 
@@ -24,16 +24,16 @@ def model(*, seen_ms: int, visits: int = 1, interactions: int = 1, kind: Audienc
     return UserModel("minoan", "U1", audience, 0, "Ada", (), "", visits, interactions, seen_ms, 0, 0)
 
 
-def visit(visit_state: VisitState, *models: UserModel, transcript: Transcript = NOBODY) -> Visit:
+def visit(visit_state: VisitState, *models: UserModel, transcript: Transcript = NO_TURNS) -> Visit:
     return visit_of(visit_state, models, transcript, NOW, SILENCE)
 
 
-def test_a_stranger_begins_the_first_visit() -> None:
+def test_a_new_user_begins_the_first_visit() -> None:
     assert visit(VisitState()) == Visit(number=1, exchanges=0, silence=0.0, met=False, fresh=True)
     assert visit(VisitState()).begins
 
 
-def test_talk_goes_on_within_the_silence() -> None:
+def test_a_message_within_the_timeout_continues_the_visit() -> None:
     visit_state = VisitState(visit=1, exchanges=3, spoken_ms=NOW - HOUR)
     found = visit(visit_state, model(seen_ms=NOW - HOUR), transcript=TALKED)
     assert found == Visit(number=1, exchanges=3, silence=3600.0, met=True, fresh=False)
@@ -41,35 +41,35 @@ def test_talk_goes_on_within_the_silence() -> None:
 
 
 @pytest.mark.parametrize(("silent", "over"), [(SILENCE, False), (SILENCE + 1, True)])
-def test_a_longer_silence_ends_the_visit(silent: int, over: bool) -> None:
+def test_silence_beyond_the_timeout_ends_the_visit(silent: int, over: bool) -> None:
     visit_state = VisitState(visit=1, exchanges=3, spoken_ms=NOW - silent)
     found = visit(visit_state, model(seen_ms=NOW - silent), transcript=TALKED)
     assert (found.begins, found.fresh, found.number) == (over, over, 1 + over)
 
 
-def test_a_new_thread_begins_no_new_visit_of_the_person() -> None:
+def test_a_new_thread_begins_no_new_visit_of_the_user() -> None:
     found = visit(VisitState(), model(seen_ms=NOW - 60_000))
     assert (found.begins, found.fresh, found.met, found.number) == (True, False, True, 1)
 
 
-def test_the_room_where_they_were_seen_last_counts() -> None:
+def test_the_audience_where_the_user_was_seen_last_counts() -> None:
     here = model(seen_ms=NOW - 9 * HOUR, visits=5)
     everywhere = model(seen_ms=NOW - HOUR, visits=2, kind=AudienceKind.WORKSPACE)
     found = visit(VisitState(), here, everywhere)
     assert (found.number, found.fresh) == (5, False)
 
 
-def test_who_was_only_seen_but_never_answered_is_not_met() -> None:
+def test_a_user_who_was_seen_but_never_answered_is_not_met() -> None:
     assert not visit(VisitState(), model(seen_ms=NOW, interactions=0)).met
     assert visit(VisitState(), transcript=TALKED).met
-    assert visit(VisitState(), transcript=replace(NOBODY, summary="They spoke of tin.")).met
+    assert visit(VisitState(), transcript=replace(NO_TURNS, summary="They spoke of tin.")).met
 
 
 @given(
     visit_state=st.builds(VisitState, st.integers(0, 9), st.integers(0, 9), st.integers(0, NOW)),
     seen=st.lists(st.tuples(st.integers(0, NOW), st.integers(0, 9)), max_size=2),
 )
-def test_whatever_was_before_the_numbers_make_sense(visit_state: VisitState, seen: list[tuple[int, int]]) -> None:
+def test_visit_and_exchange_counts_are_never_out_of_range(visit_state: VisitState, seen: list[tuple[int, int]]) -> None:
     models = [model(seen_ms=at, visits=visits) for at, visits in seen]
     found = visit(visit_state, *models)
     assert found.silence >= 0

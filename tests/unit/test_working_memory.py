@@ -51,7 +51,7 @@ def test_fields_and_metadata_cannot_be_written() -> None:
 
 @settings(deadline=None)
 @given(memory=working_memories)
-def test_json_brings_back_the_same_value(memory: WorkingMemory) -> None:
+def test_json_gives_back_the_same_value(memory: WorkingMemory) -> None:
     assert WorkingMemory.from_json(memory.to_json()) == memory
 
 
@@ -145,13 +145,19 @@ def test_the_regional_order_outlives_any_chain_of_operations(
     assert ranks == sorted(ranks)
 
 
-def test_whoever_made_a_working_memory_of_lists_cannot_change_it_through_them() -> None:
+def test_lists_given_to_a_working_memory_cannot_change_it_later() -> None:
     source, order = [said("a")], ["r"]
     memory = WorkingMemory("Kothar", cast("tuple[Memory, ...]", source), cast("tuple[str, ...]", order))
     source.clear()
     order.clear()
     assert shown(memory) == "a"
     assert memory.regional_order == ("r",)
+
+
+def test_a_thought_is_an_assistants_memory_marked_as_private() -> None:
+    last = mind().with_memory(thought("hm")).at(-1)
+    assert (last.role, last.content, last.region) == (Role.ASSISTANT, "hm", None)
+    assert last.metadata == {"kind": "thought", "verb": "thought"}
 
 
 def test_tokens_are_estimated_upwards_for_scripts_that_need_more() -> None:

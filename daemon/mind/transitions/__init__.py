@@ -61,7 +61,7 @@ def _refused_curious(situation: Situation) -> str:
 
 
 def _refused_ready(situation: Situation) -> str:
-    return "" if situation.soul.contacts else "the soul knows nobody to lead to"
+    return "" if situation.soul.contacts else "the soul has no contacts"
 
 
 def _refused_without_mode(mode: str) -> Callable[[Situation], str]:

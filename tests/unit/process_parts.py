@@ -1,0 +1,66 @@
+"""Builders for the context of a mental process: its capabilities and its cycle, which offer nothing by default."""
+
+from daemon.core.errors import ChannelRefused
+from daemon.core.limits import Limits
+from daemon.core.perception import ConversationKey
+from daemon.core.ports import Passage, Room
+from daemon.core.working_memory import WorkingMemory
+from daemon.memory.queues.approvals import Approval, Approvals
+from daemon.memory.queues.intentions import Intention
+from daemon.mind.mental_process import Capabilities, CurrentCycle
+
+
+class NoApprovals(Approvals):
+    """A store without any approval."""
+
+    def __init__(self) -> None:
+        """Without a database."""
+
+    async def status(self, approval: str) -> Approval | None:
+        """Unknown."""
+        return None
+
+
+async def _none_intended(conversation: ConversationKey) -> tuple[Intention, ...]:
+    return ()
+
+
+async def _has_room(planned: int) -> bool:
+    return True
+
+
+async def _unreachable(contact: str) -> Room:
+    raise ChannelRefused(f"{contact} can't be written to from here", code="unreachable")
+
+
+async def _unchanged(memory: WorkingMemory) -> WorkingMemory:
+    return memory
+
+
+async def _find_nothing(query: str, limit: int) -> tuple[Passage, ...]:
+    return ()
+
+
+def _ignore(event: str, /, **fields: object) -> None:
+    """Log nothing."""
+
+
+def capabilities() -> Capabilities:
+    """No library, no tools, no approvals; room for every intention, no contact within reach."""
+    return Capabilities(
+        library=None,
+        toolbox=None,
+        approvals=NoApprovals(),
+        may_intend=_has_room,
+        intended=_none_intended,
+        room_of=_unreachable,
+        approvers=(),
+        approval_seconds=900.0,
+    )
+
+
+def current_cycle(limits: Limits | None = None) -> CurrentCycle:
+    """A cycle that has spent nothing, remembers nothing and receives no further message."""
+    return CurrentCycle(
+        limits=limits, usage=lambda: (0, 0.0), absorb_new_messages=_unchanged, recollect=_find_nothing, emit=_ignore
+    )
