@@ -16,6 +16,7 @@ from tests.fakes import FakeClock
 from tests.given import DM, deleted, edited, effect, new_message
 from tests.store.parts import Stores, look
 
+pytestmark = pytest.mark.migrates
 _ALEMBICS = "alembic_version"
 
 
@@ -70,8 +71,6 @@ import asyncio, json, sys
 from pathlib import Path
 from daemon.core.clock import SystemClock
 from daemon.memory.store import open_store
-
-pytestmark = pytest.mark.migrates
 async def live():
     async with open_store(Path(sys.argv[1]), SystemClock(), lambda *a, **k: None, soul="a", workspace="b", kind="c",
                           version="0", lease=1, on_accepted=lambda _: None):
