@@ -71,7 +71,6 @@ import asyncio, json, sys
 from pathlib import Path
 from daemon.core.clock import SystemClock
 from daemon.memory.store import open_store
-
 async def live():
     async with open_store(Path(sys.argv[1]), SystemClock(), lambda *a, **k: None, soul="a", workspace="b", kind="c",
                           version="0", lease=1, on_accepted=lambda _: None):
