@@ -171,7 +171,7 @@ def _services(
             approvals=store.approvals,
             may_intend=lambda planned: store.intentions.has_room(settings.schedule_max - planned),
             intended=store.intentions.waiting,
-            room_of=channel.room_of,
+            find_room=channel.find_room,
             approvers=settings.approvers,
             approval_seconds=settings.approval_seconds,
         ),

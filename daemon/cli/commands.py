@@ -57,6 +57,6 @@ class Subcommands(click.Group):
 
 @click.group(cls=Subcommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(daemon.__version__, prog_name="soul")
-@click.option("--debug", is_flag=True, help="Show a traceback when a command fails; same as SOUL_DEBUG=true.")
+@click.option("--debug", is_flag=True, help="Show a traceback when a command fails; so does SOUL_DEBUG=true.")
 def soul(debug: bool) -> None:
     """The Soul Daemon: a teammate with a soul for a Slack workspace."""

@@ -227,10 +227,10 @@ def test_the_manifest_carries_the_souls_name() -> None:
 
 
 def test_a_missing_soul_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOUL_NAME", "nobody")
+    monkeypatch.setenv("SOUL_NAME", "absent")
     result = call("manifest")
     assert result.exit_code == 78
-    assert "'nobody'" in result.stderr
+    assert "'absent'" in result.stderr
 
 
 def test_a_second_chat_is_refused(path: Path) -> None:
@@ -244,7 +244,7 @@ def test_a_second_chat_is_refused(path: Path) -> None:
 def test_a_chat_under_an_impossible_name_is_refused(name: str) -> None:
     result = call("chat", "--as", name or " ")
     assert result.exit_code == 78
-    assert "can't be a person's name" in result.stderr
+    assert "can't be a user's name" in result.stderr
 
 
 def test_ages_use_the_largest_unit_that_fits() -> None:

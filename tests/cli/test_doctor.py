@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.channels.slack.api.identity import Identity
+from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.api.manifest import REQUIRED_SCOPES
 from daemon.cli.checks.finding import Finding, Verdict
 from daemon.cli.checks.machine import data_folder, file_system, free_space, python_version
@@ -313,7 +313,7 @@ def test_tokens_of_the_wrong_kind_fail_without_asking_slack(
 
 
 def test_unreported_scopes_are_a_warning() -> None:
-    identity = Identity("T", "U", "B", "A1", frozenset(REQUIRED_SCOPES), "")
+    identity = SlackIdentity("T", "U", "B", "A1", frozenset(REQUIRED_SCOPES), "")
     assert scopes(identity).verdict is Verdict.WARN  # scopes for further souls and DMs are optional
     assert "chat:write.customize" in scopes(identity).found
     everything = identity.scopes | {"chat:write.customize", "im:write"}
@@ -331,10 +331,10 @@ def test_a_further_soul_without_channels_is_a_warning(monkeypatch: pytest.Monkey
 
 
 def test_a_missing_soul_fails_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOUL_SOULS", "nobody")
+    monkeypatch.setenv("SOUL_SOULS", "absent")
     result = only("soul")
     assert result.verdict is Verdict.FAIL
-    assert "nobody" in result.found
+    assert "absent" in result.found
 
 
 def test_library_folders_and_mcp_servers_are_checked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -30,13 +30,13 @@ SUBPROCESSES = ("summarizes_the_conversation",)
 
 @asynccontextmanager
 async def _daemon(workspace: WorkspaceServer, home: Path, model: FakeModel) -> AsyncIterator[HttpChannel]:
-    """A daemon put together as the composition root does it; gives its door."""
+    """A daemon assembled as the composition root does it; gives its HTTP channel."""
     settings = settings_for(workspace, home, http_port=0, http_token=TOKEN)
     clock, events, metrics, stop, ready = TurnableClock(), Events(), Metrics(), asyncio.Event(), asyncio.Event()
     async with AsyncExitStack() as stack:
         slack = SlackChannel(settings, clock, events)
         stack.push_async_callback(slack.close)
-        team = (await slack.introduce()).team
+        team = (await slack.identify()).team
         http = HttpChannel(
             settings,
             clock,

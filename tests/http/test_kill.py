@@ -60,9 +60,9 @@ class Births:
     async def say(self) -> str:
         """The answer to the one message."""
         async with self.client.post(f"{self.url}/api/soul/chat", json=BODY, headers=bearer()) as response:
-            told = (await response.read()).decode()
-        events = told.strip().split("\n\n")
-        assert events[-1].startswith("event: soul:stream:done"), told
+            body = (await response.read()).decode()
+        events = body.strip().split("\n\n")
+        assert events[-1].startswith("event: soul:stream:done"), body
         return str(json.loads(events[-1].partition("data: ")[2])["text"])
 
     def passed(self) -> list[str]:

@@ -156,17 +156,17 @@ async def test_feedback_is_stored_with_its_reply(stores: Stores, path: Path) -> 
 
 
 async def test_the_watermark_never_moves_back(stores: Stores) -> None:
-    assert await stores.inbox.heard_until(SOUL, TEAM) is None
+    assert await stores.inbox.watermark(SOUL, TEAM) is None
     for ts in ("9.5", "10.1", "9.9"):
-        await stores.inbox.confirm_heard(SOUL, TEAM, ts)
-    assert await stores.inbox.heard_until(SOUL, TEAM) == "10.1"
+        await stores.inbox.advance_watermark(SOUL, TEAM, ts)
+    assert await stores.inbox.watermark(SOUL, TEAM) == "10.1"
 
 
 async def test_old_event_ids_are_deleted_when_the_watermark_moves(stores: Stores, path: Path, clock: FakeClock) -> None:
     await stores.inbox.accept(new_message("1.0"))
     await clock.advance(49 * 3600)
     await stores.inbox.accept(new_message("2.0"))
-    await stores.inbox.confirm_heard(SOUL, TEAM, "2.0")
+    await stores.inbox.advance_watermark(SOUL, TEAM, "2.0")
     assert look(path, "SELECT event_id FROM deliveries") == [("ED12.0",)]
     assert (
         await stores.inbox.accept(new_message("1.0")) is Acceptance.DUPLICATE

@@ -9,7 +9,7 @@ from daemon.memory.database import Database
 from daemon.memory.database.pruning import prune, prune_periodically
 from daemon.memory.knowledge.state_history import PathStep, store_path
 from daemon.memory.queues.intentions import Intentions
-from tests.fakes import FakeClock
+from tests.fakes import Events, FakeClock
 from tests.given import DM, effect, new_message
 from tests.store.parts import WORKER, Stores, intend, later, look, room
 
@@ -47,14 +47,9 @@ async def test_old_rows_go_while_messages_and_waiting_rows_stay(lived: Database,
 async def test_pruning_runs_periodically_unless_days_is_zero(
     lived: Database, clock: FakeClock, path: Path, days: int, left: int
 ) -> None:
-    pruned: list[int] = []
-
-    def emit(event: str, /, **fields: object) -> None:
-        assert event == "memory.pruned"
-        pruned.append(int(str(fields["rows"])))
-
+    events = Events()
     await clock.advance(2 * DAY_S)
-    async with alongside(prune_periodically(lived, days, clock, emit)):
-        while days and not pruned:
+    async with alongside(prune_periodically(lived, days, clock, events)):
+        while days and not events.named("memory.pruned"):
             await clock.advance(0.01)
     assert look(path, "SELECT count(*) FROM transitions") == [(left,)]

@@ -65,10 +65,10 @@ async def test_a_broken_server_harms_no_other_and_its_stderr_is_logged(
         failed = await failure(toolbox, "broken/look_up")
     assert "can't be reached" in failed.message
     assert not failed.uncertain
-    told = {str(one["server"]): one for one in events.named("tools.server_unreachable")}
-    assert told["broken"]["stderr"] == "[31mthe shelf has fallen on [redacted]"
-    assert told["missing"]["reason"] == "no-such-program-anywhere: No such file or directory"
-    assert told["missing"]["again_in"] == 1.0
+    reported = {str(one["server"]): one for one in events.named("tools.server_unreachable")}
+    assert reported["broken"]["stderr"] == "[31mthe shelf has fallen on [redacted]"
+    assert reported["missing"]["reason"] == "no-such-program-anywhere: No such file or directory"
+    assert reported["missing"]["again_in"] == 1.0
 
 
 async def test_a_call_is_uncertain_when_the_server_dies_and_the_server_is_started_again_after_a_pause(

@@ -1,4 +1,4 @@
-"""Parts for testing subprocesses: a memory.db with a conversation, and a mind with a scripted model."""
+"""Parts for the tests of subprocesses: a memory.db with a conversation, a mind with a script, and its answers."""
 
 import json
 from collections.abc import Mapping
@@ -64,7 +64,7 @@ class SubprocessBench:
         audience: Audience = IN_DM,
         ts: str = "",
     ) -> None:
-        """A user's message and the reply to it, stored as a cycle's commit does."""
+        """Store a message and its reply as the commit of a cycle does."""
         ts = ts or f"{self.clock.now_ms()}.{len(words)}{person}"
         await self._turn(conversation, audience, "person", person, f"Name of {person}", ts, words, {})
         if reply:

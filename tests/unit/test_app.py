@@ -137,8 +137,8 @@ async def test_a_missing_bot_token_is_an_error(tmp_path: Path, workspace: Worksp
 
 
 async def test_a_missing_soul_is_an_error(tmp_path: Path, workspace: WorkspaceServer) -> None:
-    with pytest.raises(SoulError, match="nobody"):
-        await run_daemon(_settings(tmp_path, workspace, name="nobody"), Announced())
+    with pytest.raises(SoulError, match="absent"):
+        await run_daemon(_settings(tmp_path, workspace, name="absent"), Announced())
 
 
 async def test_a_chat_ends_when_all_of_its_input_is_answered(tmp_path: Path) -> None:

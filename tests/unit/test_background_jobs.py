@@ -1,4 +1,4 @@
-"""What is done after a reply: to its end, or given up for a newer turn, or tried again later; never counted wrongly."""
+"""Jobs run after a reply: to their end, until a newer message, or again later; attempts are counted correctly."""
 
 import asyncio
 import io
@@ -35,7 +35,7 @@ KIND = "counts_the_looms"
 
 
 class Stumbling(Conversations):
-    """Conversations whose file is held by somebody else, once."""
+    """Conversations whose file another process holds, once."""
 
     held = False
     stumbled: asyncio.Event
@@ -55,7 +55,7 @@ async def _nothing(*_: object) -> tuple[Passage, ...]:
 
 @dataclass
 class Desk:
-    """One worker's reflection on a memory.db, with a job to do."""
+    """A job runner on a memory.db, with a claimed job."""
 
     path: Path
     stores: Stores
@@ -69,7 +69,7 @@ class Desk:
         return JobRunner(self.house, self.stores.jobs, {KIND: subprocess}, self.board)
 
     async def job(self, kind: str = KIND, ts: str = "100.000001") -> Job:
-        """Somebody is answered, and the job that this leaves is claimed."""
+        """Answer a message and claim the job that this leaves."""
         await self.stores.inbox.accept(new_message(ts))
         await self.stores.answer("hello", jobs=(kind,))
         return await self.claimed()
@@ -120,7 +120,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
 
 @dataclass
 class Hanging:
-    """A subprocess that thinks once and then goes on for ever."""
+    """A subprocess that thinks once and then never returns."""
 
     begun: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -135,7 +135,7 @@ async def count(context: SubprocessContext) -> None:
     await context.think(WorkingMemory("Kothar"), instruction("How many looms?", name="Kothar"))
 
 
-async def test_a_job_is_done_once_and_its_calls_are_on_the_ledger(desk: Desk) -> None:
+async def test_a_job_is_done_once_and_its_model_calls_are_stored(desk: Desk) -> None:
     seen = list[SubprocessContext]()
 
     async def subprocess(context: SubprocessContext) -> None:
@@ -152,7 +152,7 @@ async def test_a_job_is_done_once_and_its_calls_are_on_the_ledger(desk: Desk) ->
     assert await desk.stores.jobs.claim_next() is None
 
 
-async def test_a_newer_turn_heard_here_cuts_the_job_which_is_no_attempt(desk: Desk) -> None:
+async def test_a_newer_message_here_ends_the_job_without_counting_an_attempt(desk: Desk) -> None:
     hanging, job = Hanging(), await desk.job()
     async with asyncio.TaskGroup() as group:
         group.create_task(desk.reflection(hanging.run).do(job))
@@ -166,7 +166,7 @@ async def test_a_newer_turn_heard_here_cuts_the_job_which_is_no_attempt(desk: De
     assert (await desk.claimed()).kind == KIND
 
 
-async def test_a_newer_turn_elsewhere_in_another_conversation_does_not_matter(desk: Desk) -> None:
+async def test_a_newer_message_in_another_conversation_does_not_matter(desk: Desk) -> None:
     async def subprocess(_: SubprocessContext) -> None:
         desk.board.call("another/conversation//")
 
@@ -174,7 +174,7 @@ async def test_a_newer_turn_elsewhere_in_another_conversation_does_not_matter(de
     assert desk.row() == ("done", 1, "")
 
 
-async def test_what_was_said_before_the_job_began_keeps_it_from_beginning(desk: Desk) -> None:
+async def test_a_message_from_before_the_job_keeps_it_from_beginning(desk: Desk) -> None:
     hanging, job = Hanging(), await desk.job()
     await desk.stores.inbox.accept(new_message("200.000001"))
     await desk.reflection(hanging.run).do(job)
@@ -183,7 +183,7 @@ async def test_what_was_said_before_the_job_began_keeps_it_from_beginning(desk: 
     assert await desk.stores.jobs.claim_next() is None, "the newer turn comes first"
 
 
-async def test_what_another_daemon_heard_cuts_the_job_within_seconds(desk: Desk) -> None:
+async def test_a_message_at_another_daemon_ends_the_job_within_seconds(desk: Desk) -> None:
     hanging, job = Hanging(), await desk.job()
     async with asyncio.TaskGroup() as group:
         doing = group.create_task(desk.reflection(hanging.run).do(job))
@@ -204,10 +204,10 @@ async def test_what_another_daemon_heard_cuts_the_job_within_seconds(desk: Desk)
     ("error", "reason", "unexpected"),
     [
         (ModelUnavailable("the model is busy", hint="wait"), "the model is busy", False),
-        (LookupError("with somebody's words"), "LookupError", True),
+        (LookupError("with words of Ana"), "LookupError", True),
     ],
 )
-async def test_a_job_that_fails_is_tried_later_and_in_the_end_parked(
+async def test_a_failing_job_is_retried_later_and_ends_as_dead(
     desk: Desk, error: Exception, reason: str, unexpected: bool
 ) -> None:
     async def subprocess(_: SubprocessContext) -> None:
@@ -226,12 +226,12 @@ async def test_a_job_that_fails_is_tried_later_and_in_the_end_parked(
     assert await desk.stores.jobs.claim_next() is None
 
 
-async def test_a_job_that_nobody_knows_how_to_do_is_told_by_name(desk: Desk) -> None:
+async def test_a_job_without_a_subprocess_fails_with_its_name(desk: Desk) -> None:
     await desk.reflection(count).do(await desk.job("sings"))
     assert desk.row() == ("ready", 1, "there is no subprocess 'sings'")
 
 
-async def test_a_job_that_somebody_else_has_by_now_is_left_to_them(desk: Desk) -> None:
+async def test_a_job_claimed_by_another_daemon_is_left_alone(desk: Desk) -> None:
     async def subprocess(_: SubprocessContext) -> None:
         raise LostLease("it is not ours", hint="nothing to do")
 
@@ -240,7 +240,7 @@ async def test_a_job_that_somebody_else_has_by_now_is_left_to_them(desk: Desk) -
     assert desk.row() == ("running", 1, "")
 
 
-async def test_a_cancelled_job_is_left_as_it_is_for_whoever_claims_it_next(desk: Desk) -> None:
+async def test_a_cancelled_job_is_left_for_the_next_claim(desk: Desk) -> None:
     hanging, job = Hanging(), await desk.job()
     doing = asyncio.ensure_future(desk.reflection(hanging.run).do(job))
     await hanging.begun.wait()

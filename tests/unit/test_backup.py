@@ -21,7 +21,7 @@ from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.outbox import Outbox
 from daemon.memory.records import Worker
 from tests.cli.stocked import NOW, add_daemon, dead_identity, one, opened, post_in, stock
-from tests.fakes import TIMEOUT, FakeClock
+from tests.fakes import Events, FakeClock
 
 CLOCK = SystemClock()
 HOUR = 3_600_000
@@ -239,62 +239,50 @@ def test_old_copies_stay_when_no_newer_ones_are_made(tmp_path: Path) -> None:
 
 
 async def test_a_copy_is_made_every_quarter_of_an_hour(path: Path) -> None:
-    clock, events, made = FakeClock(start_ms=NOW), [], asyncio.Event()
-
-    def emit(event: str, /, **fields: object) -> None:
-        events.append((event, fields))
-        made.set()
-
+    clock, events = FakeClock(start_ms=NOW), Events()
     folder = folder_beside(path)
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(back_up_periodically(path, folder, clock, emit))
+        task = group.create_task(back_up_periodically(path, folder, clock, events))
         for number in range(1, 4):
-            await asyncio.wait_for(made.wait(), TIMEOUT)
-            made.clear()
+            await events.until("backup.made", number)
             assert len(list(folder.iterdir())) == number
             await clock.sleepers()
             await clock.advance(15 * 60)
-        await asyncio.wait_for(made.wait(), TIMEOUT)
+        await events.until("backup.made", 4)
         task.cancel()
-    assert [event for event, _ in events] == ["backup.made"] * 4
+    assert events.names == ["backup.made"] * 4
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
-async def test_a_failed_copy_emits_an_event_and_is_retried_after_a_minute(path: Path) -> None:
-    clock, events, retried = FakeClock(start_ms=NOW), [], asyncio.Event()
-
-    def emit(event: str, /, **fields: object) -> None:
-        events.append((event, fields.get("hint")))
-        retried.set()
-
+async def test_a_failed_copy_is_logged_and_tried_again_after_a_minute(path: Path) -> None:
+    clock, events = FakeClock(start_ms=NOW), Events()
     folder = folder_beside(path)
     folder.write_text("a file where the folder should be")
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(back_up_periodically(path, folder, clock, emit))
-        await asyncio.wait_for(retried.wait(), TIMEOUT)
-        retried.clear()
+        task = group.create_task(back_up_periodically(path, folder, clock, events))
+        await events.until("backup.failed")
         folder.unlink()
         await clock.sleepers()
         await clock.advance(60)
-        await asyncio.wait_for(retried.wait(), TIMEOUT)
+        await events.until("backup.made")
         task.cancel()
-    assert [event for event, _ in events] == ["backup.failed", "backup.made"]
-    assert events[0][1]
+    assert events.names == ["backup.failed", "backup.made"]
+    assert events.named("backup.failed")[0]["hint"]
 
 
-async def test_the_first_of_several_daemons_makes_the_copy(path: Path) -> None:
-    clock, events = FakeClock(start_ms=NOW), list[str]()
+async def test_the_first_daemon_makes_the_copy(path: Path) -> None:
+    clock, events = FakeClock(start_ms=NOW), Events()
     folder = folder_beside(path)
     folder.mkdir()
     (folder / name_at(NOW - 60_000)).touch()
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(back_up_periodically(path, folder, clock, lambda event, /, **_: events.append(event)))
+        task = group.create_task(back_up_periodically(path, folder, clock, events))
         await clock.sleepers()
         (folder / name_at(NOW + 13 * 60_000)).touch()  # another daemon's
         await clock.advance(14 * 60)
         await clock.sleepers()
         task.cancel()
-    assert events == []
+    assert events.names == []
     assert clock.slept == [14 * 60, 14 * 60]
 
 

@@ -1,12 +1,12 @@
-"""Work that goes on beside other work ends with it, and failures come out as themselves."""
+"""`alongside`: its coroutines end with the body, and the first failure is raised bare."""
 
 import asyncio
 
 import pytest
 
-from daemon.core.concurrency import alongside
+from daemon.core.concurrency import alongside, time_limit
 from daemon.core.errors import LostLease, StoreError
-from tests.fakes import EndlessWork
+from tests.fakes import EndlessWork, FakeClock
 
 
 async def test_work_is_cancelled_when_the_body_ends() -> None:
@@ -26,7 +26,7 @@ async def test_work_that_returns_does_not_end_the_body() -> None:
             await asyncio.sleep(0)
 
 
-async def test_no_work_at_all_is_fine() -> None:
+async def test_without_coroutines_only_the_body_runs() -> None:
     async with alongside():
         await asyncio.sleep(0)
 
@@ -38,7 +38,7 @@ async def test_a_body_that_never_waits_ends_work_that_never_began() -> None:
     assert not work.started.is_set()
 
 
-async def test_what_the_body_raises_comes_out_bare() -> None:
+async def test_an_error_of_the_body_is_raised_bare() -> None:
     work, error = EndlessWork(), LookupError("body")
 
     async def body() -> None:
@@ -52,7 +52,7 @@ async def test_what_the_body_raises_comes_out_bare() -> None:
     assert work.cancelled
 
 
-async def test_a_failure_beside_cuts_the_body_short_and_keeps_its_cause() -> None:
+async def test_a_failing_coroutine_cancels_the_body_and_keeps_its_cause() -> None:
     cause = OSError("disk")
     error = StoreError("beside")
     error.__cause__ = cause
@@ -67,7 +67,7 @@ async def test_a_failure_beside_cuts_the_body_short_and_keeps_its_cause() -> Non
     assert other.cancelled or not other.started.is_set()
 
 
-async def test_failures_at_once_come_out_as_a_group() -> None:
+async def test_failures_at_the_same_time_are_raised_as_a_group() -> None:
     with pytest.raises(ExceptionGroup) as raised:
         async with alongside(EndlessWork().fail(LookupError("a")), EndlessWork().fail(ValueError("b"))):
             await asyncio.Event().wait()
@@ -87,13 +87,13 @@ async def test_the_failure_of_the_body_is_not_lost_when_work_fails_while_it_is_c
     assert raised.value.__notes__ == ["meanwhile: OSError('cleanup')"]
 
 
-async def test_the_first_failure_wins_over_what_the_cut_body_makes_of_it() -> None:
+async def test_the_first_failure_wins_over_an_error_of_the_cancelled_body() -> None:
     with pytest.raises(LostLease, match="first"):
         async with alongside(EndlessWork().fail(LostLease("first"))):
             await EndlessWork().fail_when_cancelled(LookupError("second"))
 
 
-async def test_work_that_fails_on_its_way_out_is_told() -> None:
+async def test_a_coroutine_that_fails_while_it_is_cancelled_is_raised() -> None:
     work = EndlessWork()
     with pytest.raises(OSError, match="cleanup"):
         async with alongside(work.fail_when_cancelled(OSError("cleanup"))):
@@ -128,7 +128,7 @@ async def test_a_deadline_inside_it_is_a_timeout_too() -> None:
             await asyncio.Event().wait()
 
 
-async def test_an_exit_asked_for_beside_comes_out_at_once() -> None:
+async def test_an_exit_raised_by_a_coroutine_is_raised_at_once() -> None:
     class Leave(BaseException):
         pass
 
@@ -136,3 +136,33 @@ async def test_an_exit_asked_for_beside_comes_out_at_once() -> None:
         async with alongside(EndlessWork().fail(Leave())):
             await asyncio.Event().wait()
     assert isinstance(raised.value, Leave)
+
+
+async def test_a_late_body_is_cancelled_and_has_cleaned_up_before_the_timeout_is_raised() -> None:
+    clock, work = FakeClock(auto=True), EndlessWork()
+
+    async def late() -> None:
+        async with time_limit(clock, 3.0):
+            await work.forever()
+
+    with pytest.raises(TimeoutError):
+        await late()
+    assert work.cancelled
+    assert clock.slept == [3.0]
+
+
+async def test_a_body_within_its_time_limit_runs_in_the_callers_task_and_starts_no_timer() -> None:
+    clock, task = FakeClock(), asyncio.current_task()
+    async with time_limit(clock, 3.0):
+        assert asyncio.current_task() is task
+    assert clock.slept == []
+
+
+async def test_an_error_of_the_body_comes_out_bare() -> None:
+    async def broken() -> None:
+        async with time_limit(FakeClock(), 3.0):
+            await asyncio.sleep(0)
+            raise LookupError("broken")
+
+    with pytest.raises(LookupError, match="broken"):
+        await broken()

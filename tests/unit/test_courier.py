@@ -1,4 +1,4 @@
-"""Each post is sent once: looked up when in doubt, postponed when refused for now, reported when it can't be told."""
+"""Each post is sent once: looked up when in doubt, postponed on a passing failure, settled as unknown at last."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -20,7 +20,7 @@ IN_DOUBT, STALE = 5.0, 3600.0
 
 
 class CourierBench:
-    """A courier, what it works with, and what became of its posts."""
+    """A courier with its outbox, channel and events."""
 
     def __init__(self, path: Path, stores: Stores, clock: FakeClock) -> None:
         self.path, self.stores, self.clock = path, stores, clock
@@ -43,7 +43,7 @@ class CourierBench:
         return delivery
 
     async def next(self, seconds: float) -> Delivery:
-        """The post as it is claimed again after a while."""
+        """The post, claimed again after a while."""
         await self.clock.advance(seconds)
         delivery = await self.stores.outbox.claim_next()
         assert delivery is not None
@@ -98,14 +98,14 @@ async def test_a_draft_of_a_doubtful_post_is_finished(bench: CourierBench) -> No
     assert [post.draft for post in bench.office.posted] == ["3.0"]
 
 
-async def test_a_draft_that_is_known_is_finished_without_a_look_up(bench: CourierBench) -> None:
+async def test_a_known_draft_is_finished_without_a_look_up(bench: CourierBench) -> None:
     assert await bench.courier.deliver(await bench.reply(draft="opened"))
     assert [post.draft for post in bench.office.posted] == ["7.0"]
     assert bench.office.looked_up == []
 
 
 @pytest.mark.parametrize("found", [FoundPost("8.0", finished=False), None])
-async def test_a_lost_draft_is_looked_for_before_anything_is_posted(
+async def test_a_lost_draft_is_looked_up_before_anything_is_posted(
     bench: CourierBench, found: FoundPost | None
 ) -> None:
     delivery = await bench.reply(draft="lost")
@@ -117,7 +117,7 @@ async def test_a_lost_draft_is_looked_for_before_anything_is_posted(
     assert (sent.draft, sent.draft_lost) == (found.ts if found else None, False)
 
 
-async def test_a_response_that_was_lost_leaves_the_post_in_doubt(bench: CourierBench) -> None:
+async def test_a_lost_response_leaves_the_post_in_doubt(bench: CourierBench) -> None:
     bench.office.answers = [DeliveryUncertain("connection reset")]
     assert not await bench.courier.deliver(await bench.reply())
     assert bench.row == ("sending", None, "connection reset")
@@ -150,7 +150,7 @@ async def test_pauses_grow_up_to_a_minute_however_often_it_fails(bench: CourierB
 
 
 @pytest.mark.parametrize("doubtful", [True, False])
-async def test_ten_thousand_attempts_are_no_trouble(bench: CourierBench, doubtful: bool) -> None:
+async def test_ten_thousand_attempts_are_no_fault(bench: CourierBench, doubtful: bool) -> None:
     delivery = await bench.reply()
     many = replace(delivery, doubtful=doubtful, attempts=10_000)
     bench.office.answers, bench.office.lookups = [NotDelivered("no")], [DeliveryUncertain("no")]
@@ -173,14 +173,14 @@ async def test_a_post_too_old_to_be_sent_expires(bench: CourierBench) -> None:
     assert bench.office.posted == []
 
 
-async def test_an_old_draft_is_finished_all_the_same(bench: CourierBench) -> None:
+async def test_an_old_draft_is_finished_nevertheless(bench: CourierBench) -> None:
     bench.office.answers = [NotDelivered("down", retry_after=STALE)]
     await bench.courier.deliver(await bench.reply(draft="opened"))
     assert await bench.courier.deliver(await bench.next(STALE + 1))
     assert bench.row == ("sent", "1.0", "")
 
 
-async def test_what_can_not_be_looked_up_is_tried_again_and_reported_in_the_end(bench: CourierBench) -> None:
+async def test_a_post_that_can_not_be_looked_up_is_retried_and_settled_as_unknown_at_last(bench: CourierBench) -> None:
     bench.office.answers = [DeliveryUncertain("reset")]
     await bench.courier.deliver(await bench.reply())
     bench.office.lookups = [DeliveryUncertain("history unreadable")] * 2
@@ -194,7 +194,7 @@ async def test_what_can_not_be_looked_up_is_tried_again_and_reported_in_the_end(
     assert bench.events.names[-1] == "outbox.unknown"
 
 
-async def test_a_look_up_that_took_long_sends_nothing(bench: CourierBench) -> None:
+async def test_after_a_slow_look_up_nothing_is_sent(bench: CourierBench) -> None:
     class Slow(FakeChannel):
         async def find(self, post: Post) -> FoundPost | None:
             await bench.clock.sleep(LEASE / 2 + 1)
@@ -210,7 +210,7 @@ async def test_a_look_up_that_took_long_sends_nothing(bench: CourierBench) -> No
     assert bench.row[0] == "pending"
 
 
-async def test_a_daemon_that_was_paused_after_its_claim_sends_nothing(bench: CourierBench) -> None:
+async def test_after_a_long_pause_nothing_is_sent(bench: CourierBench) -> None:
     delivery = await bench.reply()
     await bench.clock.sleep(LEASE / 2)
     assert not await bench.courier.deliver(delivery)
@@ -218,7 +218,7 @@ async def test_a_daemon_that_was_paused_after_its_claim_sends_nothing(bench: Cou
     assert bench.row[0] == "pending"
 
 
-async def test_a_request_that_hangs_is_in_doubt_before_the_claim_ends(bench: CourierBench) -> None:
+async def test_a_hanging_request_is_in_doubt_before_the_claim_ends(bench: CourierBench) -> None:
     class Hanging(FakeChannel):
         async def deliver(self, post: Post) -> str:
             await asyncio.Event().wait()
@@ -235,7 +235,7 @@ async def test_a_request_that_hangs_is_in_doubt_before_the_claim_ends(bench: Cou
 
 
 @pytest.mark.parametrize("trouble", ["sent", "uncertain", "refused", "unreadable"])
-async def test_a_post_taken_over_meanwhile_is_left_to_whoever_has_it(bench: CourierBench, trouble: str) -> None:
+async def test_a_post_claimed_by_another_daemon_is_left_alone(bench: CourierBench, trouble: str) -> None:
     await bench.reply()
     lost = await bench.next(LEASE + 1)
     await bench.next(LEASE + 1)
@@ -252,7 +252,7 @@ async def test_a_post_taken_over_meanwhile_is_left_to_whoever_has_it(bench: Cour
     assert bench.events.names == ["outbox.lost"]
 
 
-async def test_a_failing_store_is_for_the_caller_to_tell(bench: CourierBench) -> None:
+async def test_an_error_of_the_store_is_raised(bench: CourierBench) -> None:
     delivery = await bench.reply()
     await bench.stores.database.write(lambda transaction: transaction.run("ALTER TABLE outbox RENAME TO elsewhere"))
     with pytest.raises(StoreError):

@@ -1,4 +1,4 @@
-"""Work keeps moving: nobody waits for a neighbour that hangs, fails or floods, and a drain ends what was begun."""
+"""The dispatcher: a hanging, failing or flooding conversation delays no other, and a drain finishes started work."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -25,14 +25,14 @@ from tests.store.parts import look
 
 
 class StillClock(FakeClock):
-    """Stands still but for the split seconds in which the database waits for a lock, which are over at once."""
+    """A fake clock on which the database's short waits for a lock end at once."""
 
     async def sleep(self, seconds: float) -> None:
         await (asyncio.sleep(0) if seconds <= 0.02 else super().sleep(seconds))
 
 
 class Parrot(ConversationHandler):
-    """Answers every claim with the words heard; conversations may be made to hang or fail."""
+    """Answers every claim with its messages' words; a test can make conversations hang or fail."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -67,7 +67,7 @@ class Parrot(ConversationHandler):
 
 @dataclass
 class DispatcherBench:
-    """A dispatcher and all it works with."""
+    """A dispatcher with its store, handler and channel."""
 
     path: Path
     clock: Clock
@@ -122,7 +122,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "memory.db"
 
 
-async def test_what_is_heard_is_answered_and_sent_without_waiting_for_the_clock(path: Path) -> None:
+async def test_a_message_is_answered_and_sent_without_waiting_for_the_clock(path: Path) -> None:
     async with dispatching(path, StillClock()) as bench, alongside(bench.dispatcher.run()):
         await bench.hear("D1")
         assert [post.body for post in await bench.office.until_posted(1)] == ["D1 1.0"]
@@ -157,7 +157,7 @@ async def test_no_more_conversations_run_at_once_than_allowed(path: Path) -> Non
         await bench.hear(*channels)
         async with alongside(bench.dispatcher.run()):
             await bench.parrot.until_handled(3)
-            assert await bench.store.inbox.heard_until(SOUL, TEAM) is None  # a round trip in which it could claim more
+            assert await bench.store.inbox.watermark(SOUL, TEAM) is None  # a round trip in which it could claim more
             assert len(bench.parrot.handled) == 3
             for event in bench.parrot.hang.values():
                 event.set()
@@ -165,7 +165,7 @@ async def test_no_more_conversations_run_at_once_than_allowed(path: Path) -> Non
         assert bench.parrot.most == 3
 
 
-async def test_a_conversation_that_floods_starves_nobody(path: Path) -> None:
+async def test_a_flooding_conversation_starves_no_other(path: Path) -> None:
     clock = StillClock()
     async with dispatching(path, clock, cycles=1) as bench:
         flood = bench.parrot.hang["D1"] = asyncio.Event()
@@ -182,7 +182,7 @@ async def test_a_conversation_that_floods_starves_nobody(path: Path) -> None:
         assert len(bench.parrot.handled[2].messages) == 38  # a burst is one cycle
 
 
-async def test_a_failing_store_is_told_and_ends_nothing(path: Path) -> None:
+async def test_a_failing_store_is_logged_and_ends_nothing(path: Path) -> None:
     clock = StillClock()
     async with dispatching(path, clock) as bench:
         bench.parrot.fail["D1"] = StoreError("disk trouble", hint="look")
@@ -198,7 +198,7 @@ async def test_a_failing_store_is_told_and_ends_nothing(path: Path) -> None:
         assert ("store.failed", {"reason": "disk trouble", "hint": "look"}) in bench.events.emitted
 
 
-async def test_a_store_that_can_not_be_asked_is_asked_again(path: Path) -> None:
+async def test_an_unreadable_store_is_read_again(path: Path) -> None:
     clock = StillClock()
     async with dispatching(path, clock) as bench:
         await bench.hear("D1")
@@ -212,7 +212,7 @@ async def test_a_store_that_can_not_be_asked_is_asked_again(path: Path) -> None:
             await bench.office.until_posted(1)
 
 
-async def test_a_fault_of_ours_in_a_piece_of_work_ends_the_dispatcher(path: Path) -> None:
+async def test_a_bug_in_the_work_ends_the_dispatcher(path: Path) -> None:
     async with dispatching(path, StillClock()) as bench:
         bench.parrot.fail["D1"] = ZeroDivisionError("a bug")
         await bench.hear("D1")
@@ -244,7 +244,7 @@ async def test_jobs_are_done_after_the_reply(path: Path) -> None:
         assert {job.conversation.channel for job in jobs} == {"D1", "D2"}
 
 
-async def test_work_that_another_process_left_is_found_by_polling(path: Path) -> None:
+async def test_rows_of_another_process_are_found_by_polling(path: Path) -> None:
     clock = StillClock()
     async with dispatching(path, clock) as bench, alongside(bench.dispatcher.run()):
         await clock.sleepers(3)
@@ -254,7 +254,7 @@ async def test_work_that_another_process_left_is_found_by_polling(path: Path) ->
         await bench.office.until_posted(1)
 
 
-async def test_a_drain_claims_nothing_more_and_waits_for_what_is_under_way(path: Path) -> None:
+async def test_a_drain_claims_nothing_more_and_waits_for_started_work(path: Path) -> None:
     async with dispatching(path, StillClock(), cycles=1) as bench:
         held = bench.parrot.hang["D1"] = asyncio.Event()
         await bench.hear("D1")
@@ -262,7 +262,7 @@ async def test_a_drain_claims_nothing_more_and_waits_for_what_is_under_way(path:
             await bench.parrot.until_handled(1)
             await bench.hear("D2")  # waits for the only slot
             drained = asyncio.ensure_future(bench.dispatcher.drain(60))
-            await bench.store.inbox.heard_until(SOUL, TEAM)
+            await bench.store.inbox.watermark(SOUL, TEAM)
             assert not drained.done()
             held.set()
             assert await drained
@@ -271,7 +271,7 @@ async def test_a_drain_claims_nothing_more_and_waits_for_what_is_under_way(path:
         assert look(path, "SELECT channel, state FROM inbox ORDER BY channel") == [("D1", "answered"), ("D2", "new")]
 
 
-async def test_a_drain_gives_up_in_the_end(path: Path) -> None:
+async def test_a_drain_ends_at_its_timeout(path: Path) -> None:
     async with dispatching(path, StillClock()) as bench:
         bench.parrot.hang["D1"] = asyncio.Event()
         await bench.hear("D1")
@@ -317,7 +317,7 @@ async def test_two_dispatchers_on_one_file_answer_everything_once(path: Path) ->
         assert second.parrot.handled
 
 
-async def test_a_conversation_lost_to_another_daemon_is_no_trouble(path: Path) -> None:
+async def test_a_conversation_lost_to_another_daemon_is_no_fault(path: Path) -> None:
     clock = StillClock()
     async with dispatching(path, clock) as bench:
         bench.parrot.fail["D1"] = LostLease("taken over")
@@ -327,14 +327,14 @@ async def test_a_conversation_lost_to_another_daemon_is_no_trouble(path: Path) -
         assert bench.bodies == ["D2 1.0"]
 
 
-async def test_a_bell_rung_before_anybody_waits_is_heard() -> None:
+async def test_a_bell_rung_before_the_wait_ends_the_wait() -> None:
     bell, clock = Bell(), FakeClock()
     bell.ring()
     await bell.wait(clock, 10)
     assert clock.monotonic() == 0
 
 
-async def test_a_bell_wakes_a_waiter_after_a_while() -> None:
+async def test_a_wait_for_a_bell_ends_at_its_timeout() -> None:
     bell, clock = Bell(), FakeClock(auto=True)
     await bell.wait(clock, 10)
     assert clock.monotonic() == 10

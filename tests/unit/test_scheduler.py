@@ -1,4 +1,4 @@
-"""The scheduler sleeps until something falls due, wakes for what is new, and outlives a file that fails."""
+"""The scheduler sleeps until a row falls due, wakes for new rows, and survives a failing store."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -39,7 +39,7 @@ class Alarm(Bell):
 
 
 class Failing(Intentions):
-    """Intentions in a file that somebody else holds, until it is let go."""
+    """Intentions in a file that another process holds until `held` is cleared."""
 
     held = True
 
@@ -51,7 +51,7 @@ class Failing(Intentions):
 
 @dataclass
 class SchedulerBench:
-    """A scheduler at work and all around it."""
+    """A running scheduler with its store, clock and alarm."""
 
     database: Database
     clock: FakeClock
@@ -61,7 +61,7 @@ class SchedulerBench:
     rings: list[int] = field(default_factory=list)
 
     async def until_asleep(self) -> float:
-        """How long the scheduler means to sleep, once it does."""
+        """Wait until the scheduler sleeps; gives the seconds that it means to."""
         await self.alarm.asleep.wait()
         self.alarm.asleep.clear()
         await self.clock.sleepers()
@@ -108,7 +108,7 @@ async def scheduling(path: Path, kind: type[Intentions] = Intentions) -> AsyncIt
             yield bench
 
 
-async def test_it_sleeps_until_the_next_thing_falls_due_and_then_rings(tmp_path: Path) -> None:
+async def test_it_sleeps_until_the_next_row_falls_due_and_then_rings(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     async with scheduling(path) as bench:
         assert await bench.until_asleep() == POLL  # nothing waits
@@ -123,7 +123,7 @@ async def test_it_sleeps_until_the_next_thing_falls_due_and_then_rings(tmp_path:
         assert look(path, "SELECT modality FROM inbox") == [("time",)]
 
 
-async def test_what_another_process_scheduled_is_found_by_looking(tmp_path: Path) -> None:
+async def test_rows_of_another_process_are_found_by_polling(tmp_path: Path) -> None:
     async with scheduling(tmp_path / "memory.db") as bench:
         await bench.until_asleep()
         await bench.intend(0, "look")
@@ -132,7 +132,7 @@ async def test_what_another_process_scheduled_is_found_by_looking(tmp_path: Path
         assert len(bench.rings) == 1
 
 
-async def test_a_question_expires_by_itself(tmp_path: Path) -> None:
+async def test_a_request_for_approval_expires_by_itself(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     async with scheduling(path) as bench:
         await bench.until_asleep()
@@ -146,7 +146,7 @@ async def test_a_question_expires_by_itself(tmp_path: Path) -> None:
         assert len(bench.rings) == 1
 
 
-async def test_more_than_one_transaction_moves_is_moved_without_delay(tmp_path: Path) -> None:
+async def test_more_rows_than_one_transaction_moves_are_moved_without_delay(tmp_path: Path) -> None:
     async with scheduling(tmp_path / "memory.db") as bench:
         await bench.until_asleep()
         await bench.intend(0, *(f"slot-{number}" for number in range(120)))
@@ -157,7 +157,7 @@ async def test_more_than_one_transaction_moves_is_moved_without_delay(tmp_path: 
         assert [fields["count"] for _, fields in bench.events.emitted] == [100, 20]
 
 
-async def test_a_file_that_fails_is_told_and_looked_at_again(tmp_path: Path) -> None:
+async def test_a_failing_store_is_logged_and_read_again(tmp_path: Path) -> None:
     async with scheduling(tmp_path / "memory.db", Failing) as bench:
         await bench.clock.sleepers()
         assert bench.events.emitted == [("store.failed", {"reason": "memory.db is held", "hint": "wait"})]

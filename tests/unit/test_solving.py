@@ -313,11 +313,11 @@ async def test_an_approved_message_is_posted_word_for_word(
 ) -> None:
     await allowed(database, approvals, clock, permission(POST_ELSEWHERE, clock, **LETTER))
 
-    async def room_of(contact: str) -> Room:
+    async def find_room(contact: str) -> Room:
         assert contact == "C9"
         return ROOM
 
-    one = stage(approvals, clock, room_of=room_of)
+    one = stage(approvals, clock, find_room=find_room)
     assert (await carry_out(one.context, "a1")).sentence == "The message to the potters: on its way, word for word."
     cross_post = one.context.motor.cross_post
     assert cross_post is not None
@@ -331,10 +331,10 @@ async def test_an_unreachable_contact_is_reported(
 ) -> None:
     await allowed(database, approvals, clock, permission(POST_ELSEWHERE, clock, **LETTER))
 
-    async def room_of(_: str) -> Room:
+    async def find_room(_: str) -> Room:
         raise error
 
-    one = stage(approvals, clock, room_of=room_of)
+    one = stage(approvals, clock, find_room=find_room)
     assert "nothing was sent" in (await carry_out(one.context, "a1")).sentence
     assert one.context.motor.cross_post is None
 

@@ -1,4 +1,4 @@
-"""Events become lines: how much is told at which level, and what never is."""
+"""Log lines: what each level shows, and what none shows."""
 
 import io
 import json
@@ -36,7 +36,7 @@ CANARIES = (
 
 
 class CapturedLog:
-    """A Telemetry and what it wrote."""
+    """A Telemetry and its lines."""
 
     def __init__(self, level: LogLevel = "standard", secrets: tuple[str, ...] = CANARIES) -> None:
         self.stream = io.StringIO()
@@ -77,7 +77,7 @@ def test_an_event_is_one_line_with_its_time_and_its_fields() -> None:
     )
 
 
-def test_values_are_quoted_so_that_they_can_be_told_apart() -> None:
+def test_values_are_quoted_so_that_they_are_unambiguous() -> None:
     log = CapturedLog()
     log.tell("x.y", a="", b='say "hi"', c="k=v", d="back\\slash", e="ünïcode", **{"odd key=\n": 1})
     assert log.lines == [
@@ -86,7 +86,7 @@ def test_values_are_quoted_so_that_they_can_be_told_apart() -> None:
 
 
 def test_each_level_adds_what_seed_000_says() -> None:
-    def told(level: LogLevel) -> str:
+    def lines_at(level: LogLevel) -> str:
         log = CapturedLog(level)
         log.tell("step.started", step="reply")
         log.tell(
@@ -102,17 +102,17 @@ def test_each_level_adds_what_seed_000_says() -> None:
         log.tell("cycle.committed", conversation="c")
         return "\n".join(log.lines)
 
-    assert told("minimal") == "info event=step.completed step=reply"
+    assert lines_at("minimal") == "info event=step.completed step=reply"
     figures = "info event=step.completed step=reply provider=anthropic tokens_in=10 duration_ms=5"
-    assert told("standard") == f"{figures}\ninfo event=cycle.committed conversation=c"
+    assert lines_at("standard") == f"{figures}\ninfo event=cycle.committed conversation=c"
     verbose = f"{figures} prompt={'p' * 200}… response={'r' * 500}…"
-    assert told("verbose").splitlines()[1] == verbose
-    assert told("verbose").startswith("info event=step.started")
-    assert f'prompt={"p" * 300} response={"r" * 600} monologue="I fear him"' in told("debug")
+    assert lines_at("verbose").splitlines()[1] == verbose
+    assert lines_at("verbose").startswith("info event=step.started")
+    assert f'prompt={"p" * 300} response={"r" * 600} monologue="I fear him"' in lines_at("debug")
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_states_are_told_from_standard_on_and_the_mind_at_debug_alone(level: LogLevel) -> None:
+def test_processes_are_shown_from_standard_on_and_thoughts_at_debug_only(level: LogLevel) -> None:
     log = CapturedLog(level)
     log.tell("process.moved", act="refuse", origin="curious", target="poetic", because="they said x")
     log.tell("memory.left", memory=("a",))
@@ -132,7 +132,7 @@ def test_states_are_told_from_standard_on_and_the_mind_at_debug_alone(level: Log
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_private_words_are_seen_at_debug_alone(level: LogLevel) -> None:
+def test_private_words_are_shown_at_debug_only(level: LogLevel) -> None:
     @dataclass(frozen=True)
     class Perception:
         content: str = "I love Ana"
@@ -156,7 +156,7 @@ def test_of_a_tagged_answer_only_the_dialogue_is_an_excerpt() -> None:
     assert log.lines == ["info event=step.completed response=Yes!"]
 
 
-def test_values_that_name_themselves_are_shown_and_long_ones_cut() -> None:
+def test_values_with_their_own_text_are_shown_and_long_ones_cut() -> None:
     class Mood(StrEnum):
         CALM = "calm"
 
@@ -171,7 +171,7 @@ def test_values_that_name_themselves_are_shown_and_long_ones_cut() -> None:
     ]
 
 
-def test_an_error_is_told_at_every_level_with_its_chain_and_no_stranger_s_words() -> None:
+def test_an_error_is_shown_at_every_level_with_its_causes_and_without_other_libraries_texts() -> None:
     log = CapturedLog("minimal")
     try:
         try:
@@ -202,13 +202,13 @@ def test_an_error_is_told_at_every_level_with_its_chain_and_no_stranger_s_words(
         ("outbox.sent", None),
     ],
 )
-def test_what_went_wrong_is_told_at_every_level_and_courtesies_are_not(event: str, line: str | None) -> None:
+def test_failures_are_shown_at_every_level_and_failed_courtesies_are_not(event: str, line: str | None) -> None:
     log = CapturedLog("minimal")
     log.tell(event)
     assert log.lines == ([line] if line else [])
 
 
-def test_each_thing_heard_is_told_from_verbose_on() -> None:
+def test_each_arrival_is_shown_from_verbose_on() -> None:
     expected: dict[LogLevel, list[str]] = {"standard": [], "verbose": ["info event=slack.heard kind=NewMessage"]}
     for level, lines in expected.items():
         log = CapturedLog(level)
@@ -267,7 +267,7 @@ def test_lines_for_the_journal_carry_its_priority_instead_of_a_time(tmp_path: Pa
 
 
 @pytest.mark.parametrize(("level", "shown"), [("standard", ["warning"]), ("debug", ["info", "warning"])])
-def test_libraries_are_heard_but_never_their_frames(
+def test_library_records_are_shown_but_never_their_debug_frames(
     installed: Callable[[LogLevel], CapturedLog], level: LogLevel, shown: list[str]
 ) -> None:
     log = installed(level)
@@ -283,7 +283,7 @@ def test_libraries_are_heard_but_never_their_frames(
     assert "logger=slack_bolt.AsyncApp" in log.text
 
 
-def test_below_debug_a_library_s_remark_ends_with_its_first_line(installed: Callable[[LogLevel], CapturedLog]) -> None:
+def test_below_debug_a_library_s_text_ends_with_its_first_line(installed: Callable[[LogLevel], CapturedLog]) -> None:
     log = installed("verbose")
     logging.getLogger("asyncio").error("Task exception was never retrieved\nfuture: <Task ValueError('Ana')>")
     logging.getLogger("other").error("%d apples", "many")
@@ -307,7 +307,7 @@ def test_installing_can_be_undone() -> None:
     assert sys.excepthook is hook
 
 
-def test_uncaught_exceptions_are_told_here_and_not_as_bare_tracebacks(
+def test_uncaught_exceptions_are_events_instead_of_bare_tracebacks(
     installed: Callable[[LogLevel], CapturedLog], capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = installed("standard")
@@ -323,7 +323,7 @@ def test_uncaught_exceptions_are_told_here_and_not_as_bare_tracebacks(
     assert "KeyboardInterrupt" in capsys.readouterr().err
 
 
-def test_what_fails_in_a_finalizer_is_told_too(installed: Callable[[LogLevel], CapturedLog]) -> None:
+def test_an_error_in_a_finalizer_is_an_event(installed: Callable[[LogLevel], CapturedLog]) -> None:
     class Doomed:
         def __del__(self) -> None:
             raise OSError(5, "broken")
@@ -397,7 +397,7 @@ def test_no_secret_is_in_any_line_at_any_level(
         "Authorization: Bearer 0f7c2a9e1c1b",
     ],
 )
-def test_what_looks_like_a_key_is_cut_out_though_nobody_told_us(text: str) -> None:
+def test_text_that_looks_like_a_key_is_removed_although_it_is_no_known_secret(text: str) -> None:
     assert REDACTED in Redactor(())(text)
     assert "abcdef" not in Redactor(())(text)
     assert "0f7c2a9e" not in Redactor(())(text)

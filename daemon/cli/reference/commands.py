@@ -15,7 +15,7 @@ An admin needs five commands. `soul run` starts the daemon. `soul doctor` checks
 first start, after every change of settings, and first of all when something is wrong. `soul status` shows whether the
 daemon runs and what waits. `soul outbox` lists posts that were not delivered, and retries or drops them: look there
 when a reply is missing. `soul db backup` copies memory.db: run it before an upgrade and before you move the data. All
-other commands are for a closer look.
+other commands are for a closer look; [ADMIN.md](ADMIN.md) shows them at work.
 
 Commands that print data take `--json`. An error is two lines: what happened and what to do. Exit codes: 0 success, 1 a
 finding, 2 wrong usage, 70 a failure or a missing row or file, 75 a temporary failure, 78 a configuration that an admin

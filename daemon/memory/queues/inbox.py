@@ -42,14 +42,14 @@ class Inbox:
         self._emit(f"inbox.{acceptance}", kind=type(arrival).__name__, reason=reason, event=arrival.event_id)
         return acceptance
 
-    async def heard_until(self, soul: str, workspace: str) -> str | None:
+    async def watermark(self, soul: str, workspace: str) -> str | None:
         """The ts up to which everything of the platform was received; None before the first connection."""
         row = await self._database.one(
             "SELECT ts FROM watermarks WHERE soul = :soul AND workspace = :workspace", soul=soul, workspace=workspace
         )
         return row["ts"] if row else None
 
-    async def confirm_heard(self, soul: str, workspace: str, ts: str) -> None:
+    async def advance_watermark(self, soul: str, workspace: str, ts: str) -> None:
         """Move the mark forward, never back, and delete event ids that are too old to be repeated."""
         now = self._clock.now_ms()
 
