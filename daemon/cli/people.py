@@ -6,7 +6,7 @@ import click
 
 from daemon.cli.database_access import with_database
 from daemon.cli.options import json_option, limit_option
-from daemon.cli.output import Columns, age, facts, say, say_json, show_rows
+from daemon.cli.output import age, facts, say, say_json, show_rows
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.core.errors import StoreError
@@ -14,18 +14,6 @@ from daemon.memory.database import Database
 from daemon.memory.knowledge.user_models import FormerModel, UserModel, UserModels
 
 _MOST = 1_000  # user models of one user: one per audience
-
-
-_COLUMNS: Columns[UserModel] = {
-    "PERSON": lambda one, _: one.person,
-    "NAME": lambda one, _: one.name,
-    "AUDIENCE": lambda one, _: one.audience,
-    "SEEN": lambda one, now: age(now, one.seen_ms),
-    "VISITS": lambda one, _: one.visits,
-    "MESSAGES": lambda one, _: one.interactions,
-    "NOTES": lambda one, _: len(one.notes),
-    "SOUL": lambda one, _: one.soul,
-}
 
 
 @click.group("people")
@@ -47,8 +35,16 @@ def list_(limit: int, as_json: bool) -> None:
     found = with_database(load_settings(), lambda database: _models(database).list(limit))
     if as_json:
         say_json([_plain(replace(one, notes=(), whispers="")) for one in found])
-    else:
-        show_rows(found, _COLUMNS, as_json=False)
+        return
+    show_rows(
+        found,
+        ("PERSON", "NAME", "AUDIENCE", "SEEN", "VISITS", "MESSAGES", "NOTES", "SOUL"),
+        lambda one, now: (
+            *(one.person, one.name, one.audience, age(now, one.seen_ms)),
+            *(one.visits, one.interactions, len(one.notes), one.soul),
+        ),
+        as_json=False,
+    )
 
 
 @command.command("show")
