@@ -1,5 +1,6 @@
 """What holds for the whole suite: the order of tests, the seed of a run, folders on disk, and cheap memory files."""
 
+import gc
 import os
 import shutil
 import tempfile
@@ -32,6 +33,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent.name == "page":
             item.add_marker(pytest.mark.xdist_group("page"))
+
+
+def pytest_collection_finish() -> None:
+    """The collected tests stay to the end: the garbage collector need not go through them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,5 +1,6 @@
 """A new memory.db as a copy of one that was migrated once: a millisecond instead of twenty."""
 
+import os
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -35,3 +36,8 @@ def by_copy(path: Path) -> tuple[int, int]:
         path.hardlink_to(draft)
     draft.unlink()
     return 0, migrate.SCHEMA
+
+
+def folder() -> "tempfile.TemporaryDirectory[str]":
+    """A folder for one example of many, where pytest has its own."""
+    return tempfile.TemporaryDirectory(dir=os.environ.get("PYTEST_DEBUG_TEMPROOT"))

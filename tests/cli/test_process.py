@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.stocked import one, stock
+from tests.fakes import TIMEOUT
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 
@@ -25,7 +26,7 @@ def soul(*arguments: str, cwd: Path, given: str = "", **environment: str) -> sub
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=TIMEOUT,
         check=False,
     )
 
@@ -81,7 +82,7 @@ def test_a_chat_without_input_is_an_error(home: Path) -> None:
         env={"PYTHONPATH": str(REPOSITORY)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=TIMEOUT,
         check=False,
     )
     assert result.returncode == 78
@@ -117,7 +118,7 @@ def test_ctrl_c_ends_a_chat_silently(home: Path) -> None:
     running.stdin.flush()
     assert running.stdout.read(1) == "I"
     running.send_signal(signal.SIGINT)
-    rest, errors = running.communicate(timeout=60)
+    rest, errors = running.communicate(timeout=TIMEOUT)
     assert running.returncode == 130
     assert "Traceback" not in rest + errors
     assert "Error" not in errors
@@ -165,7 +166,7 @@ def test_a_pipe_that_closes_early_is_no_fault(home: Path) -> None:
         stdout=writing,
         stderr=subprocess.PIPE,
         text=True,
-        timeout=60,
+        timeout=TIMEOUT,
         check=False,
     )
     os.close(writing)

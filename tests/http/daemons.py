@@ -19,8 +19,7 @@ from daemon.core.perception import ConversationKey
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.metrics import Metrics, fanout
 from daemon.memory.admin.replies import StoredReplies
-from tests.fakes import Events, TurnableClock
-from tests.journeys.house import PATIENCE
+from tests.fakes import TIMEOUT, Events, TurnableClock
 from tests.models import FakeModel
 
 TOKEN = "a-token-for-these-tests"
@@ -101,7 +100,7 @@ class HttpDaemon:
     async def ready(self) -> Self:
         """Wait until the HTTP API is open; raises the error that ends the daemon before."""
         waiting = asyncio.create_task(self._ready.wait())
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             await asyncio.wait((waiting, self._life), return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
         if self._life.done():
@@ -111,7 +110,7 @@ class HttpDaemon:
     async def stop(self) -> None:
         """Stop it as SIGTERM does."""
         self._stop.set()
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             await self._life
 
     def ask_to_stop(self) -> None:
@@ -143,7 +142,7 @@ class Stream:
 
     async def next(self) -> Said:
         """The next event."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             return await anext(self._read())
 
     async def _read(self) -> AsyncGenerator[Said, None]:
@@ -166,7 +165,7 @@ class Stream:
 
     async def comment(self) -> None:
         """Read on to a comment, which keeps the connection alive."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while not (await self.response.content.readline()).startswith(b":"):
                 pass
 
@@ -251,7 +250,7 @@ class HttpHome:
 
     async def answered(self, message_id: str, session: str = "s") -> "Got":
         """Ask for an answer until it is there; a row of memory.db has no events to wait on."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while (got := await self.get(f"/api/soul/chat/{session}/{message_id}")).status == 202:  # noqa: ASYNC110  # as said
                 await asyncio.sleep(0.01)
         return got

@@ -19,10 +19,10 @@ from daemon.core.telemetry.metrics import Metrics
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from daemon.memory.admin.replies import Backlog, StoredReplies
-from tests.fakes import Events, TurnableClock
+from tests.fakes import TIMEOUT, Events, TurnableClock
 from tests.given import CLOSING, OPENING
 from tests.http.daemons import TOKEN, Stream, bearer
-from tests.journeys.house import PATIENCE, said, settings_for
+from tests.journeys.house import said, settings_for
 from tests.models import FakeModel, Flow
 
 SUBPROCESSES = ("summarizes_the_conversation",)
@@ -30,13 +30,13 @@ SUBPROCESSES = ("summarizes_the_conversation",)
 
 @asynccontextmanager
 async def _daemon(workspace: WorkspaceServer, home: Path, model: FakeModel) -> AsyncIterator[HttpChannel]:
-    """A daemon put together as the composition root does it; gives its door."""
+    """A daemon assembled as the composition root does it; gives its HTTP channel."""
     settings = settings_for(workspace, home, http_port=0, http_token=TOKEN)
     clock, events, metrics, stop, ready = TurnableClock(), Events(), Metrics(), asyncio.Event(), asyncio.Event()
     async with AsyncExitStack() as stack:
         slack = SlackChannel(settings, clock, events)
         stack.push_async_callback(slack.close)
-        team = (await slack.introduce()).team
+        team = (await slack.identify()).team
         http = HttpChannel(
             settings,
             clock,
@@ -70,7 +70,7 @@ async def _daemon(workspace: WorkspaceServer, home: Path, model: FakeModel) -> A
         )
         service = ServiceManager()
         async with alongside(built.live(stop, service, Watchdog(service, None), lambda _: ready.set())):
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT):
                 await ready.wait()
             yield http
             stop.set()
@@ -105,7 +105,7 @@ async def test_both_users_are_answered_in_their_channel_and_neither_learns_of_th
         async def answered() -> bool | None:
             return any("Echo: in slack" in said(post) for post in await people.posts_by_bot(dm)) or None
 
-        await people.wait_for(answered, PATIENCE)
+        await people.wait_for(answered, TIMEOUT)
         assert "over http" not in str(model.prompts[-1])
         assert await _ask(client, http.url, "over http again", "b") == "Echo: over http again"
         assert "in slack" not in str(model.prompts[-1])

@@ -13,8 +13,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from tests.fakes import TIMEOUT
 from tests.http.daemons import bearer
-from tests.journeys.house import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 BODY = {"message": "hello", "session": "s", "message_id": "m"}
@@ -38,7 +38,7 @@ class Births:
         self.zygote.stdin.write(json.dumps(order).encode() + b"\n")
         pid = int(await self.zygote.stdout.readline())
         self.living.add(pid)
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while not address.exists() and _alive(pid):  # noqa: ASYNC110  # a file and a process have no events here
                 await asyncio.sleep(0.005)
         self.url = address.read_text() if address.exists() else ""
@@ -46,7 +46,7 @@ class Births:
 
     async def dead(self, pid: int) -> None:
         """Wait until it is dead."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while _alive(pid):  # noqa: ASYNC110  # as above
                 await asyncio.sleep(0.005)
         self.living.discard(pid)
@@ -60,9 +60,9 @@ class Births:
     async def say(self) -> str:
         """The answer to the one message."""
         async with self.client.post(f"{self.url}/api/soul/chat", json=BODY, headers=bearer()) as response:
-            told = (await response.read()).decode()
-        events = told.strip().split("\n\n")
-        assert events[-1].startswith("event: soul:stream:done"), told
+            body = (await response.read()).decode()
+        events = body.strip().split("\n\n")
+        assert events[-1].startswith("event: soul:stream:done"), body
         return str(json.loads(events[-1].partition("data: ")[2])["text"])
 
     def passed(self) -> list[str]:
@@ -127,7 +127,7 @@ async def _places(births: Births, home: Path) -> list[str]:
     pid = await births.start(_new(home))
     before = births.passed()
     assert await births.say() == "Echo: hello"
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         while births.count("SELECT count(*) FROM outbox WHERE state <> 'sent'"):  # noqa: ASYNC110  # a file has no events
             await asyncio.sleep(0.005)
     await births.kill(pid)

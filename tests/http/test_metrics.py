@@ -84,10 +84,10 @@ def test_a_field_that_can_not_be_read_is_counted_as_lost() -> None:
 
 
 def test_every_sink_gets_every_event_in_order() -> None:
-    told: list[tuple[str, str, object]] = []
+    received: list[tuple[str, str, object]] = []
     emit = fanout(
-        lambda event, /, **fields: told.append(("first", event, fields)),
-        lambda event, /, **fields: told.append(("second", event, fields)),
+        lambda event, /, **fields: received.append(("first", event, fields)),
+        lambda event, /, **fields: received.append(("second", event, fields)),
     )
     emit("cycle.committed", parts=1)
-    assert told == [("first", "cycle.committed", {"parts": 1}), ("second", "cycle.committed", {"parts": 1})]
+    assert received == [("first", "cycle.committed", {"parts": 1}), ("second", "cycle.committed", {"parts": 1})]

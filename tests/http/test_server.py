@@ -15,7 +15,7 @@ from daemon.channels.http.auth import TOKEN_FILE, bearer_token
 from daemon.channels.http.openapi import description
 from daemon.channels.http.routes import ROUTES
 from daemon.core.errors import ConfigError
-from tests.fakes import Events
+from tests.fakes import TIMEOUT, Events
 from tests.http.daemons import HttpHome, bearer, settings_for
 
 FREE = [route.path for route in ROUTES if route.free]
@@ -165,7 +165,7 @@ async def test_a_body_that_does_not_arrive_in_time_is_408(home: HttpHome, monkey
     reader, writer = await asyncio.open_connection("127.0.0.1", int(home.now.channel.url.rpartition(":")[2]))
     head = f"POST /api/soul/chat HTTP/1.1\r\nHost: localhost\r\nAuthorization: {bearer()['Authorization']}\r\n"
     writer.write(f"{head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{".encode())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(TIMEOUT):
         assert b"408" in await reader.readline()
     writer.close()
     await writer.wait_closed()
@@ -211,9 +211,9 @@ async def test_unreadable_http_gets_an_error_of_the_same_form_without_a_server_n
 ) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", int(home.now.channel.url.rpartition(":")[2]))
     writer.write(sent)
-    async with asyncio.timeout(10):
-        told = await reader.read()
-    head, _, body = told.partition(b"\r\n\r\n")
+    async with asyncio.timeout(TIMEOUT):
+        response = await reader.read()
+    head, _, body = response.partition(b"\r\n\r\n")
     assert head.startswith((b"HTTP/1.1 400", b"HTTP/1.0 400"))
     assert json.loads(body)["error"]["code"] == "malformed"
     assert b"aiohttp" not in head
@@ -341,12 +341,12 @@ async def test_readiness_gives_the_reasons_and_health_ignores_them(home: HttpHom
 async def test_metrics_count_requests_model_calls_and_queues(home: HttpHome) -> None:
     await home.say("hello")
     await home.ask("GET", "/nowhere")
-    told = (await home.get("/metrics")).body.decode()
-    assert 'soul_http_requests_total{method="POST",route="/api/soul/chat",status="200"} 1.0' in told
-    assert 'soul_http_requests_total{method="GET",route="unknown",status="404"} 1.0' in told
-    assert 'soul_queue{queue="inbox"} 0.0' in told
-    assert 'model="scripted/test"' in told
-    assert "hello" not in told
+    metrics = (await home.get("/metrics")).body.decode()
+    assert 'soul_http_requests_total{method="POST",route="/api/soul/chat",status="200"} 1.0' in metrics
+    assert 'soul_http_requests_total{method="GET",route="unknown",status="404"} 1.0' in metrics
+    assert 'soul_queue{queue="inbox"} 0.0' in metrics
+    assert 'model="scripted/test"' in metrics
+    assert "hello" not in metrics
 
 
 # -- the description --------------------------------------------------------------------------------------------------
@@ -363,7 +363,7 @@ async def test_the_description_and_the_server_agree_both_ways(home: HttpHome) ->
 
 
 def test_every_reference_of_the_description_resolves() -> None:
-    told = description(daemon.__version__)
-    names = set(re.findall(r"#/components/schemas/(\w+)", str(told)))
+    document = description(daemon.__version__)
+    names = set(re.findall(r"#/components/schemas/(\w+)", str(document)))
     assert names
-    assert names <= told["components"]["schemas"].keys()
+    assert names <= document["components"]["schemas"].keys()

@@ -1,7 +1,7 @@
-"""Starts daemons behind HTTP doors quickly: everything is imported once, each daemon is a fork that begins anew.
+"""Starts daemons with an HTTP API quickly: everything is imported once, each daemon is a fork.
 
 Orders come as JSON lines on stdin: `{"home": DIR, "crash": "LABEL@before", "passed": FILE}`; the answer is the child's
-pid. A child writes the address of its door to `url` in its home, and dies by a signal: its own at the place named.
+pid. A child writes its URL to `url` in its home. A signal ends it: its own at the crash point named, else the test's.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ def _be_born(order: dict[str, str]) -> None:
 
 def main() -> None:
     """Serve orders until stdin ends."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the dead
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # dead children are reaped at once
     for line in sys.stdin:
         if (pid := os.fork()) == 0:
             _be_born(json.loads(line))

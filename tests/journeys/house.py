@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from daemon.app.assembly import assemble, souls_of
 from daemon.app.lifecycle import Daemon
 from daemon.channels.slack.channel import SlackChannel
-from daemon.channels.slack.outgoing.appearance import Face
+from daemon.channels.slack.outgoing.appearance import Appearance
 from daemon.cli.commands import soul
 from daemon.core.config import Settings
 from daemon.core.ports import Prompt
@@ -20,11 +20,10 @@ from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.model import Json
 from daemon.local_slack.server import WorkspaceServer
-from tests.fakes import Events, TurnableClock
+from tests.fakes import TIMEOUT, Events, TurnableClock
 from tests.given import shown
 from tests.models import FakeModel, Flow
 
-PATIENCE = 60.0  # seconds after which a wait has failed; no test waits for it to pass
 T = TypeVar("T")
 _LONGEST_DELAY = 60.0  # seconds; the longest delay that a test asks of the workspace
 _POSTING = ("chat.postMessage", "chat.startStream", "chat.appendStream", "chat.stopStream", "chat.update")
@@ -44,15 +43,20 @@ class SlackDaemon:
     async def _live(self) -> None:
         souls = souls_of(self._settings, self.events)
 
-        def face(name: str) -> Face | None:
+        def appearance(name: str) -> Appearance | None:
             soul = souls.current(name)
-            return None if name == souls.main else Face(soul.display_name, soul.icon)
+            return None if name == souls.main else Appearance(soul.display_name, soul.icon)
 
-        faces = face if len(souls.names) > 1 else None
-        channel = SlackChannel(self._settings, self._clock, self.events, soul_of=souls.for_channel, faces=faces)
+        channel = SlackChannel(
+            self._settings,
+            self._clock,
+            self.events,
+            soul_for_channel=souls.for_channel,
+            appearance_of=appearance if len(souls.names) > 1 else None,
+        )
         async with AsyncExitStack() as stack:
             stack.push_async_callback(channel.close)
-            identity = await channel.introduce()
+            identity = await channel.identify()
             self.built = await stack.enter_async_context(
                 assemble(
                     self._settings,
@@ -70,7 +74,7 @@ class SlackDaemon:
     async def ready(self) -> Self:
         """Wait until it is connected and has caught up; raises the error that ends it before."""
         waiting = asyncio.create_task(self._caught_up())
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             await asyncio.wait((waiting, self._life), return_when=asyncio.FIRST_COMPLETED)
         if not waiting.done():
             waiting.cancel()
@@ -84,7 +88,7 @@ class SlackDaemon:
     async def stop(self) -> None:
         """Stop it as SIGTERM does: the cycles under way are finished first."""
         self._stop.set()
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             await self._life
 
     async def cut(self) -> None:
@@ -209,7 +213,7 @@ class House:
 
     async def until(self, look: Callable[[], Awaitable[T | None]]) -> T:
         """Look after every change of the workspace until `look` finds something; gives it."""
-        return await self.people.wait_for(look, PATIENCE)
+        return await self.people.wait_for(look, TIMEOUT)
 
     async def idle(self) -> None:
         """Wait until no row is waiting, no job is due and no daemon is busy."""
@@ -242,7 +246,7 @@ class House:
 
     async def when(self, holds: Callable[[], Awaitable[bool]]) -> None:
         """Query memory.db until a condition holds; a file has no events to wait on."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while not await holds():  # noqa: ASYNC110  # as said
                 await asyncio.sleep(0.01)
 
@@ -303,7 +307,7 @@ class House:
 
     def _connection(self) -> sqlite3.Connection:
         path = self.settings.database_path
-        return sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        return sqlite3.connect(path, timeout=TIMEOUT, isolation_level=None, check_same_thread=False)
 
     async def command(self, *arguments: str) -> str:
         """The output of an admin command, run beside the daemon; it must succeed."""

@@ -3,6 +3,7 @@
 import asyncio
 
 from daemon.llm.placeholder import newest_messages
+from tests.fakes import TIMEOUT
 from tests.given import tagged
 from tests.journeys.house import House
 from tests.models import Flow
@@ -62,11 +63,11 @@ async def test_no_more_conversations_run_at_once_than_the_cap_allows(empty_house
         await house.say(name, "dm", f"from {name}.")
     await house.acknowledged()
     flows = list(house.model.voices.values())
-    await asyncio.wait_for(flows[0].asked.wait(), 5)
-    await asyncio.wait_for(flows[1].asked.wait(), 5)
+    await asyncio.wait_for(flows[0].asked.wait(), TIMEOUT)
+    await asyncio.wait_for(flows[1].asked.wait(), TIMEOUT)
     assert not flows[2].asked.is_set()
     flows[1].end(tagged("Done with Ben."))
-    await asyncio.wait_for(flows[2].asked.wait(), 5)
+    await asyncio.wait_for(flows[2].asked.wait(), TIMEOUT)
     flows[0].end(tagged("Done with Ada."))
     flows[2].end(tagged("Done with Chloe."))
     for name in ("Ada", "Ben", "Chloe"):

@@ -4,6 +4,7 @@ import asyncio
 
 from daemon.core.errors import ModelUnavailable
 from daemon.core.ports import ModelRole, Prompt
+from tests.fakes import TIMEOUT
 from tests.given import shown, tagged
 from tests.journeys.house import House
 from tests.journeys.learning import brief_soul, facts
@@ -66,7 +67,7 @@ async def test_a_lease_that_can_not_be_renewed_just_now_does_not_end_a_thought(e
     await house.say("Ada", "dm", "think long")
     await flow.asked.wait()
     async with house.locked():
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(TIMEOUT):
             while not house.events.named("cycle.lease_not_renewed"):
                 house.clock.turn(1)
                 await asyncio.sleep(0.02)
@@ -103,7 +104,7 @@ async def test_a_summary_made_of_words_withdrawn_meanwhile_is_dropped_and_made_a
         ts = await house.say("Ada", "dm", f"remember factNumber{number} for me, will you, as long as you can?")
         await house.final_state(ts)
         first = first or ts
-    await asyncio.wait_for(asked.wait(), 10)
+    await asyncio.wait_for(asked.wait(), TIMEOUT)
     await house.people.delete("Ada", "dm", first)
     await house.acknowledged()
     go.set()

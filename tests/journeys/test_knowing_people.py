@@ -149,7 +149,7 @@ async def test_a_background_job_that_a_dead_daemon_left_runs_in_the_next_daemon(
     await house.daemon.cut()
     will_learn(house.model, "keeps bees")
     await house.start()
-    house.clock.turn(2 * MINUTE)  # longer than a lease
+    house.clock.turn(5 * MINUTE)  # longer than the lease of a job, which is four of a message
     await house.events.until("person.modelled")
     await house.idle()
     assert await notes(house) == {"U0ADA dm:D0ADA": ["keeps bees"]}

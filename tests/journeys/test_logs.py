@@ -8,7 +8,7 @@ import pytest
 
 from daemon.core.config import LogLevel
 from daemon.core.telemetry import Telemetry
-from tests.fakes import Events, FakeClock
+from tests.fakes import TIMEOUT, Events, FakeClock
 from tests.given import tagged
 from tests.journeys.house import House
 from tests.journeys.problems import PROBLEM, SHELF, asked, press, script, shelf, using
@@ -56,7 +56,7 @@ async def lived(empty_house: House, tmp_path: Path) -> House:
         use_tool=using(SHELF, path=str(tmp_path / "shelf.txt"), text="CANARY-written"),
         external_dialog=SAID,
     )
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(TIMEOUT):
         await house.say("Ada", "dm", f"{PROBLEM}, {RECEIVED}")
         post = await asked(house)
         assert await press(house, "Ada", "D0ADA", post["ts"]) == "accepted"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from daemon.tools.mcp.toolbox import McpToolbox
+from tests.fakes import TIMEOUT
 from tests.given import shown, tagged
 from tests.journeys.house import House, said
 from tests.journeys.problems import (
@@ -119,7 +120,7 @@ async def test_a_press_without_effect_is_explained_to_its_author_alone(empty_hou
     ts = await _question(house, note, "general")
     assert await press(house, "Ben", "general", ts) != "accepted"
     (note_to_ben,) = await house.people.ephemerals("Ben", "C0GENERAL")
-    assert "changed nothing" in note_to_ben["text"]
+    assert "had no effect" in note_to_ben["text"]
     assert await house.people.ephemerals("Ada", "C0GENERAL") == []
 
 
@@ -210,7 +211,7 @@ async def test_a_tool_call_cut_off_by_a_crash_is_reported_as_unknown_and_not_ret
     with monkeypatch.context() as patch:
         patch.setattr(McpToolbox, "use", never_returns)
         assert await press(house, "Ada", "D0ADA", ts) == "accepted"
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(TIMEOUT):
             await begun.wait()
         assert house.daemon is not None
         await house.daemon.cut()
@@ -285,11 +286,11 @@ async def test_a_click_while_the_soul_is_at_work_is_carried_out_after_it(empty_h
     script(house, RESPOND, RESPOND, enters=False)
     root = (await house.reply("general", "May I?"))["thread_ts"]
     await house.say("Ada", "general", "are you there?", thread=root)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(TIMEOUT):
         await flow.asked.wait()
     assert await press(house, "Ada", "general", ts) == "accepted"
     await house.say("Ada", "general", "hello?", thread=root)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(TIMEOUT):
         await again.asked.wait()
     _answers(house, "It is written down.")
     again.end("I am here.")
@@ -382,7 +383,7 @@ async def test_a_decision_that_expired_while_the_daemon_was_down_is_reported(
     with monkeypatch.context() as patch:
         patch.setattr(McpToolbox, "use", never)
         assert await press(house, "Ada", "D0ADA", ts) == "accepted"
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(TIMEOUT):
             await begun.wait()
         assert house.daemon is not None
         await house.daemon.cut()

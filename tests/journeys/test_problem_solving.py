@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from daemon.core.ports import Completion
+from tests.fakes import TIMEOUT
 from tests.given import shown
 from tests.journeys.house import House, said
 from tests.journeys.problems import PROBLEM, parked, posted, script, solver
@@ -53,7 +54,7 @@ async def test_a_plan_of_cards_grows_while_it_works_and_is_complete_at_the_end(e
     script(house, THINK, RESPOND)
     flow = house.flow()
     await house.say("Ada", "dm", PROBLEM)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(TIMEOUT):
         await flow.asked.wait()
 
     async def cards() -> dict[str, str] | None:
@@ -145,7 +146,7 @@ async def _at_work(house: House) -> tuple[str, asyncio.Event]:
     script(house, THINK)
     house.model.steps["internal_monologue"].append(muse)
     ts = await house.say("Ada", "general", f"@soul {PROBLEM}")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(TIMEOUT):
         await thinking.wait()
     return ts, never
 
@@ -223,7 +224,7 @@ async def test_a_message_that_is_deleted_meanwhile_is_not_answered(empty_house: 
 
     house.model.steps["choose_actions"].append(choose)
     second = await house.say("Ada", "general", "the SECRET kiln", thread=ts)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(TIMEOUT):
         await chosen_again.wait()
     await house.people.delete("Ada", "general", second)
     await house.acknowledged()

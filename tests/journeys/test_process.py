@@ -12,9 +12,8 @@ import pytest
 
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
+from tests.fakes import TIMEOUT
 from tests.journeys.house import said
-
-_PATIENCE = 30.0
 
 
 class Process:
@@ -27,7 +26,7 @@ class Process:
     async def until(self, words: str) -> str:
         """Read its output until a line holds these words; gives the line."""
         assert self._process.stdout is not None
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while line := (await self._process.stdout.readline()).decode():
                 self.lines.append(line)
                 if words in line:
@@ -40,7 +39,7 @@ class Process:
 
     async def ended(self) -> int:
         """Wait until it has ended; gives its exit status."""
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             return await self._process.wait()
 
 
@@ -81,7 +80,7 @@ async def test_it_starts_answers_a_dm_and_stops_cleanly_on_sigterm(tmp_path: Pat
     ):
         await process.until("Connected.")
         await people.say("Ada", "dm", "are you there?")
-        post = (await people.wait_for_post("D0ADA", timeout=_PATIENCE))[0]
+        post = (await people.wait_for_post("D0ADA", timeout=TIMEOUT))[0]
         assert "are you there?" in said(post)
         process.tell(signal.SIGTERM)
         assert await process.ended() == 0
@@ -94,7 +93,7 @@ async def test_it_finishes_the_reply_that_is_under_way_on_sigterm(tmp_path: Path
         async with started(tmp_path, "run", **variables_for(workspace)) as process:
             await process.until("Connected.")
             await people.say("Ada", "dm", "a last word")
-            await people.wait_for(lambda: people.calls("users.info"), _PATIENCE)
+            await people.wait_for(lambda: people.calls("users.info"), TIMEOUT)
             process.tell(signal.SIGTERM)
             assert await process.ended() == 0
         posts = await people.posts_by_bot("D0ADA")
@@ -116,7 +115,7 @@ async def test_without_tokens_it_opens_a_workspace_of_its_own_and_answers_there(
         await process.until("Connected.")
         async with WorkspaceClient("http" + line.split("http")[1].strip()) as people:
             await people.say("Ada", "dm", "are you there?")
-            post = (await people.wait_for_post("D0ADA", timeout=_PATIENCE))[0]
+            post = (await people.wait_for_post("D0ADA", timeout=TIMEOUT))[0]
             assert "are you there?" in said(post)
         process.tell(signal.SIGINT)
         assert await process.ended() == 0

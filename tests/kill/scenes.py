@@ -18,8 +18,8 @@ from tests.kill.verdict import count
 LEASE: Final = (
     1.0  # seconds; short enough that every slow reply renews its claim, so that this too is a point to die at
 )
-_PATIENCE: Final = 4.0
-_LAST_MOMENT: Final = 0.2  # seconds; a condition may hold just before the daemon dies of it
+_PATIENCE: Final = 60.0  # seconds
+_LAST_MOMENT: Final = 3.0  # seconds; a condition may hold just before the daemon dies of it
 
 _POSTED = """
     NOT EXISTS (SELECT 1 FROM inbox WHERE state IN ('new', 'claimed'))

@@ -9,7 +9,7 @@ from daemon.core.errors import ModelError, ModelUnavailable
 from daemon.core.ports import Completion
 from daemon.llm.resilience import CallLimits, ResilientLLM
 from daemon.llm.router import Router
-from tests.fakes import Events, FakeClock
+from tests.fakes import TIMEOUT, Events, FakeClock
 from tests.llm.conftest import settings_for
 from tests.llm.prompts import answer, prompt, read_until
 from tests.llm.providers import Answer, Ending, VendorServer
@@ -26,7 +26,7 @@ async def test_fifty_megabytes_are_never_read(vendor: VendorServer, over_the_wir
     vendor.script.append(Answer(("x" * 50_000,), Ending.ENDLESS))
     text, completion = await answer(over_the_wire, prompt(tokens=512))
     assert (len(text), completion.stop) == (4096, "length")
-    await asyncio.wait_for(vendor.hung_up.wait(), 5)
+    await asyncio.wait_for(vendor.hung_up.wait(), TIMEOUT)
     assert vendor.sent_bytes < 16 << 20
 
 
@@ -44,7 +44,7 @@ async def test_a_drip_ends_at_the_deadline(vendor: VendorServer, over_the_wire: 
         last = piece.result()
     assert "longer than 120 seconds" in last.message
     assert "SOUL_MODEL_TIMEOUT" in last.hint
-    await asyncio.wait_for(vendor.hung_up.wait(), 5)
+    await asyncio.wait_for(vendor.hung_up.wait(), TIMEOUT)
 
 
 async def test_silence_in_the_middle_ends_at_the_limit(
@@ -59,7 +59,7 @@ async def test_silence_in_the_middle_ends_at_the_limit(
     error = await rest
     assert isinstance(error, ModelUnavailable)
     assert "silent for 45 seconds" in error.message
-    await asyncio.wait_for(vendor.hung_up.wait(), 5)
+    await asyncio.wait_for(vendor.hung_up.wait(), TIMEOUT)
 
 
 async def test_cancelling_hangs_up_through_all_layers(vendor: VendorServer, over_the_wire: ResilientLLM) -> None:
@@ -73,7 +73,7 @@ async def test_cancelling_hangs_up_through_all_layers(vendor: VendorServer, over
     reading = asyncio.ensure_future(read())
     await gate.wait()
     reading.cancel()
-    await asyncio.wait_for(vendor.hung_up.wait(), 5)
+    await asyncio.wait_for(vendor.hung_up.wait(), TIMEOUT)
     with pytest.raises(asyncio.CancelledError):
         await reading
 

@@ -12,7 +12,7 @@ from daemon.core.ports import LLM, Completion
 from daemon.llm.placeholder import Placeholder
 from daemon.llm.provider import ClosableLLM
 from daemon.llm.router import Router
-from tests.fakes import FakeClock
+from tests.fakes import TIMEOUT, FakeClock
 from tests.llm.conftest import settings_for
 from tests.llm.prompts import SCHEMA, answer, prompt, read_until
 from tests.llm.providers import KEY, Answer, AnthropicServer, Ending, OpenAIServer, VendorServer
@@ -214,7 +214,7 @@ async def test_closing_the_stream_hangs_up(vendor: VendorServer, model: Router) 
     vendor.script.append(Answer(("one ",), Ending.SILENT))
     async with aclosing(model.stream(prompt())) as pieces:
         await read_until(pieces, "one ")
-    await asyncio.wait_for(vendor.hung_up.wait(), 5)
+    await asyncio.wait_for(vendor.hung_up.wait(), TIMEOUT)
 
 
 async def test_cancelling_the_reader_hangs_up(vendor: VendorServer, model: Router) -> None:
@@ -229,7 +229,7 @@ async def test_cancelling_the_reader_hangs_up(vendor: VendorServer, model: Route
     task = asyncio.ensure_future(read())
     await reading.wait()
     task.cancel()
-    await asyncio.wait_for(vendor.hung_up.wait(), 5)
+    await asyncio.wait_for(vendor.hung_up.wait(), TIMEOUT)
     with pytest.raises(asyncio.CancelledError):
         await task
 

@@ -16,7 +16,7 @@ from tests.llm.providers import VendorServer
 
 
 def quiet(event: str, /, **fields: object) -> None:
-    """An Emit for nobody."""
+    """An Emit that drops everything."""
 
 
 @pytest.mark.parametrize(

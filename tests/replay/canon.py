@@ -1,11 +1,11 @@
-"""The behaviours of the original Open Souls: a test here shows each, or a deliberate difference explains it."""
+"""The behaviours of the original Open Souls: each has a test here or elsewhere, or stands in the differences."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One behaviour of the original, `upstream`.
+    """One behaviour of the original: `upstream` describes it in a sentence.
 
     `name` is the name of its test in this folder or of its difference; `shown_in` is the file of a test elsewhere.
     """
@@ -26,20 +26,14 @@ ROUTER_TESTS = "tests/llm/test_router.py"
 WORKING_MEMORY = (
     Row("at_counts_from_the_end_when_negative", "`at(i)` takes negative places.", MEMORY_TESTS),
     Row("slice_follows_lists", "`slice(a, b)` works as on lists, on a clone.", MEMORY_TESTS),
-    Row(
-        "splice_takes_out_and_puts_in",
-        "`splice` takes memories out at a place and puts others in, on a clone.",
-    ),
+    Row("splice_takes_out_and_puts_in", "`splice` takes memories out at a place and puts others in, on a clone."),
     Row("filter_keeps_what_fits", "`filter(f)` keeps what fits, on a clone.", MEMORY_TESTS),
     Row("map_changes_each", "`map(f)` changes each memory, on a clone.", MEMORY_TESTS),
     Row("async_map_waits_for_each_and_keeps_the_order", "`asyncMap(f)` waits for each and keeps the order."),
     Row("concat_takes_a_memory_or_a_list", "`concat` takes another working memory or a list.", MEMORY_TESTS),
     Row("prepend_puts_a_list_in_front", "`prepend` puts a list in front."),
     Row("replace_swaps_the_whole_list", "`replace(list)` swaps the whole list, not one place in it.", MEMORY_TESTS),
-    Row(
-        "find_gives_the_first_that_fits_and_some_a_truth",
-        "`find(f)` gives a memory, `some(f)` a boolean.",
-    ),
+    Row("find_gives_the_first_that_fits_and_some_a_truth", "`find(f)` gives a memory, `some(f)` a boolean."),
     Row("with_memory_appends", "`withMemory` appends.", MEMORY_TESTS),
     Row("with_memory_appends_into_its_region", "A memory with a region is appended into that region.", MEMORY_TESTS),
     Row("with_monologue_appends_a_thought_of_the_assistant", "`withMonologue` appends an assistant's thought."),
@@ -92,10 +86,7 @@ STEPS = (
     ),
     Row("a_command_may_be_a_function_of_the_memory", "`command` may be a function of the working memory."),
     Row("a_stream_processor_decides_what_comes_out", "`streamProcessor` changes what streams out.", MIND_TESTS),
-    Row(
-        "chained_steps_wait_for_the_memory_to_be_finished",
-        "A step first awaits the incoming memory's `finished`.",
-    ),
+    Row("chained_steps_wait_for_the_memory_to_be_finished", "A step first awaits the incoming memory's `finished`."),
     Row("the_command_is_not_kept", "The command is not kept in memory.", MIND_TESTS),
     Row("only_what_the_step_remembers_is_appended", "Only what `postProcess` returns is appended.", MIND_TESTS),
     Row("a_reply_with_a_schema_is_parsed_and_validated", "A reply with a schema is parsed and validated.", STEP_TESTS),

@@ -1,4 +1,4 @@
-"""Every row of the canon has a test or is a deliberate difference, never both."""
+"""Every row of the canon has either a test or an entry among the deliberate differences."""
 
 import ast
 from pathlib import Path

@@ -7,15 +7,15 @@ from typing import Any
 
 import aiohttp
 
-from daemon.channels.slack.api.identity import Identity
+from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.config import Settings
 from daemon.core.perception import Place
 from daemon.local_slack.server import WorkspaceServer
-from tests.fakes import FakeDrafts, FakeIntake
+from tests.fakes import TIMEOUT, FakeDrafts, FakeIntake
 from tests.given import perception
 
-OURS = Identity(team="T1", user="U0SOUL", bot="B0SOUL")
+OURS = SlackIdentity(team="T1", user="U0SOUL", bot="B0SOUL")
 YES, NO = "soul_approval_yes", "soul_approval_no"
 TS = "1750000000.000100"
 
@@ -55,7 +55,7 @@ class WorkspaceControl:
 
     async def until(self, look: Callable[[], Awaitable[list[Any]]], number: int) -> list[Any]:
         """Poll until there are so many."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(TIMEOUT):
             while len(found := await look()) < number:
                 pass
         return found
@@ -99,7 +99,7 @@ async def listening(channel: SlackChannel, intake: FakeIntake) -> AsyncIterator[
     ready = asyncio.Event()
     async with asyncio.TaskGroup() as group:
         task = group.create_task(channel.listen(intake, ready))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(TIMEOUT):
             await ready.wait()
         yield
         task.cancel()

@@ -11,6 +11,8 @@ from tempfile import mkdtemp
 
 import pytest
 
+from tests.fakes import TIMEOUT
+
 REPOSITORY = Path(__file__).parents[2]
 
 
@@ -43,7 +45,7 @@ class Checkout:
             cwd=self.home,
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=TIMEOUT,
             check=False,
         )
 

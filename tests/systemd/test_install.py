@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes import TIMEOUT
 from tests.systemd.conftest import REPOSITORY, Checkout
 
 ENV_FILE = """\
@@ -77,7 +78,7 @@ def test_on_a_terminal_it_asks_for_each_token_without_showing_it(checkout: Check
         env={"HOME": str(checkout.home), "PATH": "/usr/bin:/bin", "PYTHON": sys.executable},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=TIMEOUT,
         check=True,
     )
     os.close(theirs)

@@ -11,6 +11,7 @@ from pydantic import SecretStr
 from daemon.core.config import Settings
 from daemon.core.config.sources import environment_name
 from daemon.core.systemd import ExitCode
+from tests.fakes import TIMEOUT
 from tests.systemd.conftest import Checkout
 
 BAR = 12  # tenths: 1.2
@@ -36,7 +37,7 @@ def _analyze(*arguments: str | Path, runtime: Path) -> subprocess.CompletedProce
         env={"PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(runtime)},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=TIMEOUT,
         check=False,
     )
 

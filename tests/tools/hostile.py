@@ -49,8 +49,8 @@ def use(name: str, ask: "count[int]") -> dict[str, object]:
         params = {"message": "your password?", "requestedSchema": {"type": "object", "properties": {}}}
         question = {"jsonrpc": "2.0", "id": f"q{next(ask)}", "method": "elicitation/create", "params": params}
         print(json.dumps(question), flush=True)
-        told = json.loads(sys.stdin.readline())
-        return {"result": {"content": [{"type": "text", "text": f"told {'error' in told}"}]}}
+        answer = json.loads(sys.stdin.readline())
+        return {"result": {"content": [{"type": "text", "text": f"got an error: {'error' in answer}"}]}}
     return {"result": {"content": [{"type": "text", "text": "quiet"}], "structuredContent": {"n": "no number"}}}
 
 

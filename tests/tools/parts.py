@@ -1,4 +1,4 @@
-"""What the tests of tools are made of: lists of servers, what was told, and whether a process is still there."""
+"""Parts of the tests of tools: lists of servers, failures, and whether a process runs."""
 
 import json
 import os
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def program(*args: str, module: str = "server", **more: object) -> dict[str, object]:
-    """The entry of a server that is one of our programs."""
+    """The entry of a server that is one of the programs here."""
     return {"command": sys.executable, "args": ["-m", f"tests.tools.{module}", *args], "cwd": str(ROOT), **more}
 
 
@@ -25,7 +25,7 @@ def listing(folder: Path, **servers: object) -> Path:
 
 
 async def failure(toolbox: Toolbox, name: str, arguments: Mapping[str, object] | None = None) -> ToolFailed:
-    """How using a tool fails."""
+    """The failure of a tool's use."""
     try:
         passage = await toolbox.use(name, arguments or {})
     except ToolFailed as failed:
@@ -34,7 +34,7 @@ async def failure(toolbox: Toolbox, name: str, arguments: Mapping[str, object] |
 
 
 def lives(pid: int) -> bool:
-    """Whether a process is there; a zombie of ours would be too."""
+    """Whether a process exists; a zombie counts."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -51,7 +51,7 @@ def test_all_errors_are_reported_at_once(tmp_path: Path) -> None:
             "mixed": {"url": "https://x", "args": []},
         },
     )
-    told = refusal(path)
+    message = refusal(path)
     for place in (
         "'bad/name' can't be a server's name",
         "both: must have either",
@@ -67,21 +67,21 @@ def test_all_errors_are_reported_at_once(tmp_path: Path) -> None:
         "address: headers.B: has an invalid form",
         "mixed: args: extra inputs",
     ):
-        assert place in told
+        assert place in message
 
 
 def test_values_that_may_be_keys_are_never_repeated(tmp_path: Path) -> None:
-    told = refusal(
+    message = refusal(
         listing(
             tmp_path,
             a={"url": "sesame-1", "headers": {"A": "sesame-2\n"}, "command2": "sesame-3", "timeout": "sesame-4"},
         )
     )
-    assert "sesame" not in told
+    assert "sesame" not in message
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"{", "not valid JSON"),
         (b'{"mcpServers": {"a": {"command": "x"}, }}', "line 1, column"),
@@ -93,9 +93,9 @@ def test_values_that_may_be_keys_are_never_repeated(tmp_path: Path) -> None:
         (b" " * (SIZE_CAP + 1), "larger than 256 KiB"),
     ],
 )
-def test_a_file_that_is_no_list_is_an_error(tmp_path: Path, content: bytes, told: str) -> None:
+def test_a_file_that_is_no_list_is_an_error(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "servers.json").write_bytes(content)
-    assert told in refusal(tmp_path / "servers.json")
+    assert message in refusal(tmp_path / "servers.json")
 
 
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ async def test_a_failure_holds_no_keys_and_no_escape_sequences(toolbox: Toolbox)
 
 
 @pytest.mark.parametrize(
-    ("name", "uncertain", "told"),
+    ("name", "uncertain", "reason"),
     [
         ("hostile/internal", True, "fell over"),
         ("hostile/mismatch", True, "Invalid structured content"),
@@ -116,10 +116,10 @@ async def test_a_failure_holds_no_keys_and_no_escape_sequences(toolbox: Toolbox)
     ],
 )
 async def test_a_call_that_may_have_been_carried_out_is_uncertain(
-    toolbox: Toolbox, name: str, uncertain: bool, told: str
+    toolbox: Toolbox, name: str, uncertain: bool, reason: str
 ) -> None:
     failed = await failure(toolbox, name)
-    assert told in failed.message
+    assert reason in failed.message
     assert (failed.uncertain, "\n" in failed.message) == (uncertain, False)
 
 
@@ -128,7 +128,7 @@ async def test_junk_on_every_pipe_is_ignored(toolbox: Toolbox) -> None:
 
 
 async def test_a_servers_request_to_the_user_is_declined(toolbox: Toolbox) -> None:
-    assert (await toolbox.use("hostile/asks", {})).text == "told True"
+    assert (await toolbox.use("hostile/asks", {})).text == "got an error: True"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Parts for testing the ISM: a real mind with a scripted model, and actions that do what a test says."""
+"""Parts for the tests of the loop: a real mind with a scripted model, and actions that a test defines."""
 
 import json
 from dataclasses import dataclass, field
@@ -51,7 +51,7 @@ def actions(**others: Handler) -> tuple[Action, ...]:
 
 @dataclass
 class Bench:
-    """A machine and all that it needs; `run` runs it."""
+    """A machine with all it needs; `run` runs it."""
 
     llm: LLM
     clock: FakeClock = field(default_factory=FakeClock)
@@ -85,7 +85,7 @@ class Bench:
         return Stay(memory.with_memory(Memory(Role.ASSISTANT, f"So far only this: {why}.")))
 
     async def note(self, event: LoopEvent) -> None:
-        """Record the event."""
+        """Record an event."""
         self.events.append(event)
 
     async def run(
@@ -124,7 +124,7 @@ def bench(*replies: Script, default: Script | None = None) -> tuple[Bench, Scrip
 
 
 def said(result: ISMResult) -> str:
-    """The soul's last reply in a result."""
+    """The last words of the soul in the result."""
     own = [one.content for one in result.memory.region("default") if one.role is Role.ASSISTANT]
     return own[-1] if own else ""
 

@@ -16,6 +16,7 @@ from daemon.core.config import Settings
 from daemon.core.errors import ConfigError, SoulError
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import WorkspaceServer, serve_workspace
+from tests.fakes import TIMEOUT
 
 
 class Announced:
@@ -32,7 +33,7 @@ class Announced:
 
     async def until(self, words: str) -> str:
         """Wait for a line with certain words."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(TIMEOUT):
             while not (found := [line for line in self.lines if words in line]):
                 self._news.clear()
                 await self._news.wait()
@@ -71,7 +72,7 @@ async def test_the_first_signal_drains_and_ends_the_daemon(tmp_path: Path, works
     life = asyncio.create_task(run_daemon(_settings(tmp_path, workspace), announced))
     await announced.until("Connected.")
     _tell(signal.SIGTERM)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(TIMEOUT):
         await life
     assert announced.lines[0].startswith("No model key is set: a placeholder answers")
 
@@ -89,7 +90,7 @@ async def test_a_second_signal_ends_the_drain_without_an_error(
     await people.wait_for_sockets(0)
     assert not life.done()
     _tell(signal.SIGINT)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(TIMEOUT):
         await life
     assert not life.cancelled()
 
@@ -110,7 +111,7 @@ async def test_a_signal_ends_the_wait_for_an_unreachable_slack(
     life = asyncio.create_task(run_daemon(_settings(tmp_path, workspace), Announced()))
     await people.wait_for(lambda: people.calls("auth.test"))
     _tell(signal.SIGTERM)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(TIMEOUT):
         await life
     assert not (tmp_path / "memory.db").exists()
 
@@ -125,7 +126,7 @@ async def test_without_tokens_a_local_workspace_opens_with_the_soul_s_name(tmp_p
         await people.say("Ada", "dm", "hello")
         assert "hello" in (await people.wait_for_post("D0ADA"))[0]["text"]
     _tell(signal.SIGTERM)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(TIMEOUT):
         await life
 
 
@@ -147,7 +148,7 @@ async def test_a_chat_ends_when_all_of_its_input_is_answered(tmp_path: Path) -> 
     output = io.StringIO()
     channel = TerminalChannel("minoan", "ada", SystemClock(), source=reading, output=output, interactive=False)
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(TIMEOUT):
             await run_chat(_settings(tmp_path), channel)
     finally:
         os.close(reading)

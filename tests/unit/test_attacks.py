@@ -32,7 +32,7 @@ from daemon.processes.subprocesses.models_the_visitor import models_the_visitor
 from daemon.soul import Contact, Soul
 from daemon.soul_engine import begin, integrate
 from daemon.tools.library.folders import FolderLibrary
-from tests.fakes import FakeClock
+from tests.fakes import TIMEOUT, Events, FakeClock
 from tests.given import deleted, new_message
 from tests.journeys.attacker import bare
 from tests.models import ScriptedLLM
@@ -128,21 +128,17 @@ async def test_constant_messages_do_not_prevent_the_answer_after_the_time_limit(
 async def test_a_disk_that_fails_while_it_is_indexed_does_not_take_the_daemon_down(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    logged, clock = asyncio.Event(), FakeClock()
+    events, clock = Events(), FakeClock()
 
     def broken(_: object) -> None:
         raise OSError(5, "Input/output error")
 
-    def emit(event: str, /, **_: object) -> None:
-        assert event == "library.index_stale"
-        logged.set()
-
     async with open_database(tmp_path / "memory.db", FakeClock(auto=True)) as database:
-        library = FolderLibrary((tmp_path,), LibraryIndex(database, clock), clock, emit)
+        library = FolderLibrary((tmp_path,), LibraryIndex(database, clock), clock, events)
         with monkeypatch.context() as patched:
             patched.setattr("daemon.tools.library.files.os.scandir", broken)
-            async with asyncio.timeout(5), alongside(library.keep_indexed()):
-                await logged.wait()
+            async with asyncio.timeout(TIMEOUT), alongside(library.keep_indexed()):
+                await events.until("library.index_stale")
 
 
 async def test_a_message_is_deleted_even_if_its_channel_has_another_soul_now(tmp_path: Path) -> None:

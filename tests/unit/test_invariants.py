@@ -11,7 +11,6 @@ from contextlib import aclosing, closing, suppress
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
@@ -27,6 +26,7 @@ from daemon.mind.cognition import READ_CAP, Thought
 from daemon.mind.motor import Motor
 from daemon.processes.subprocesses.models_the_visitor import models_the_visitor
 from daemon.soul_engine import PERSON
+from tests import template
 from tests.fakes import FakeClock, FakeSpeech
 from tests.unit.every_step import every_step
 from tests.unit.operations import OPERATIONS, memories, working_memories
@@ -169,7 +169,7 @@ def test_notes_in_working_memory_are_in_the_store_already(
                 await models_the_visitor(replace(bench.context(), emit=witness))
         return witness
 
-    with TemporaryDirectory() as folder:
+    with template.folder() as folder:
         witness = asyncio.run(learn(Path(folder) / "memory.db"))
     assert witness.seen, "the first notes were kept"
     for memory, stored in witness.seen:

@@ -1,4 +1,4 @@
-"""A Mind with a scripted model and all that it needs, for tests of steps and thoughts."""
+"""A `Mind` with a scripted model, for the tests of steps and thoughts."""
 
 import asyncio
 from collections.abc import AsyncIterator
