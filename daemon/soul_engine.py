@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from daemon.core.fencing import clean_name, cut, defang, fence
 from daemon.core.perception import Modality, Perception, Place
-from daemon.core.ports import Message, Overheard, Prompt, Speaker, SystemPart
+from daemon.core.ports import Message, Prompt, Speaker, SystemPart, ThreadMessage
 from daemon.core.step import Step
 from daemon.core.working_memory import DEFAULT_REGION, Memory, Role, WorkingMemory, estimate_tokens
 from daemon.soul import Budgets, Soul
@@ -74,10 +74,10 @@ def with_stance(memory: WorkingMemory, stance: str) -> WorkingMemory:
     return memory.with_region(STANCE, *((Memory(Role.SYSTEM, stance),) if stance else ()))
 
 
-def with_thread(memory: WorkingMemory, overheard: Sequence[Overheard]) -> WorkingMemory:
+def with_thread(memory: WorkingMemory, messages: Sequence[ThreadMessage]) -> WorkingMemory:
     """Put the messages of a thread from before the soul was mentioned in it, oldest first."""
     lines = (
-        Memory(Role.USER, one.text, name=memory.soul_name if one.own else clean_name(one.name)) for one in overheard
+        Memory(Role.USER, one.text, name=memory.soul_name if one.own else clean_name(one.name)) for one in messages
     )
     return memory.with_region(THREAD, *lines)
 

@@ -17,11 +17,11 @@ from daemon.core.ports import (
     GateDecision,
     Intake,
     NewMessage,
-    Overheard,
     Post,
     Room,
     Speech,
     Task,
+    ThreadMessage,
 )
 
 TIMEOUT = 60.0  # seconds after which a wait has failed; only a test that fails waits so long
@@ -216,11 +216,11 @@ class FakeIntake:
         self.changed.set()
         return Acceptance.ACCEPTED
 
-    async def heard_until(self, soul: str, workspace: str) -> str | None:
+    async def watermark(self, soul: str, workspace: str) -> str | None:
         """The mark."""
         return self.mark
 
-    async def confirm_heard(self, soul: str, workspace: str, ts: str) -> None:
+    async def advance_watermark(self, soul: str, workspace: str, ts: str) -> None:
         """Move the mark."""
         self.mark = max(self.mark or "", ts)
 
@@ -291,8 +291,8 @@ class FakeChannel:
             await self._grew.wait()
         return self.posted
 
-    async def room_of(self, contact: str) -> Room:
-        """See `Channel.room_of`."""
+    async def find_room(self, contact: str) -> Room:
+        """See `Channel.find_room`."""
         return Room(contact, Place.PRIVATE_CHANNEL, Audience(AudienceKind.CHANNEL, contact))
 
     async def find(self, post: Post) -> FoundPost | None:
@@ -323,7 +323,7 @@ class FakeChannel:
         """Not part of this fake."""
         raise NotImplementedError
 
-    def split(self, reply: str) -> tuple[str, ...]:
+    def split(self, reply: str, conversation: ConversationKey) -> tuple[str, ...]:
         """One part."""
         return (reply,)
 
@@ -331,7 +331,7 @@ class FakeChannel:
         """No thread."""
         return ""
 
-    async def overheard(self, perception: Perception, limit: int) -> tuple[Overheard, ...]:
+    async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """No history."""
         return ()
 

@@ -66,7 +66,7 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None]) -> Non
         slack, stop = _slack_for(souls, settings, clock, emit), asyncio.Event()
         stack.push_async_callback(slack.close)
         stack.enter_context(stop_on_signals(stop))
-        identity = await unless_stopped(stop, slack.introduce(), service, clock)
+        identity = await unless_stopped(stop, slack.identify(), service, clock)
         if identity is None:
             return
         http = build_http_channel(settings, clock, emit, souls=souls, workspace=identity.team, metrics=metrics)
@@ -105,14 +105,14 @@ def _llm_for(soul: Soul, settings: Settings, stack: AsyncExitStack, emit: Emit, 
 def _slack_for(souls: Souls, settings: Settings, clock: Clock, emit: Emit) -> "SlackChannel":
     """Slack, where each soul answers in its own channels; all but the main one show a name and icon of their own."""
     from daemon.channels.slack.channel import SlackChannel
-    from daemon.channels.slack.outgoing.appearance import Face
+    from daemon.channels.slack.outgoing.appearance import Appearance
 
-    def face(name: str) -> Face | None:
+    def appearance(name: str) -> Appearance | None:
         soul = souls.current(name)
-        return None if name == souls.main else Face(soul.display_name, soul.icon)
+        return None if name == souls.main else Appearance(soul.display_name, soul.icon)
 
-    alone = len(souls.names) == 1
-    return SlackChannel(settings, clock, emit, soul_of=souls.for_channel, faces=None if alone else face)
+    appearance_of = appearance if len(souls.names) > 1 else None
+    return SlackChannel(settings, clock, emit, soul_for_channel=souls.for_channel, appearance_of=appearance_of)
 
 
 def _with_models_of(settings: Settings, soul: Soul) -> Settings:

@@ -13,7 +13,7 @@ from daemon.core.ports import LLM, Channel, Clock, Emit, Library, Toolbox
 from daemon.llm.prices import cost_usd
 from daemon.memory.database.pruning import prune_periodically
 from daemon.memory.knowledge.library import LibraryIndex
-from daemon.memory.store import Store, open_store, store_of
+from daemon.memory.store import Store, open_store, store_for_soul
 from daemon.mind.interrupts import Interrupts
 from daemon.mind.mental_process import Capabilities
 from daemon.processes import PROCESSES
@@ -87,7 +87,7 @@ async def assemble(
             partial(prune_periodically, store.database, settings.trace_days, clock, emit),
         ]
         for name in souls.names:
-            own = store_of(store, clock, soul=name, workspace=workspace, lease=settings.lease)
+            own = store_for_soul(store, clock, soul=name, workspace=workspace, lease=settings.lease)
             services = _services(
                 settings,
                 channel,
@@ -102,7 +102,7 @@ async def assemble(
             soul_lanes, scheduler = _work(settings, own, services, interrupts, bells[name])
             lanes += soul_lanes
             chores.append(scheduler.run)
-        await store.presence.release_the_dead(settings.in_doubt)
+        await store.presence.release_dead_claims(settings.in_doubt)
         yield Daemon(settings, clock, emit, channel, store, Dispatcher(lanes, clock, emit), chores)
 
 
@@ -171,12 +171,12 @@ def _services(
             approvals=store.approvals,
             may_intend=lambda planned: store.intentions.has_room(settings.schedule_max - planned),
             intended=store.intentions.waiting,
-            room_of=channel.room_of,
+            find_room=channel.find_room,
             approvers=settings.approvers,
             approval_seconds=settings.approval_seconds,
         ),
         limits=partial(limits_of, settings),
-        recollect=lambda conversation, audience, query, limit, outsiders: store.recollection.search(
+        recollect=lambda conversation, audience, query, limit, outsiders: store.conversation_search.search(
             conversation, audience, query, limit, outsiders=outsiders
         ),
     )

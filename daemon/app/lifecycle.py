@@ -68,7 +68,7 @@ class Daemon:
             try:
                 state = "connected" if self.channel.healthy() else "not connected"
                 await self.store.presence.beat(state, {"active": self.dispatcher.active})
-                await self.store.presence.release_the_dead(self.settings.in_doubt)
+                await self.store.presence.release_dead_claims(self.settings.in_doubt)
             except StoreError as error:
                 self.emit("store.failed", reason=error.message, hint=error.hint)
             await self.clock.sleep(_HEARTBEAT)

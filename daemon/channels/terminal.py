@@ -1,13 +1,15 @@
-"""The terminal as a `Channel` for one person: lines in, replies streamed out, pipes and terminals alike."""
+"""The terminal as a `Channel` for one user: reads lines, streams replies, in terminals and pipes alike."""
 
 import asyncio
+import codecs
+import os
 import re
+import select
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import Final, TextIO
 
-from daemon.channels.terminal_input import Lines
 from daemon.core.errors import ChannelRefused, ConfigError, DaemonError, NotDelivered
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
 from daemon.core.ports import (
@@ -18,29 +20,32 @@ from daemon.core.ports import (
     GateDecision,
     Intake,
     NewMessage,
-    Overheard,
     Post,
     Room,
     Speech,
     Task,
     TaskState,
+    ThreadMessage,
 )
 from daemon.core.text import one_line
 
-_NOT_OURS: Final = 2.0  # seconds after which work of another terminal is offered again
+LONGEST_LINE: Final = 40_000  # characters; a longer line becomes several messages
+
+_CHUNK: Final = 65_536  # bytes
+_NOT_OURS: Final = 2.0  # seconds after which work of another terminal is tried again
 _THINKING: Final = "… thinking"
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
-_NARROW: Final = 72  # columns that a line which is to be wiped may take
+_NARROW: Final = 72  # columns of a line that is erased again
 _PROMPT: Final = "> "
 _WIPE: Final = "\r\x1b[K"
-_PERSON: Final = re.compile(r"[^\W_][\w .@-]{0,79}")
-# Control characters but tab and line break, marks that turn the direction of text, exotic line breaks, half characters.
+_USER: Final = re.compile(r"[^\W_][\w .@-]{0,79}")
+# Control characters but tab and line break, marks of text direction, exotic line breaks, surrogates.
 _HARMFUL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-_FIRST_PICTURE: Final = 0x2400  # Unicode's pictures of control characters
+_FIRST_PICTURE: Final = 0x2400  # the first of Unicode's symbols for control characters
 
 
 def printable(text: str) -> str:
-    """Text of people or models, safe to print: what would steer the terminal is shown as a mark instead."""
+    """Text that is safe to print: a character that would control the terminal becomes a visible mark."""
     return _HARMFUL.sub(_mark, text.replace("\r", ""))
 
 
@@ -51,39 +56,39 @@ def _mark(found: re.Match[str]) -> str:
     return "␡" if code == 0x7F else f"\\u{code:04x}"  # noqa: PLR2004  # DEL
 
 
-def check_person(name: str) -> str:
-    """A name that can stand for a person in a conversation's id. Raises ConfigError for any other."""
-    if not _PERSON.fullmatch(name):
+def check_user(name: str) -> str:
+    """The name, if it can identify a user in a conversation's id. Raises ConfigError if it can't."""
+    if not _USER.fullmatch(name):
         hint = "use letters, digits, spaces and . @ - _ alone, at most 80 of them, a letter or digit first"
-        raise ConfigError(f"{printable(name)!r} can't be a person's name", hint=hint)
+        raise ConfigError(f"{printable(name)!r} can't be a user's name", hint=hint)
     return name
 
 
 class TerminalChannel:
-    """Implements `Channel` for one person at a terminal or at the other end of a pipe.
+    """Implements `Channel` for one user at a terminal or behind a pipe.
 
-    `source` is the file descriptor that lines are read from, as UTF-8; `interactive` shows a prompt and a sign of
-    thinking, else each line waits for the answer to the one before and nothing but replies is printed.
+    `source` is the file descriptor of the UTF-8 input. If `interactive`, a prompt and a sign of thinking are shown;
+    otherwise each line waits for the reply to the line before, and only replies are printed.
     """
 
     name = "terminal"
 
-    def __init__(self, soul: str, person: str, clock: Clock, *, source: int, output: TextIO, interactive: bool) -> None:
-        self._person = check_person(person)
-        self._conversation = ConversationKey(soul, self.name, person)
+    def __init__(self, soul: str, user: str, clock: Clock, *, source: int, output: TextIO, interactive: bool) -> None:
+        self._user = check_user(user)
+        self._conversation = ConversationKey(soul, self.name, user)
         self._clock = clock
-        self._lines = Lines(source)
+        self._input = LineReader(source)
         self._screen = _Screen(output, interactive)
         self._interactive = interactive
         self._last_ts = 0
-        self._asked = 0.0  # ts of the newest line handed over
-        self._answered_to = 0.0  # ts of the newest line whose answer is on the screen
-        self._news = asyncio.Condition()
+        self._newest_stored = 0.0  # ts of the newest line in the inbox
+        self._newest_answered = 0.0  # ts of the newest line whose reply is on the screen
+        self._reply_printed = asyncio.Condition()
         self._drafts: dict[str, _TerminalSpeech] = {}
         self._delivered: dict[str, str] = {}
 
     async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
-        """See `Channel.listen`; returns after the last line was answered, or when nobody reads the output any more."""
+        """See `Channel.listen`; returns after the reply to the last line, or when the output is closed."""
         ready.set()
         self._screen.prompt()
         async with asyncio.TaskGroup() as group:
@@ -95,52 +100,52 @@ class TerminalChannel:
         self._screen.leave()
 
     async def _read(self, intake: Intake) -> None:
-        async with aclosing(self._lines.read()) as lines:
+        async with aclosing(self._input.lines()) as lines:
             async for line in lines:
                 text = printable(line).strip()
                 if not text:
                     self._screen.prompt()
                     continue
-                await self._hand_over(intake, text)
+                await self._store(intake, text)
                 if not self._interactive:
-                    await self._until_answered()
-        await self._until_answered()
+                    await self._wait_for_reply()
+        await self._wait_for_reply()
 
-    async def _hand_over(self, intake: Intake, text: str) -> None:
-        """Store a line under a ts of its own; one that another terminal took in the same moment is passed over."""
+    async def _store(self, intake: Intake, text: str) -> None:
+        """Store a line under a new ts; a ts that another terminal has just used is skipped."""
         while True:
             ts = self._next_ts()
-            audience = Audience(AudienceKind.DM, self._person)
-            said = Perception.of_message(
+            audience = Audience(AudienceKind.DM, self._user)
+            perception = Perception.of_message(
                 conversation=self._conversation,
                 ts=ts,
-                author=self._person,
+                author=self._user,
                 content=text,
                 place=Place.TERMINAL,
                 audience=audience,
             )
-            message = NewMessage(f"terminal-{uuid.uuid4().hex}", said, addressed=True)
+            message = NewMessage(f"terminal-{uuid.uuid4().hex}", perception, addressed=True)
             if await intake.accept(message) is not Acceptance.DUPLICATE:
-                self._asked = float(ts)
+                self._newest_stored = float(ts)
                 return
 
     def _next_ts(self) -> str:
-        """Seconds with six decimals, as Slack writes them, always more than before."""
+        """Seconds with six decimals, as in Slack; always greater than the one before."""
         self._last_ts = max(self._last_ts + 1, self._clock.now_ms() * 1000)
         return f"{self._last_ts // 1_000_000}.{self._last_ts % 1_000_000:06d}"
 
-    async def _until_answered(self) -> None:
-        async with self._news:
-            await self._news.wait_for(lambda: self._answered_to >= self._asked)
+    async def _wait_for_reply(self) -> None:
+        async with self._reply_printed:
+            await self._reply_printed.wait_for(lambda: self._newest_answered >= self._newest_stored)
 
     def healthy(self) -> bool:
         """See `Channel.healthy`."""
         return not self._screen.gone.is_set()
 
     async def admit(self, perception: Perception) -> GateDecision:
-        """See `Gate.admit`; what was said at another terminal is left to that one."""
+        """See `Gate.admit`; raises NotDelivered for a message from another terminal."""
         self._require_ours(perception.conversation)
-        return GateDecision(admitted=True, name=self._person)
+        return GateDecision(admitted=True, name=self._user)
 
     @asynccontextmanager
     async def thinking(self, perception: Perception) -> AsyncIterator[None]:
@@ -157,49 +162,49 @@ class TerminalChannel:
         speech = self._drafts[draft] = _TerminalSpeech(self._screen, draft, drafts)
         return speech
 
-    def split(self, reply: str) -> tuple[str, ...]:
-        """See `Channel.split`; a terminal takes everything whole."""
+    def split(self, reply: str, conversation: ConversationKey) -> tuple[str, ...]:
+        """See `Channel.split`; a terminal needs no parts."""
         text = printable(reply).strip()
         return (text,) if text else ()
 
     def reply_to(self, perception: Perception) -> str:
-        """See `Channel.reply_to`; tells `deliver` up to which line a post answers, which only words are."""
+        """See `Channel.reply_to`; for `deliver`, the ts of the newest line that a post answers."""
         return perception.ts if perception.modality is Modality.WORDS else ""
 
-    async def room_of(self, contact: str) -> Room:
-        """See `Channel.room_of`; there is nobody at a terminal but the person who sits there."""
+    async def find_room(self, contact: str) -> Room:
+        """See `Channel.find_room`; a terminal has no rooms."""
         raise ChannelRefused(f"{printable(contact)} can't be written to from a terminal", code="unreachable")
 
     async def deliver(self, post: Post) -> str:
-        """See `Channel.deliver`; prints what is not on the screen yet."""
+        """See `Channel.deliver`; prints the text that is not on the screen yet."""
         self._require_ours(post.conversation)
         speech = self._drafts.pop(post.draft or "", None)
         if not self._screen.finish(speech.shown if speech else "", printable(post.body).strip()):
-            raise NotDelivered("the terminal is gone")
+            raise NotDelivered("the terminal is closed")
         ts = self._delivered[post.key] = post.draft or self._next_ts()
         if post.last:
             self._screen.prompt()
-            async with self._news:
-                self._answered_to = max(self._answered_to, float(post.reply_to or 0))
-                self._news.notify_all()
+            async with self._reply_printed:
+                self._newest_answered = max(self._newest_answered, float(post.reply_to or 0))
+                self._reply_printed.notify_all()
         return ts
 
     async def find(self, post: Post) -> FoundPost | None:
-        """See `Channel.find`; an earlier terminal can't be looked at, so what it may have shown is shown again."""
+        """See `Channel.find`; a post of an earlier process is never found, so that it is printed again."""
         ts = self._delivered.get(post.key)
         return FoundPost(ts, finished=True) if ts else None
 
-    async def overheard(self, perception: Perception, limit: int) -> tuple[Overheard, ...]:
-        """See `Channel.overheard`; there are no threads here."""
+    async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
+        """See `Channel.thread_before`; a terminal has no threads."""
         return ()
 
     def _require_ours(self, conversation: ConversationKey) -> None:
         if conversation != self._conversation:
-            raise NotDelivered("it belongs to another person's terminal", retry_after=_NOT_OURS)
+            raise NotDelivered("the conversation belongs to another terminal", retry_after=_NOT_OURS)
 
 
 class _TerminalSpeech:
-    """A reply being printed while it is made; implements `Speech`."""
+    """Implements `Speech`: prints a reply while the soul writes it."""
 
     def __init__(self, screen: "_Screen", draft: str, log: DraftLog) -> None:
         self.shown = ""
@@ -219,7 +224,7 @@ class _TerminalSpeech:
             self.shown += piece
 
     async def show(self, task: Task) -> None:
-        """See `Speech.show`; a line that stands until the first words, at a terminal alone."""
+        """See `Speech.show`; a line until the first text, on interactive screens only."""
         if not self._ended and not self.shown and task.state is not TaskState.PENDING:
             self._screen.note(one_line(printable(task.title)))
 
@@ -231,12 +236,12 @@ class _TerminalSpeech:
         try:
             await self._log.opening()
             await self._log.opened(self._draft)
-        except DaemonError:  # somebody else answers by now; the commit will tell
+        except DaemonError:  # another daemon may answer by now; the commit decides
             self._ended = True
 
 
 class _Screen:
-    """What is printed, and where the cursor is; `gone` is set when nobody reads it any more."""
+    """Prints to the output; `gone` is set once the output is closed."""
 
     def __init__(self, output: TextIO, interactive: bool) -> None:
         self.gone = asyncio.Event()
@@ -245,40 +250,40 @@ class _Screen:
         self._thinking = False
 
     def prompt(self) -> None:
-        """Ask for a line."""
+        """Show the prompt."""
         if self._interactive:
             self._print(_PROMPT)
 
     def leave(self) -> None:
-        """End the line that the prompt began."""
+        """End the line of the prompt."""
         if self._interactive:
             self._print("\n")
 
     def think(self) -> None:
-        """Show that an answer is being made."""
+        """Show that the soul is thinking."""
         if self._interactive:
             self._thinking = True
             self._print(_THINKING)
 
     def note(self, text: str) -> None:
-        """Say in the place of that sign what is being done."""
+        """Show a task in place of the sign of thinking."""
         if self._thinking:
             columns = _NARROW if text.isascii() else _NARROW // 2  # some characters take two
             self._print(f"{_WIPE}{_DIM}… {text[:columns]}{_PLAIN}")
 
     def stop_thinking(self) -> None:
-        """Wipe the sign away."""
+        """Erase the sign of thinking."""
         if self._thinking:
             self._thinking = False
             self._print(_WIPE)
 
     def write(self, text: str) -> bool:
-        """Print a piece of a reply; False when nobody reads."""
+        """Print a piece of a reply; False if the output is closed."""
         self.stop_thinking()
         return self._print(text)
 
     def finish(self, shown: str, text: str) -> bool:
-        """End a reply of which `shown` stands on the screen already; one that turned out otherwise is printed anew."""
+        """Complete a reply of which `shown` is on the screen; if the reply differs from that, print it whole."""
         if shown.rstrip() == text:
             return self.write("\n")
         if shown and text.startswith(shown):
@@ -292,3 +297,51 @@ class _Screen:
         except (OSError, ValueError):  # the other end of the pipe went away, or the stream was closed
             self.gone.set()
         return not self.gone.is_set()
+
+
+class LineReader:
+    """Reads the lines of a file descriptor (terminal, pipe or file) in a thread, without blocking the event loop."""
+
+    def __init__(self, source: int) -> None:
+        self._source = source
+
+    async def lines(self) -> AsyncGenerator[str, None]:
+        """Lines without their ends, until the end of input; the thread ends with the generator."""
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        wake, waker = os.pipe()
+        rest = ""
+        try:
+            while chunk := await self._chunk(wake, waker):
+                *lines, rest = (rest + decoder.decode(chunk)).split("\n")
+                for line in lines:
+                    yield line
+                if len(rest) >= LONGEST_LINE:
+                    yield rest
+                    rest = ""
+            if rest := rest + decoder.decode(b"", final=True):
+                yield rest
+        finally:
+            os.close(wake)
+            os.close(waker)
+
+    async def _chunk(self, wake: int, waker: int) -> bytes:
+        reading = asyncio.get_running_loop().run_in_executor(None, _read_when_ready, self._source, wake)
+        try:
+            return await asyncio.shield(reading)
+        except asyncio.CancelledError:
+            os.write(waker, b".")
+            await asyncio.wait((reading,))
+            raise
+
+
+def _read_when_ready(source: int, wake: int) -> bytes:
+    """The next bytes; none at the end of input, after a hang-up, or once `wake` is readable."""
+    poll = select.poll()
+    poll.register(source, select.POLLIN)
+    poll.register(wake, select.POLLIN)
+    if wake in {ready for ready, _ in poll.poll()}:
+        return b""
+    try:
+        return os.read(source, _CHUNK)
+    except OSError:
+        return b""

@@ -4,21 +4,10 @@ from dataclasses import replace
 
 import click
 
-from daemon.cli.database_access import for_each, with_agenda
-from daemon.cli.options import json_option, limit_option, names_argument, state_option
-from daemon.cli.output import Columns, age, say, show_rows
+from daemon.cli.database_access import with_agenda
+from daemon.cli.options import json_option, limit_option, state_option
+from daemon.cli.output import age, say, show_rows
 from daemon.memory.admin.schedule_admin import APPROVAL_STATES, Agenda
-from daemon.memory.queues.approvals import Approval
-
-_COLUMNS: Columns[Approval] = {
-    "ID": lambda one, _: one.id,
-    "STATE": lambda one, _: one.state,
-    "AGE": lambda one, now: age(now, one.created_ms),
-    "TOOL": lambda one, _: one.tool,
-    "ASKED": lambda one, _: ", ".join(one.asked),
-    "DECIDED BY": lambda one, _: one.decided_by,
-    "CONVERSATION": lambda one, _: one.conversation,
-}
 
 
 @click.group("approvals")
@@ -40,7 +29,15 @@ def list_(state: str | None, limit: int, arguments: bool, as_json: bool) -> None
     """List the newest requests, the users asked and who decided."""
     found = with_agenda(lambda agenda: agenda.approvals(state, limit))
     shown = found if arguments else tuple(replace(one, arguments={}) for one in found)
-    show_rows(shown, _COLUMNS, as_json=as_json)
+    show_rows(
+        shown,
+        ("ID", "STATE", "AGE", "TOOL", "ASKED", "DECIDED BY", "CONVERSATION"),
+        lambda one, now: (
+            *(one.id, one.state, age(now, one.created_ms), one.tool),
+            *(", ".join(one.asked), one.decided_by, one.conversation),
+        ),
+        as_json=as_json,
+    )
     if arguments and not as_json:
         for one in found:
             say(f"\n{one.id}  {one.tool}")
@@ -49,12 +46,13 @@ def list_(state: str | None, limit: int, arguments: bool, as_json: bool) -> None
 
 
 @command.command("refuse")
-@names_argument("ID")
+@click.argument("names", metavar="ID...", nargs=-1, required=True)
 def refuse(names: tuple[str, ...]) -> None:
     """Refuse waiting requests in place of the users asked; only those users can approve."""
 
-    async def change(agenda: Agenda, name: str) -> str:
-        before = await agenda.refuse(name)
-        return f"{before.id} is refused: {before.tool} won't be used."
+    async def work(agenda: Agenda) -> None:
+        for name in names:
+            before = await agenda.refuse(name)
+            say(f"{before.id} is refused: {before.tool} won't be used.")
 
-    with_agenda(lambda agenda: for_each(agenda, names, change))
+    with_agenda(work)

@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext, redirect_stderr
 import click
 
 from daemon.app import run_chat
-from daemon.channels.terminal import TerminalChannel, check_person
+from daemon.channels.terminal import TerminalChannel, check_user
 from daemon.cli.database_access import os_user, with_database
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
@@ -27,7 +27,7 @@ def command(person: str | None) -> None:
     if sys.stdin is None or sys.stdin.closed:
         raise ConfigError("there is no input to read", hint="run it in a terminal or in a pipe: echo hello | soul chat")
     settings = load_settings()
-    name = check_person(person or os_user())
+    name = check_user(person or os_user())
     _refuse_second_chat(settings)
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
     channel = TerminalChannel(

@@ -3,11 +3,10 @@
 import asyncio
 import os
 import pwd
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
-from daemon.cli.output import say
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
 from daemon.core.errors import StoreError
@@ -16,7 +15,6 @@ from daemon.memory.admin.schedule_admin import Agenda
 from daemon.memory.database import Database, open_database
 
 T = TypeVar("T")
-Rights = TypeVar("Rights")
 
 
 def existing_database(settings: Settings) -> Path:
@@ -48,12 +46,6 @@ def with_admin(work: Callable[[Admin], Awaitable[T]]) -> T:
 def with_agenda(work: Callable[[Agenda], Awaitable[T]]) -> T:
     """Read or change schedules, approvals and conversations. Raises StoreError."""
     return with_database(load_settings(), lambda database: work(Agenda(database, SystemClock(), os_user())))
-
-
-async def for_each(rights: Rights, names: Sequence[str], change: Callable[[Rights, str], Awaitable[str]]) -> None:
-    """Change rows one after the other and print the sentence that each change gives."""
-    for name in names:
-        say(await change(rights, name))
 
 
 def os_user() -> str:

@@ -11,7 +11,7 @@ from daemon.cli.output import say, say_json
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.core.errors import StoreError
-from daemon.memory.admin.overview import inspect
+from daemon.memory.admin.overview import check_file
 from daemon.memory.admin.restore import restore
 from daemon.memory.database.backup import back_up, folder_beside
 from daemon.memory.database.migrate import migrate
@@ -36,7 +36,7 @@ def migrate_() -> None:
 def check(context: click.Context, as_json: bool) -> None:
     """Check every row and index of memory.db; exit code 1 when anything is wrong."""
     path = existing_database(load_settings())
-    found = inspect(path, whole=True)
+    found = check_file(path, whole=True)
     if as_json:
         say_json({"database": path} | dataclasses.asdict(found))
     elif found.faults:

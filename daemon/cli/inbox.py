@@ -4,19 +4,10 @@ from dataclasses import asdict, replace
 
 import click
 
-from daemon.cli.database_access import for_each, with_admin
-from daemon.cli.options import json_option, limit_option, names_argument, state_option
-from daemon.cli.output import Columns, age, show_row, show_rows
-from daemon.memory.admin.queue_admin import INBOX_STATES, Admin, Arrived
-
-_COLUMNS: Columns[Arrived] = {
-    "ID": lambda one, _: one.id,
-    "STATE": lambda one, _: one.state,
-    "AGE": lambda one, now: age(now, one.received_ms),
-    "FROM": lambda one, _: one.author,
-    "TRIES": lambda one, _: one.attempts,
-    "REASON": lambda one, _: one.reason,
-}
+from daemon.cli.database_access import with_admin
+from daemon.cli.options import json_option, limit_option, state_option
+from daemon.cli.output import age, say, show_row, show_rows
+from daemon.memory.admin.queue_admin import INBOX_STATES, Admin
 
 
 @click.group("inbox")
@@ -36,7 +27,12 @@ def command() -> None:
 def list_(state: str | None, limit: int, as_json: bool) -> None:
     """List the newest messages without their words."""
     found = with_admin(lambda admin: admin.messages(state, limit))
-    show_rows([replace(one, body="") for one in found], _COLUMNS, as_json=as_json)
+    show_rows(
+        [replace(one, body="") for one in found],
+        ("ID", "STATE", "AGE", "FROM", "TRIES", "REASON"),
+        lambda one, now: (one.id, one.state, age(now, one.received_ms), one.author, one.attempts, one.reason),
+        as_json=as_json,
+    )
 
 
 @command.command("show")
@@ -48,25 +44,27 @@ def show(name: str, as_json: bool) -> None:
 
 
 @command.command("retry")
-@names_argument("ID")
+@click.argument("names", metavar="ID...", nargs=-1, required=True)
 @click.option("--force", is_flag=True, help="Even an answered message, which then gets a second answer.")
 def retry(names: tuple[str, ...], force: bool) -> None:
     """Have messages answered that have no answer (dead, ignored, stale or dropped)."""
 
-    async def change(admin: Admin, name: str) -> str:
-        before = await admin.retry_message(name, force=force)
-        return f"{before.id} was {before.state} and waits for an answer again."
+    async def work(admin: Admin) -> None:
+        for name in names:
+            before = await admin.retry_message(name, force=force)
+            say(f"{before.id} was {before.state} and waits for an answer again.")
 
-    with_admin(lambda admin: for_each(admin, names, change))
+    with_admin(work)
 
 
 @command.command("drop")
-@names_argument("ID")
+@click.argument("names", metavar="ID...", nargs=-1, required=True)
 def drop(names: tuple[str, ...]) -> None:
     """Leave messages without an answer for good."""
 
-    async def change(admin: Admin, name: str) -> str:
-        before = await admin.drop_message(name)
-        return f"{before.id} was {before.state} and stays without an answer."
+    async def work(admin: Admin) -> None:
+        for name in names:
+            before = await admin.drop_message(name)
+            say(f"{before.id} was {before.state} and stays without an answer.")
 
-    with_admin(lambda admin: for_each(admin, names, change))
+    with_admin(work)

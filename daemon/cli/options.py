@@ -26,8 +26,3 @@ def state_option(what: str, states: Sequence[str], default: str | None = None) -
         show_default=default is not None,
         help=f"Only {what} in this state.",
     )
-
-
-def names_argument(metavar: str) -> Callable[[Function], Function]:
-    """One or more rows by name."""
-    return click.argument("names", metavar=f"{metavar}...", nargs=-1, required=True)

@@ -4,20 +4,10 @@ from dataclasses import asdict, replace
 
 import click
 
-from daemon.cli.database_access import for_each, with_admin
-from daemon.cli.options import json_option, limit_option, names_argument, state_option
-from daemon.cli.output import Columns, age, show_row, show_rows
-from daemon.memory.admin.queue_admin import OUTBOX_STATES, Admin, Leaving, Retried
-
-_COLUMNS: Columns[Leaving] = {
-    "NO": lambda one, _: one.seq,
-    "KEY": lambda one, _: one.id,
-    "STATE": lambda one, _: one.state,
-    "AGE": lambda one, now: age(now, one.created_ms),
-    "TO": lambda one, _: one.recipient,
-    "TRIES": lambda one, _: one.attempts,
-    "REASON": lambda one, _: one.reason,
-}
+from daemon.cli.database_access import with_admin
+from daemon.cli.options import json_option, limit_option, state_option
+from daemon.cli.output import age, say, show_row, show_rows
+from daemon.memory.admin.queue_admin import OUTBOX_STATES, Admin, Retried
 
 
 @click.group("outbox")
@@ -37,7 +27,15 @@ def command() -> None:
 def list_(state: str | None, limit: int, as_json: bool) -> None:
     """List the newest posts without their words."""
     found = with_admin(lambda admin: admin.posts(state, limit))
-    show_rows([replace(one, body="") for one in found], _COLUMNS, as_json=as_json)
+    show_rows(
+        [replace(one, body="") for one in found],
+        ("NO", "KEY", "STATE", "AGE", "TO", "TRIES", "REASON"),
+        lambda one, now: (
+            *(one.seq, one.id, one.state, age(now, one.created_ms)),
+            *(one.recipient, one.attempts, one.reason),
+        ),
+        as_json=as_json,
+    )
 
 
 @command.command("show")
@@ -49,7 +47,7 @@ def show(name: str, as_json: bool) -> None:
 
 
 @command.command("retry")
-@names_argument("KEY")
+@click.argument("names", metavar="KEY...", nargs=-1, required=True)
 @click.option("--yes", is_flag=True, help="Send an unknown post without looking; it may then be there twice.")
 def retry(names: tuple[str, ...], yes: bool) -> None:
     """Send posts that were not delivered (unknown, dead, expired or dropped).
@@ -58,22 +56,25 @@ def retry(names: tuple[str, ...], yes: bool) -> None:
     there.
     """
 
-    async def change(admin: Admin, name: str) -> str:
-        if await admin.retry_post(name, blindly=yes) is Retried.SENT_AGAIN:
-            return f"{name} will be sent."
-        return f"{name} may have been sent already: it is looked up first, and sent only if it is not there."
+    async def work(admin: Admin) -> None:
+        for name in names:
+            if await admin.retry_post(name, blindly=yes) is Retried.SENT_AGAIN:
+                say(f"{name} will be sent.")
+            else:
+                say(f"{name} may have been sent already: it is looked up first, and sent only if it is not there.")
 
-    with_admin(lambda admin: for_each(admin, names, change))
+    with_admin(work)
 
 
 @command.command("drop")
-@names_argument("KEY")
+@click.argument("names", metavar="KEY...", nargs=-1, required=True)
 def drop(names: tuple[str, ...]) -> None:
     """Never send posts that wait or were not delivered."""
 
-    async def change(admin: Admin, name: str) -> str:
-        before = await admin.drop_post(name)
-        visible = f"\nA part of it is visible already, as {before.platform_ts}." if before.platform_ts else ""
-        return f"{before.id} was {before.state} and won't be sent.{visible}"
+    async def work(admin: Admin) -> None:
+        for name in names:
+            before = await admin.drop_post(name)
+            visible = f"\nA part of it is visible already, as {before.platform_ts}." if before.platform_ts else ""
+            say(f"{before.id} was {before.state} and won't be sent.{visible}")
 
-    with_admin(lambda admin: for_each(admin, names, change))
+    with_admin(work)

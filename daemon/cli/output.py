@@ -12,7 +12,6 @@ from daemon.core.clock import SystemClock
 from daemon.core.text import one_line
 
 Row = TypeVar("Row")
-Columns = Mapping[str, Callable[[Row, int], object]]
 
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
@@ -27,13 +26,15 @@ def say_json(value: object) -> None:
     click.echo(json.dumps(value, default=_as_json, indent=2))
 
 
-def show_rows(rows: Sequence[Row], columns: Columns[Row], *, as_json: bool) -> None:
-    """Print rows as JSON, or as a table; each column is a function of the row and the time in ms."""
+def show_rows(
+    rows: Sequence[Row], header: Sequence[str], cells: Callable[[Row, int], Sequence[object]], *, as_json: bool
+) -> None:
+    """Print rows as JSON, or as a table; `cells` gives a row's cells at a time in ms."""
     if as_json:
         say_json(rows)
-        return
-    now = SystemClock().now_ms()
-    table(tuple(columns), [[str(cell(row, now)) for cell in columns.values()] for row in rows])
+    else:
+        now = SystemClock().now_ms()
+        table(header, [[str(cell) for cell in cells(row, now)] for row in rows])
 
 
 def show_row(values: Mapping[str, object], *, as_json: bool) -> None:

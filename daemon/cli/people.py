@@ -6,26 +6,13 @@ import click
 
 from daemon.cli.database_access import with_database
 from daemon.cli.options import json_option, limit_option
-from daemon.cli.output import Columns, age, facts, say, say_json, show_rows
+from daemon.cli.output import age, facts, say, say_json, show_rows
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.core.errors import StoreError
-from daemon.memory.database import Database
-from daemon.memory.knowledge.user_models import FormerModel, UserModel, UserModels
+from daemon.memory.knowledge.user_models import ModelVersion, UserModel, list_models, model_history
 
 _MOST = 1_000  # user models of one user: one per audience
-
-
-_COLUMNS: Columns[UserModel] = {
-    "PERSON": lambda one, _: one.person,
-    "NAME": lambda one, _: one.name,
-    "AUDIENCE": lambda one, _: one.audience,
-    "SEEN": lambda one, now: age(now, one.seen_ms),
-    "VISITS": lambda one, _: one.visits,
-    "MESSAGES": lambda one, _: one.interactions,
-    "NOTES": lambda one, _: len(one.notes),
-    "SOUL": lambda one, _: one.soul,
-}
 
 
 @click.group("people")
@@ -44,11 +31,19 @@ def command() -> None:
 @json_option
 def list_(limit: int, as_json: bool) -> None:
     """List the users whom the soul knows, once per audience."""
-    found = with_database(load_settings(), lambda database: _models(database).list(limit))
+    found = with_database(load_settings(), lambda database: list_models(database, limit))
     if as_json:
         say_json([_plain(replace(one, notes=(), whispers="")) for one in found])
-    else:
-        show_rows(found, _COLUMNS, as_json=False)
+        return
+    show_rows(
+        found,
+        ("PERSON", "NAME", "AUDIENCE", "SEEN", "VISITS", "MESSAGES", "NOTES", "SOUL"),
+        lambda one, now: (
+            *(one.person, one.name, one.audience, age(now, one.seen_ms)),
+            *(one.visits, one.interactions, len(one.notes), one.soul),
+        ),
+        as_json=False,
+    )
 
 
 @command.command("show")
@@ -56,7 +51,7 @@ def list_(limit: int, as_json: bool) -> None:
 @json_option
 def show(person: str, as_json: bool) -> None:
     """Show what the soul knows about one user, per audience. PERSON is a Slack id, U…"""
-    found = with_database(load_settings(), lambda database: _models(database).list(_MOST, person=person))
+    found = with_database(load_settings(), lambda database: list_models(database, _MOST, person=person))
     if not found:
         raise StoreError(f"the soul knows no user {person}", hint="see `soul people list`; give the id")
     if as_json:
@@ -75,7 +70,7 @@ def show(person: str, as_json: bool) -> None:
 @json_option
 def history(person: str, limit: int, as_json: bool) -> None:
     """Show how the notes about one user changed, version by version."""
-    found = with_database(load_settings(), lambda database: _models(database).history(person, limit))
+    found = with_database(load_settings(), lambda database: model_history(database, person, limit))
     if as_json:
         say_json([_plain(one) for one in found])
         return
@@ -86,11 +81,7 @@ def history(person: str, limit: int, as_json: bool) -> None:
             say(f"  {line}")
 
 
-def _models(database: Database) -> UserModels:
-    return UserModels(database, SystemClock())
-
-
-def _plain(one: UserModel | FormerModel) -> dict[str, object]:
+def _plain(one: UserModel | ModelVersion) -> dict[str, object]:
     return {**asdict(one), "audience": str(one.audience)}
 
 
@@ -101,7 +92,7 @@ def _say_known(notes: tuple[str, ...], whispers: str) -> None:
         say(f"~ {line}")
 
 
-def _change_lines(one: FormerModel) -> list[str]:
+def _change_lines(one: ModelVersion) -> list[str]:
     """One line per added, retired or corrected note, and for what was deleted with a user's messages."""
     lines = [f"+ {line}" for line in _items(one.change.get("added"))]
     lines += [f"- {line}" for line in _items(one.change.get("retired"))]

@@ -5,24 +5,14 @@ from dataclasses import replace
 
 import click
 
-from daemon.cli.database_access import for_each, os_user, with_agenda
-from daemon.cli.options import json_option, limit_option, names_argument, state_option
-from daemon.cli.output import Columns, say, say_json, show_rows
+from daemon.cli.database_access import os_user, with_agenda
+from daemon.cli.options import json_option, limit_option, state_option
+from daemon.cli.output import say, say_json, show_rows
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.core.timetable import moment, require_seldom, when
 from daemon.memory.admin.schedule_admin import INTENTION_STATES, Agenda
 from daemon.memory.queues.intentions import IDLE, Intention, NewIntention
-
-_COLUMNS: Columns[Intention] = {
-    "ID": lambda one, _: one.id,
-    "DUE": lambda one, _: moment(one.due_ms),
-    "EVERY": lambda one, _: one.every,
-    "SLOT": lambda one, _: one.slot,
-    "PROCESS": lambda one, _: one.process,
-    "FOR": lambda one, _: one.behalf,
-    "CONVERSATION": lambda one, _: one.conversation,
-}
 
 
 @click.group("schedule")
@@ -45,10 +35,15 @@ def command() -> None:
 def list_(state: str, limit: int, words: bool, as_json: bool) -> None:
     """List scheduled events, the next due first. The soul itself schedules `idle`, for the time after a silence."""
     found = with_agenda(lambda agenda: agenda.intentions(state, limit))
-    if words:
-        show_rows(found, {**_COLUMNS, "WORDS": lambda one, _: one.content}, as_json=as_json)
-    else:
-        show_rows([replace(one, content="", params={}) for one in found], _COLUMNS, as_json=as_json)
+    show_rows(
+        found if words else [replace(one, content="", params={}) for one in found],
+        ("ID", "DUE", "EVERY", "SLOT", "PROCESS", "FOR", "CONVERSATION", "WORDS" if words else ""),
+        lambda one, _: (
+            *(one.id, moment(one.due_ms), one.every, one.slot),
+            *(one.process, one.behalf, one.conversation, one.content),
+        ),
+        as_json=as_json,
+    )
 
 
 @command.command("add")
@@ -114,15 +109,16 @@ def add(
 
 
 @command.command("cancel")
-@names_argument("ID")
+@click.argument("names", metavar="ID...", nargs=-1, required=True)
 def cancel(names: tuple[str, ...]) -> None:
     """Cancel waiting events."""
 
-    async def change(agenda: Agenda, name: str) -> str:
-        before = await agenda.cancel(name)
-        return f"{before.id} was due at {moment(before.due_ms)} UTC and is cancelled."
+    async def work(agenda: Agenda) -> None:
+        for name in names:
+            before = await agenda.cancel(name)
+            say(f"{before.id} was due at {moment(before.due_ms)} UTC and is cancelled.")
 
-    with_agenda(lambda agenda: for_each(agenda, names, change))
+    with_agenda(work)
 
 
 def _due(span: str | None, time: str | None, every: str, now_ms: int) -> int:

@@ -8,7 +8,7 @@ from daemon.cli.database_access import with_database
 from daemon.cli.output import age, facts, say, say_json
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
-from daemon.memory.admin.overview import LiveDaemon, Overview, Spending, library, survey
+from daemon.memory.admin.overview import LiveDaemon, Overview, Spending, sqlite_build, survey
 
 _DAY_MS = 24 * 3600 * 1000
 
@@ -30,7 +30,7 @@ def command(as_json: bool) -> None:
     path = settings.database_path.absolute()
     if as_json:
         fields = {name: getattr(seen, name) for name in Overview.__dataclass_fields__}
-        say_json({"database": str(path), "now_ms": now, "sqlite": library().version, **fields})
+        say_json({"database": str(path), "now_ms": now, "sqlite": sqlite_build().version, **fields})
         return
     for one in seen.daemons:
         say(_daemon(one, now))
@@ -42,7 +42,7 @@ def command(as_json: bool) -> None:
             "outbox": _queue(seen.outbox, seen.oldest_outbox_ms, now),
             "jobs": _queue(seen.jobs, seen.oldest_job_ms, now),
             "today": _spending(seen.spent),
-            "store": f"{path} (schema {seen.schema}, journal {seen.journal}, SQLite {library().version})",
+            "store": f"{path} (schema {seen.schema}, journal {seen.journal}, SQLite {sqlite_build().version})",
         }
     )
 

@@ -7,7 +7,7 @@ from daemon.cli.options import json_option, limit_option
 from daemon.cli.output import say, say_json, table
 from daemon.core.config import load_settings
 from daemon.core.timetable import moment
-from daemon.memory.knowledge.state_history import Transitions
+from daemon.memory.knowledge.state_history import state_path
 
 
 @click.command("trace")
@@ -25,7 +25,7 @@ def command(name: str, limit: int, as_json: bool) -> None:
     """
 
     conversation = with_agenda(lambda agenda: agenda.conversation(name))
-    steps = with_database(load_settings(), lambda database: Transitions(database).path(conversation, limit))
+    steps = with_database(load_settings(), lambda database: state_path(database, conversation, limit))
     if as_json:
         say_json(steps)
     elif not steps:

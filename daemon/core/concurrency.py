@@ -1,4 +1,4 @@
-"""Runs coroutines beside a body of code and raises their first failure bare; a bell that wakes a waiting task."""
+"""Runs coroutines beside a body of code and raises their first failure bare; a time limit; a bell that wakes a task."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
@@ -39,6 +39,18 @@ async def alongside(*work: Coroutine[object, object, None]) -> AsyncIterator[Non
         for later in failed.exceptions:
             failure.add_note(f"meanwhile: {later!r}")
         raise failure
+
+
+@asynccontextmanager
+async def time_limit(clock: Clock, seconds: float) -> AsyncIterator[None]:
+    """Cancel the body after some seconds on the clock. Raises TimeoutError then, once the body has cleaned up."""
+
+    async def expire() -> None:
+        await clock.sleep(seconds)
+        raise TimeoutError
+
+    async with alongside(expire()):
+        yield
 
 
 class Bell:

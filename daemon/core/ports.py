@@ -216,15 +216,15 @@ class Intake(Protocol):
     async def accept(self, arrival: Arrival) -> Acceptance:
         """Store an arrival once. Raises StoreError when it is not stored: do not acknowledge it then."""
 
-    async def heard_until(self, soul: str, workspace: str) -> str | None:
-        """The ts up to which the platform was surely heard without a gap, or None before the first connection.
+    async def watermark(self, soul: str, workspace: str) -> str | None:
+        """The ts up to which every message surely arrived, or None before the first connection.
 
-        Catch-up reads every channel from here. It is one mark for the whole workspace and moves only by
-        `confirm_heard`, never by a live message: what arrives after a gap says nothing about what was lost in it.
+        Catch-up reads every channel from here. There is one watermark for the whole workspace. Only `advance_watermark`
+        moves it, never a live message: a message that arrives after a gap proves nothing about the gap.
         """
 
-    async def confirm_heard(self, soul: str, workspace: str, ts: str) -> None:
-        """Move the mark forward: called after a finished catch-up and, now and then, while connected without a gap."""
+    async def advance_watermark(self, soul: str, workspace: str, ts: str) -> None:
+        """Move the watermark forward: after a complete catch-up, and regularly while connected without a gap."""
 
     async def open_threads(self, soul: str, workspace: str, since_ms: int, limit: int) -> tuple[ConversationKey, ...]:
         """Threads in which the soul was ever addressed, with a message since a time, newest first."""
@@ -360,8 +360,8 @@ class StoredReply:
 
 
 @dataclass(frozen=True, slots=True)
-class Overheard:
-    """Something said earlier in a thread, before the soul was asked in; `own` marks the soul's own words."""
+class ThreadMessage:
+    """An earlier message of a thread, from before the soul joined it; `own` marks the soul's own messages."""
 
     ts: str
     author: str
@@ -396,13 +396,13 @@ class Channel(Gate, Protocol):
     def speak(self, perception: Perception, drafts: DraftLog) -> Speech:
         """Begin to show a reply to a perception while it is generated."""
 
-    def split(self, reply: str) -> tuple[str, ...]:
-        """Cut a reply into messages that this channel takes whole, in order; an inert rendering of hostile markup."""
+    def split(self, reply: str, conversation: ConversationKey) -> tuple[str, ...]:
+        """Cut a reply into messages that the conversation's channel takes whole, in order; hostile markup is inert."""
 
     def reply_to(self, perception: Perception) -> str:
         """The thread to answer a perception in; empty for the timeline."""
 
-    async def room_of(self, contact: str) -> Room:
+    async def find_room(self, contact: str) -> Room:
         """Where a person or a channel, by its id, can be written to. Raises NotDelivered or ChannelRefused."""
 
     async def deliver(self, post: Post) -> str:
@@ -419,8 +419,8 @@ class Channel(Gate, Protocol):
         key, counts as its draft. Raises DeliveryUncertain when the history is unreadable.
         """
 
-    async def overheard(self, perception: Perception, limit: int) -> tuple[Overheard, ...]:
-        """What was said in the perception's thread before it, oldest first; empty where there is no thread."""
+    async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
+        """Up to `limit` messages of the perception's thread from before it, oldest first; empty outside threads."""
 
 
 # -- libraries and tools ----------------------------------------------------------------------------------

@@ -139,7 +139,7 @@ async def _post_elsewhere(context: ProcessContext, approval: Approval) -> Action
     if approval.state != "approved":
         return ActionResult(status_sentence(approval))
     try:
-        room = await context.capabilities.room_of(str(approval.arguments["to"]))
+        room = await context.capabilities.find_room(str(approval.arguments["to"]))
     except ChannelError as error:
         sentence = f"{_named(approval)}: it can't be written there just now; nothing was sent."
         return ActionResult(sentence, error=error.message)

@@ -36,7 +36,7 @@ def open_http_client(endpoint: Endpoint) -> "httpx2.AsyncClient":
 
 
 async def _bound(response: "httpx2.Response") -> None:
-    """Count the body of a response while it is read (httpx2 event hook)."""
+    """Limit the body of a response while it is read (httpx2 event hook)."""
     import httpx2
 
     class Bounded(httpx2.AsyncByteStream):

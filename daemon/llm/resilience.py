@@ -11,7 +11,7 @@ from functools import partial
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_random_exponential
 
-from daemon.core.concurrency import alongside
+from daemon.core.concurrency import time_limit
 from daemon.core.errors import ModelRefused, ModelUnavailable
 from daemon.core.ports import Clock, Completion, Emit, ModelRole, Prompt
 from daemon.llm.circuit import Circuit, CircuitState, Permit, RetryBudget
@@ -144,7 +144,7 @@ class ResilientLLM:
         """The next piece, within the limits; success and failure go to the circuit."""
         left = call.deadline - self._clock.monotonic()
         try:
-            async with alongside(self._time_out(min(left, self._limits.silence))):
+            async with time_limit(self._clock, min(left, self._limits.silence)):
                 piece = await _pull(pieces, call.model)
         except TimeoutError:
             self._failed(call, permit, timed_out=True)
@@ -158,10 +158,6 @@ class ResilientLLM:
         if isinstance(piece, Completion):
             self._succeeded(call)
         return piece
-
-    async def _time_out(self, seconds: float) -> None:
-        await self._clock.sleep(seconds)
-        raise TimeoutError
 
     def _succeeded(self, call: _Call) -> None:
         if call.guard.circuit.succeeded():
@@ -224,6 +220,5 @@ async def _pull(pieces: AsyncIterator[str | Completion], model: str) -> str | Co
 
 
 async def _close(pieces: AsyncIterator[str | Completion]) -> None:
-    """Close a stream that may still be running."""
     if isinstance(pieces, AsyncGenerator):
         await pieces.aclose()

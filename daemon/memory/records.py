@@ -1,16 +1,22 @@
-"""The values that go into and come out of memory.db: what was heard, claims, states, turns, posts on their way."""
+"""The values that go into and come out of memory.db: inbox messages, claims, states, turns, claimed posts."""
 
 import json
 import sqlite3
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from typing import TYPE_CHECKING, TypeVar
 
 from daemon.core.perception import Audience, ConversationKey, Modality, Perception, Place
 from daemon.core.ports import Post, Source
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
+
 JSONObject = Mapping[str, object]
-"""What JSON can hold, by name."""
+"""A JSON object."""
 
 
 def as_json(value: object) -> str:
@@ -18,21 +24,37 @@ def as_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
+def read_row(record: type[T], row: sqlite3.Row, **decoders: Callable[..., object]) -> T:
+    """Make a dataclass from the columns named like its fields; `decoders` convert columns by their names."""
+    values = {field.name: row[field.name] for field in fields(record)}
+    return record(**values | {name: decode(values[name]) for name, decode in decoders.items()})
+
+
+def conversation_columns(key: ConversationKey) -> dict[str, str]:
+    """The columns of a row that belongs to a conversation."""
+    return {"conversation": str(key), "soul": key.soul, "workspace": key.workspace}
+
+
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """One daemon at work for one soul in one workspace; its claims hold `lease_ms` without a sign of life."""
+    """One daemon that works for one soul in one workspace; its claims lapse after `lease_ms` without renewal."""
 
     id: str
     soul: str
     workspace: str
     lease_ms: int
 
+    @property
+    def scope(self) -> dict[str, str]:
+        """The columns that pick the rows of this soul in this workspace."""
+        return {"soul": self.soul, "workspace": self.workspace}
+
 
 @dataclass(frozen=True, slots=True)
 class InboxMessage:
     """One claimed inbox row around its perception.
 
-    `revision` counts edits: a commit is refused when it has changed meanwhile. `attempts` counts claims.
+    `revision` counts edits: a commit is refused when it has changed since the claim. `attempts` counts claims.
     """
 
     perception: Perception
@@ -67,7 +89,7 @@ class InboxMessage:
 
 @dataclass(frozen=True, slots=True)
 class Dismissal:
-    """Why a message gets no reply; `stale`: it is too old to be answered."""
+    """Why a message gets no reply; `stale`: it is too old for one."""
 
     reason: str
     stale: bool = False
@@ -75,7 +97,7 @@ class Dismissal:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A reply that was begun visibly before its cycle committed; `ts` is None when the platform's answer was lost."""
+    """A reply that users see before its cycle commits; `ts` is None when the platform's answer was lost."""
 
     key: str
     ts: str | None
@@ -83,7 +105,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class ProcessState:
-    """The mental process a conversation is in: since how many runs, after which one, with what, and what it keeps."""
+    """The mental process of a conversation, the one before it, its runs so far, its parameters and its memory."""
 
     process: str = "engaged"
     previous: str = ""
@@ -94,7 +116,7 @@ class ProcessState:
 
 @dataclass(frozen=True, slots=True)
 class VisitState:
-    """How far the talk in a conversation has come: which spell it is, its replies so far, when anybody last spoke."""
+    """The number of the visit in a conversation, its replies so far, and when the last message was written (ms)."""
 
     visit: int = 0
     exchanges: int = 0
@@ -103,7 +125,7 @@ class VisitState:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to run one cycle on a conversation, fenced by `fence`: whoever claims next bumps it."""
+    """The right to run one cycle on a conversation; the next claim raises `fence`, and this one is lost."""
 
     conversation: ConversationKey
     owner: str
@@ -116,12 +138,12 @@ class Claim:
     visit_state: VisitState = VisitState()
 
     def key(self, part: int) -> str:
-        """The outbox key of a part of this cycle's reply; the same for whoever repeats the cycle."""
+        """The outbox key of a part of this cycle's reply; a repeated cycle uses the same one."""
         return f"{self.conversation}@{self.version + 1}#{part}"
 
 
 class Speaks(StrEnum):
-    """Who said a turn."""
+    """Who wrote a turn."""
 
     PERSON = "person"
     SOUL = "soul"
@@ -129,7 +151,7 @@ class Speaks(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A record of what was said. `thought` is private to the soul; `ts` is of the message said or answered."""
+    """One message or reply. `thought` is private to the soul; `ts` is of the message, or of the one replied to."""
 
     speaker: Speaks
     author: str
@@ -139,25 +161,12 @@ class Turn:
     thought: Mapping[str, object] = field(default_factory=dict)
     seq: int = 0
 
-    @classmethod
-    def from_row(cls, row: sqlite3.Row) -> "Turn":
-        """Read a `turns` row."""
-        return cls(
-            speaker=Speaks(row["speaker"]),
-            author=row["author"],
-            name=row["name"],
-            ts=row["ts"],
-            body=row["body"],
-            thought=json.loads(row["thought"]),
-            seq=row["seq"],
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """A post claimed for sending until `lease_until` (ms).
 
-    `doubtful`: an earlier attempt may have gone through, so look before sending.
+    `doubtful`: an earlier attempt may have posted it, so the platform's history is searched first.
     """
 
     post: Post
@@ -169,7 +178,7 @@ class Delivery:
 
     @classmethod
     def from_row(cls, row: sqlite3.Row, *, doubtful: bool) -> "Delivery":
-        """Read an `outbox` row that has just been claimed."""
+        """Read an `outbox` row after its claim."""
         return cls(
             post=Post(
                 key=row["id"],

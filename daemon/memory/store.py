@@ -1,4 +1,4 @@
-"""memory.db opened for one daemon: everything it does with it, for each soul that it hosts."""
+"""memory.db opened for one daemon: the queues and the knowledge of each soul that it hosts."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from daemon.core.ports import Clock, Emit
 from daemon.memory.database import Database, open_database
-from daemon.memory.knowledge.search import Recollection
+from daemon.memory.knowledge.search import ConversationSearch
 from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.turns import Turns
 from daemon.memory.knowledge.user_models import UserModels
@@ -24,7 +24,7 @@ from daemon.memory.records import Worker
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Everything a daemon does with memory.db for one soul; `inbox` and `presence` are the daemon's own."""
+    """What a daemon reads and writes in memory.db for one soul; its souls share `inbox` and `presence`."""
 
     database: Database
     inbox: Inbox
@@ -38,7 +38,7 @@ class Store:
     soul_states: SoulStates
     intentions: Intentions
     approvals: Approvals
-    recollection: Recollection
+    conversation_search: ConversationSearch
 
 
 @asynccontextmanager
@@ -56,8 +56,8 @@ async def open_store(
 ) -> AsyncIterator[Store]:
     """Open (and create or migrate) memory.db for one daemon; closes it on the way out. Raises StoreError.
 
-    `lease` is in seconds; `on_accepted` is called with a conversation's id whenever something new was said there, and
-    with an empty one when something else changed in the inbox.
+    `lease` is in seconds. `on_accepted` is called with a conversation's id after each new message there, and with an
+    empty one after any other change to the inbox.
     """
     async with open_database(path, clock) as database:
         presence = Presence(database, clock, soul=soul, workspace=workspace, kind=kind, version=version)
@@ -65,8 +65,8 @@ async def open_store(
         yield _store(database, clock, worker, Inbox(database, clock, emit, on_accepted), presence)
 
 
-def store_of(store: Store, clock: Clock, *, soul: str, workspace: str, lease: float) -> Store:
-    """The same file in the hands of another soul of the same daemon."""
+def store_for_soul(store: Store, clock: Clock, *, soul: str, workspace: str, lease: float) -> Store:
+    """The same open file for another soul of the same daemon."""
     worker = Worker(str(store.presence.identity), soul, workspace, int(lease * 1000))
     return _store(store.database, clock, worker, store.inbox, store.presence)
 
@@ -81,9 +81,9 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         turns=Turns(database, clock),
         jobs=Jobs(database, clock, worker),
         presence=presence,
-        user_models=UserModels(database, clock),
-        soul_states=SoulStates(database, clock),
+        user_models=UserModels(database, clock, worker),
+        soul_states=SoulStates(database, clock, worker),
         intentions=Intentions(database, clock, worker),
         approvals=Approvals(database, clock, worker),
-        recollection=Recollection(database),
+        conversation_search=ConversationSearch(database),
     )

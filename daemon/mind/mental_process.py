@@ -25,8 +25,8 @@ class Capabilities:
     """What a soul may use to solve problems, as its admin and its folder allow; the same in all cycles.
 
     `may_intend` says whether one more intention fits beside those planned in this cycle; `intended` lists those of a
-    conversation. `room_of` finds where to write to a contact, by platform id, and raises ChannelError. `approvers` may
-    permit what a tool would change; without approvers the user who is answered may, for `approval_seconds`.
+    conversation. `find_room` finds where to write to a contact, by platform id, and raises ChannelError. `approvers`
+    may permit what a tool would change; without approvers the user who is answered may, for `approval_seconds`.
     """
 
     library: Library | None
@@ -34,7 +34,7 @@ class Capabilities:
     approvals: Approvals
     may_intend: Callable[[int], Awaitable[bool]]
     intended: Callable[[ConversationKey], Awaitable[tuple[Intention, ...]]]
-    room_of: Callable[[str], Awaitable[Room]]
+    find_room: Callable[[str], Awaitable[Room]]
     approvers: tuple[str, ...]
     approval_seconds: float
 

@@ -64,7 +64,7 @@ class JobRunner:
         with self._interrupts.attend(str(job.conversation)) as interrupt:
             elsewhere = watch_other_daemons(interrupt, job.conversation, services)
             async with alongside(elsewhere):
-                if await services.conversations.anything_new(job.conversation):
+                if await services.conversations.has_new_messages(job.conversation):
                     interrupt.call()
                 await interrupt.unless_called(self._run(job, context))
 

@@ -136,7 +136,7 @@ class ConversationHandler:
 
     async def _commit_words(self, cycle: Cycle, say: str, turns: tuple[Turn, ...]) -> Delivery | None:
         """Commit words that no model made; without a message left to answer they end the open draft."""
-        parts = self._services.channel.split(say) if say else ()
+        parts = self._services.channel.split(say, cycle.claim.conversation) if say else ()
         try:
             return await self._services.commits.commit(effect_of_words(cycle, parts, turns))
         except LostLease as lost:

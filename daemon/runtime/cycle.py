@@ -32,7 +32,7 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     finally:
         if speech is not None:
             await speech.settle()
-    parts = services.channel.split(motor.reply)
+    parts = services.channel.split(motor.reply, cycle.claim.conversation)
     if not (parts and _is_visible(motor.reply)) and (motor.reply or cycle.newest.modality is not Modality.TIME):
         raise MalformedReply("nothing in the reply can be seen", reply=motor.reply)
     thinking = Thinking(soul, motor, run, transcript, context.visit)

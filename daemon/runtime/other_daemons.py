@@ -13,7 +13,7 @@ async def watch_other_daemons(interrupt: Interrupt, conversation: ConversationKe
     while True:
         await services.clock.sleep(_POLL_S)
         try:
-            if await services.conversations.anything_new(conversation):
+            if await services.conversations.has_new_messages(conversation):
                 interrupt.call()
         except StoreError as error:
             services.emit("store.failed", reason=error.message, hint=error.hint)

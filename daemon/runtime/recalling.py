@@ -4,13 +4,13 @@ from dataclasses import replace
 
 from daemon.core.errors import NotDelivered
 from daemon.core.perception import AudienceKind
-from daemon.core.ports import Overheard, Passage
+from daemon.core.ports import Passage, ThreadMessage
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.user_models import UserModel
 from daemon.mind.mental_process import CurrentCycle, ProcessContext
 from daemon.mind.motor import Motor
-from daemon.mind.recall import OVERHEARD_READ, RecalledFacts, recall
+from daemon.mind.recall import THREAD_MESSAGES_READ, RecalledFacts, recall
 from daemon.mind.recall.visit import visit_of
 from daemon.runtime.cycle_state import Cycle
 from daemon.soul import Soul
@@ -23,7 +23,7 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
     """Working memory with everything recalled and every perception integrated. Raises StoreError."""
     services, claim = cycle.services, cycle.claim
     around = (*await _thread_before(cycle, transcript), *await _aside(cycle, transcript))
-    known = RecalledFacts(await _people(cycle), await _own_state(cycle, soul))
+    known = RecalledFacts(await _people(cycle), await _own_state(cycle))
     now = services.clock.now_ms()
     memory = recall(soul, cycle.newest, transcript, around, known=known, now_ms=now)
     for perception in cycle.perceptions:
@@ -56,32 +56,31 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
 async def _people(cycle: Cycle) -> dict[str, tuple[UserModel, ...]]:
     """What may be known here of the users who wrote last, by user, the newest first."""
     people = dict.fromkeys(one.author for one in reversed(cycle.perceptions))
-    claim, models = cycle.claim, cycle.services.user_models
-    soul, workspace = claim.conversation.soul, claim.conversation.workspace
+    models = cycle.services.user_models
     return {
-        person: await models.known(soul, workspace, person, claim.audience, outsiders=cycle.outsiders)
+        person: await models.known(person, cycle.claim.audience, outsiders=cycle.outsiders)
         for person in list(people)[:_KNOWN_PEOPLE]
     }
 
 
-async def _own_state(cycle: Cycle, soul: Soul) -> SoulState | None:
+async def _own_state(cycle: Cycle) -> SoulState | None:
     """The soul's mood, topic and task here; what concerns the whole workspace is not for outsiders."""
     claim = cycle.claim
     if cycle.outsiders and claim.audience.kind is AudienceKind.WORKSPACE:
         return None
-    return await cycle.services.soul_states.known(soul.name, claim.conversation.workspace, claim.audience)
+    return await cycle.services.soul_states.known(claim.audience)
 
 
-async def _thread_before(cycle: Cycle, transcript: Transcript) -> tuple[Overheard, ...]:
+async def _thread_before(cycle: Cycle, transcript: Transcript) -> tuple[ThreadMessage, ...]:
     """The thread before the soul was asked in, as the platform shows it today; the transcript holds the rest.
 
     Each reply reads it again, so that a message deleted meanwhile is forgotten.
     """
     first = transcript.turns[0].ts if transcript.turns else cycle.perceptions[0].ts
-    return await cycle.services.channel.overheard(replace(cycle.perceptions[0], ts=first), OVERHEARD_READ)
+    return await cycle.services.channel.thread_before(replace(cycle.perceptions[0], ts=first), THREAD_MESSAGES_READ)
 
 
-async def _aside(cycle: Cycle, transcript: Transcript) -> tuple[Overheard, ...]:
+async def _aside(cycle: Cycle, transcript: Transcript) -> tuple[ThreadMessage, ...]:
     """What admitted users said to each other since the soul last answered (P42)."""
     aside = []
     for one in (message.perception for message in transcript.aside):
@@ -91,5 +90,5 @@ async def _aside(cycle: Cycle, transcript: Transcript) -> tuple[Overheard, ...]:
             cycle.services.emit("cycle.aside_unknown", id=one.id, reason=error.message)
             continue
         if decision.admitted:
-            aside.append(Overheard(one.ts, one.author, decision.name, one.content))
+            aside.append(ThreadMessage(one.ts, one.author, decision.name, one.content))
     return tuple(aside)

@@ -146,8 +146,8 @@ def test_an_answered_message_is_answered_again_only_by_force(path: Path) -> None
     result = call("inbox", "retry", message_in("answered"))
     assert result.exit_code == 70
     assert result.stderr.splitlines() == [
-        f"{message_in('answered')} was answered",
-        "--force has it answered a second time",
+        f"{message_in('answered')} has a reply",
+        "repeat with --force for a second reply",
     ]
     assert call("inbox", "retry", "--force", message_in("answered")).exit_code == 0
 
@@ -244,7 +244,7 @@ def test_a_second_chat_is_refused(path: Path) -> None:
 def test_a_chat_under_an_impossible_name_is_refused(name: str) -> None:
     result = call("chat", "--as", name or " ")
     assert result.exit_code == 78
-    assert "can't be a person's name" in result.stderr
+    assert "can't be a user's name" in result.stderr
 
 
 def test_ages_use_the_largest_unit_that_fits() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.channels.slack.api.identity import Identity
+from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.api.manifest import REQUIRED_SCOPES
 from daemon.cli.checks.finding import Finding, Verdict
 from daemon.cli.checks.machine import data_folder, file_system, free_space, python_version
@@ -313,7 +313,7 @@ def test_tokens_of_the_wrong_kind_fail_without_asking_slack(
 
 
 def test_unreported_scopes_are_a_warning() -> None:
-    identity = Identity("T", "U", "B", "A1", frozenset(REQUIRED_SCOPES), "")
+    identity = SlackIdentity("T", "U", "B", "A1", frozenset(REQUIRED_SCOPES), "")
     assert scopes(identity).verdict is Verdict.WARN  # scopes for further souls and DMs are optional
     assert "chat:write.customize" in scopes(identity).found
     everything = identity.scopes | {"chat:write.customize", "im:write"}

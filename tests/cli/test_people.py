@@ -9,12 +9,14 @@ import pytest
 from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.database import Database, open_database
 from daemon.memory.knowledge.forgetting import forget_derived
-from daemon.memory.knowledge.user_models import Material, NotesDiff, UserModels, record_encounter
+from daemon.memory.knowledge.user_models import NotesDiff, TurnRange, UserModels, record_encounter
+from daemon.memory.records import Worker
 from tests.cli.conftest import call
 from tests.cli.stocked import CONVERSATION, NOW, stock
 from tests.fakes import FakeClock
 
 DM, OPEN = Audience(AudienceKind.DM, "D1"), Audience(AudienceKind.WORKSPACE, "T1")
+WORKER = Worker("worker-1", "minoan", "T1", 60_000)
 SECRETIVE = "keeps bees \x1b]0;owned\x07 on the roof"
 
 
@@ -29,7 +31,7 @@ async def _fill(path: Path) -> None:
     async with open_database(path, FakeClock(auto=True), create=False) as database:
         for audience in (DM, OPEN):
             await _meet(database, audience)
-        models = UserModels(database, FakeClock())
+        models = UserModels(database, FakeClock(), WORKER)
         await _revise(models, 0, (SECRETIVE, "likes tea"), NotesDiff(added=(SECRETIVE, "likes tea")))
         await _revise(models, 1, (SECRETIVE, "likes coffee"), NotesDiff((), (("likes tea", "likes coffee"),)))
         await _revise(models, 2, (SECRETIVE,), NotesDiff(retired=("likes coffee",)))
@@ -45,22 +47,20 @@ async def _meet(database: Database, audience: Audience) -> None:
             name="Ben",
             audience=audience,
             now=NOW + (audience is DM),
-            visit_silence_ms=1,
+            visit_timeout_ms=1,
         )
     )
 
 
 async def _revise(models: UserModels, expected: int, notes: tuple[str, ...], change: NotesDiff) -> None:
     assert await models.revise(
-        "minoan",
-        "T1",
         "U1",
         DM,
         expected_version=expected,
         notes=notes,
         whispers="may be tired",
         change=change,
-        material=Material(CONVERSATION, 1, 2),
+        source=TurnRange(CONVERSATION, 1, 2),
         most_lost=0.34,
         trace_id="abc",
     )
@@ -123,7 +123,7 @@ def test_an_unknown_user_is_an_error(path: Path, arguments: tuple[str, ...]) -> 
 def test_the_history_marks_a_change_of_only_the_whispers(path: Path) -> None:
     async def whisper() -> None:
         async with open_database(path, FakeClock(auto=True), create=False) as database:
-            await _revise(UserModels(database, FakeClock()), 3, (SECRETIVE,), NotesDiff())
+            await _revise(UserModels(database, FakeClock(), WORKER), 3, (SECRETIVE,), NotesDiff())
 
     asyncio.run(whisper())
     result = call("people", "history", "U1").output.splitlines()

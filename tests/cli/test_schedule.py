@@ -108,14 +108,17 @@ def test_a_refused_event_is_two_lines(path: Path, monkeypatch: pytest.MonkeyPatc
     result = call("schedule", "add", "D1", "look", "--in", "1h", "--slot", "more")
     assert result.exit_code == 70
     assert result.stderr.splitlines() == [
-        "more: 1 things are scheduled already, no more than 1 may be",
+        "more: 1 intentions are scheduled already, and no more than 1 may be",
         "see `soul schedule list`",
     ]
     assert call("schedule", "add", "D9", "look", "--in", "1h").stderr.startswith("there is no conversation D9")
     with opened(path) as connection:
         connection.execute("DELETE FROM inbox")
     result = call("schedule", "add", "D1", "look", "--in", "1h")
-    assert result.stderr.splitlines() == [f"nobody ever spoke in {CONVERSATION}", "say for whom with --on-behalf USER"]
+    assert result.stderr.splitlines() == [
+        f"no user ever wrote in {CONVERSATION}",
+        "name the user with --on-behalf USER",
+    ]
 
 
 def test_only_waiting_events_are_cancelled() -> None:
@@ -123,6 +126,6 @@ def test_only_waiting_events_are_cancelled() -> None:
     call("schedule", "cancel", name)
     assert call("schedule", "cancel", name).stderr.splitlines() == [f"{name} is cancelled already", "nothing to do"]
     assert call("schedule", "cancel", "x").stderr.splitlines() == [
-        "nothing is scheduled as x",
+        "there is no intention x",
         "see `soul schedule list`",
     ]

@@ -52,7 +52,7 @@ def test_an_ambiguous_part_lists_the_conversations() -> None:
     result = call("trace", "C_1/7.")
     assert result.exit_code == 70
     assert result.stderr.splitlines() == [
-        "C_1/7. may mean several conversations: minoan/T1/C_1/7.1, minoan/T1/C_1/7.2",
+        "C_1/7. matches several conversations: minoan/T1/C_1/7.1, minoan/T1/C_1/7.2",
         "give more of the id",
     ]
     assert call("trace", "minoan/T1/C_1/").stdout == "minoan/T1/C_1/ has no steps yet.\n"  # whole, though a part too

@@ -36,7 +36,7 @@ async def _daemon(workspace: WorkspaceServer, home: Path, model: FakeModel) -> A
     async with AsyncExitStack() as stack:
         slack = SlackChannel(settings, clock, events)
         stack.push_async_callback(slack.close)
-        team = (await slack.introduce()).team
+        team = (await slack.identify()).team
         http = HttpChannel(
             settings,
             clock,

@@ -13,7 +13,18 @@ from daemon.channels.http.channel import HttpChannel
 from daemon.channels.several import SeveralChannels
 from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.core.ports import DraftLog, FoundPost, GateDecision, Intake, Overheard, Post, Room, Speech, Task, TaskState
+from daemon.core.ports import (
+    DraftLog,
+    FoundPost,
+    GateDecision,
+    Intake,
+    Post,
+    Room,
+    Speech,
+    Task,
+    TaskState,
+    ThreadMessage,
+)
 from daemon.core.telemetry.metrics import Metrics
 from tests.fakes import TIMEOUT, Events, FakeClock
 from tests.given import CLOSING, OPENING
@@ -94,13 +105,13 @@ class Main:
         self.asked.append("speak")
         return self  # type: ignore[return-value]  # never spoken with
 
-    def split(self, reply: str) -> tuple[str, ...]:
+    def split(self, reply: str, conversation: ConversationKey) -> tuple[str, ...]:
         return tuple(reply.split())
 
     def reply_to(self, perception: Perception) -> str:
         return "the main thread"
 
-    async def room_of(self, contact: str) -> Room:
+    async def find_room(self, contact: str) -> Room:
         return Room(contact, Place.DM, Audience(AudienceKind.DM, contact))
 
     async def deliver(self, post: Post) -> str:
@@ -111,9 +122,9 @@ class Main:
         self.asked.append("find")
         return None
 
-    async def overheard(self, perception: Perception, limit: int) -> tuple[Overheard, ...]:
-        self.asked.append("overheard")
-        return (Overheard("0.5", "U1", "Ada", "earlier"),)
+    async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
+        self.asked.append("thread_before")
+        return (ThreadMessage("0.5", "U1", "Ada", "earlier"),)
 
 
 async def _everything(channel: SeveralChannels, conversation: ConversationKey) -> list[object]:
@@ -124,7 +135,7 @@ async def _everything(channel: SeveralChannels, conversation: ConversationKey) -
         channel.reply_to(perception),
         await channel.deliver(post),
         await channel.find(post),
-        await channel.overheard(perception, 5),
+        await channel.thread_before(perception, 5),
     ]
 
 
@@ -137,7 +148,7 @@ async def test_each_conversation_goes_to_its_channel(tmp_path: Path) -> None:
     in_slack = await _everything(channel, IN_SLACK)
     assert in_slack[:3] == ["the main thread", "ts", None]
     assert (await channel.admit(_perception(IN_SLACK))).admitted
-    assert main.asked == ["thinking", "speak", "deliver", "find", "overheard", "admit"]
+    assert main.asked == ["thinking", "speak", "deliver", "find", "thread_before", "admit"]
 
 
 async def test_name_and_health_are_those_of_the_main_channel(tmp_path: Path) -> None:
@@ -149,20 +160,10 @@ async def test_name_and_health_are_those_of_the_main_channel(tmp_path: Path) -> 
     assert not channel.healthy()
 
 
-async def test_a_reply_is_split_as_the_channel_takes_it_that_is_thought_for(tmp_path: Path) -> None:
+async def test_a_reply_is_split_by_the_channel_of_its_conversation(tmp_path: Path) -> None:
     channel = SeveralChannels(Main(), _http(tmp_path))
-    assert channel.split("two words") == ("two", "words")
-    async with asyncio.TaskGroup() as group, channel.thinking(_perception()):
-        other = group.create_task(_split_in_slack(channel))
-        await asyncio.sleep(0)
-        assert channel.split("two words") == ("two words",)
-    assert other.result() == ("two", "words")
-    assert channel.split("two words") == ("two", "words")
-
-
-async def _split_in_slack(channel: SeveralChannels) -> tuple[str, ...]:
-    async with channel.thinking(_perception(IN_SLACK)):
-        return channel.split("two words")
+    assert channel.split("two words", HERE) == ("two words",)
+    assert channel.split("two words", IN_SLACK) == ("two", "words")
 
 
 async def test_it_is_ready_once_every_channel_is(home: HttpHome, tmp_path: Path) -> None:
@@ -191,9 +192,9 @@ async def test_an_http_channel_that_can_not_listen_fails_the_main_channel_with_i
 
 async def test_new_conversations_start_in_the_main_channel_and_never_over_http(tmp_path: Path) -> None:
     http = _http(tmp_path)
-    assert (await SeveralChannels(Main(), http).room_of("U1")).channel == "U1"
+    assert (await SeveralChannels(Main(), http).find_room("U1")).channel == "U1"
     with pytest.raises(ChannelRefused):
-        await http.room_of("U1")
+        await http.find_room("U1")
 
 
 async def test_no_user_is_admitted_before_the_channel_is_connected(tmp_path: Path) -> None:
@@ -217,8 +218,8 @@ async def test_text_after_the_end_of_a_speech_is_dropped(tmp_path: Path) -> None
 
 async def test_a_long_reply_stays_one_part(tmp_path: Path) -> None:
     http = _http(tmp_path)
-    assert http.split(f"  {'x' * 50_000}\n") == ("x" * 50_000,)
-    assert http.split(" \n ") == ()
+    assert http.split(f"  {'x' * 50_000}\n", HERE) == ("x" * 50_000,)
+    assert http.split(" \n ", HERE) == ()
 
 
 async def test_it_is_not_healthy_before_it_listens(tmp_path: Path) -> None:
@@ -228,7 +229,10 @@ async def test_it_is_not_healthy_before_it_listens(tmp_path: Path) -> None:
 
 
 async def test_parts_that_another_channel_cut_are_joined_in_order(home: HttpHome) -> None:
-    home.now.channel.split = lambda reply: tuple(reply.partition(" "))  # type: ignore[method-assign]  # as Slack would
+    def cut(reply: str, conversation: ConversationKey) -> tuple[str, ...]:
+        return tuple(reply.partition(" "))
+
+    home.now.channel.split = cut  # type: ignore[method-assign]  # as Slack would
     done = await home.say("hello")
     assert done.data["text"] == "Echo: hello"
     assert done.data["parts"] == ["Echo:", " ", "hello"]

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from daemon.app.assembly import assemble, souls_of
 from daemon.app.lifecycle import Daemon
 from daemon.channels.slack.channel import SlackChannel
-from daemon.channels.slack.outgoing.appearance import Face
+from daemon.channels.slack.outgoing.appearance import Appearance
 from daemon.cli.commands import soul
 from daemon.core.config import Settings
 from daemon.core.ports import Prompt
@@ -43,15 +43,20 @@ class SlackDaemon:
     async def _live(self) -> None:
         souls = souls_of(self._settings, self.events)
 
-        def face(name: str) -> Face | None:
+        def appearance(name: str) -> Appearance | None:
             soul = souls.current(name)
-            return None if name == souls.main else Face(soul.display_name, soul.icon)
+            return None if name == souls.main else Appearance(soul.display_name, soul.icon)
 
-        faces = face if len(souls.names) > 1 else None
-        channel = SlackChannel(self._settings, self._clock, self.events, soul_of=souls.for_channel, faces=faces)
+        channel = SlackChannel(
+            self._settings,
+            self._clock,
+            self.events,
+            soul_for_channel=souls.for_channel,
+            appearance_of=appearance if len(souls.names) > 1 else None,
+        )
         async with AsyncExitStack() as stack:
             stack.push_async_callback(channel.close)
-            identity = await channel.introduce()
+            identity = await channel.identify()
             self.built = await stack.enter_async_context(
                 assemble(
                     self._settings,

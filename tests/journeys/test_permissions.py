@@ -120,7 +120,7 @@ async def test_a_press_without_effect_is_explained_to_its_author_alone(empty_hou
     ts = await _question(house, note, "general")
     assert await press(house, "Ben", "general", ts) != "accepted"
     (note_to_ben,) = await house.people.ephemerals("Ben", "C0GENERAL")
-    assert "changed nothing" in note_to_ben["text"]
+    assert "had no effect" in note_to_ben["text"]
     assert await house.people.ephemerals("Ada", "C0GENERAL") == []
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import aiohttp
 
-from daemon.channels.slack.api.identity import Identity
+from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.config import Settings
 from daemon.core.perception import Place
@@ -15,7 +15,7 @@ from daemon.local_slack.server import WorkspaceServer
 from tests.fakes import TIMEOUT, FakeDrafts, FakeIntake
 from tests.given import perception
 
-OURS = Identity(team="T1", user="U0SOUL", bot="B0SOUL")
+OURS = SlackIdentity(team="T1", user="U0SOUL", bot="B0SOUL")
 YES, NO = "soul_approval_yes", "soul_approval_no"
 TS = "1750000000.000100"
 

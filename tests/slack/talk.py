@@ -1,14 +1,14 @@
-"""A speech in a DM whose clock a test turns."""
+"""A speech in a DM with a clock that the test advances."""
 
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.outgoing.drafts import Drafts
-from daemon.channels.slack.outgoing.speech import SlackSpeech, Where
+from daemon.channels.slack.outgoing.speech import SlackSpeech, StreamTarget
 from daemon.core.ports import DraftLog
 from tests.fakes import Events, FakeClock, FakeDrafts
 
 
 class TimedSpeech:
-    """A speech in Ada's DM whose clock is turned by hand."""
+    """A speech in Ada's DM with a clock that the test advances."""
 
     def __init__(self, client: SlackClient, events: Events, root: str) -> None:
         self.clock = FakeClock()
@@ -18,12 +18,12 @@ class TimedSpeech:
         self.speech = self.again()
 
     def again(self, log: DraftLog | None = None) -> SlackSpeech:
-        """Another speech with the same memory."""
-        where = Where("D0ADA", self._root)
-        return SlackSpeech(self._client, where, log or self.log.log, self.drafts, self.clock, self._events)
+        """Another speech with the same drafts."""
+        target = StreamTarget("D0ADA", self._root)
+        return SlackSpeech(self._client, target, log or self.log.log, self.drafts, self.clock, self._events)
 
     async def pass_time(self, seconds: float) -> None:
-        """Turn the clock in steps, letting requests finish."""
+        """Advance the clock in steps, so that requests can finish."""
         for _ in range(round(seconds / 0.04)):
             await self.clock.advance(0.04)
-            await self._client.call("auth.test")  # answered after what the speech has asked before
+            await self._client.call("auth.test")  # its response comes after those of earlier calls

@@ -1,9 +1,9 @@
-"""A question for permission: its buttons, whoever presses them, and what stands there once it is decided."""
+"""Approval requests: their buttons, the decisions that arrive, and the revision that states the outcome."""
 
 import pytest
 
 from daemon.channels.slack.channel import SlackChannel
-from daemon.channels.slack.incoming.event_reader import reader_for
+from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.outgoing.blocks import plain
 from daemon.core.errors import ChannelRefused, DeliveryUncertain
 from daemon.core.ports import Decision
@@ -13,7 +13,7 @@ from tests.slack.conftest import Open
 from tests.slack.parts import NO, OURS, TS, YES, WorkspaceControl, draft, listening, press
 
 
-async def test_a_question_stands_with_two_buttons_instead_of_feedback(
+async def test_an_approval_request_has_two_buttons_instead_of_feedback(
     channel: SlackChannel, control: WorkspaceControl
 ) -> None:
     root = await control.say("Ada", "dm", "hi")
@@ -27,12 +27,12 @@ async def test_a_question_stands_with_two_buttons_instead_of_feedback(
         (NO, "refuse:a-1", "danger"),
     ]
     assert [one["accessibility_label"] for one in actions["elements"]] == [
-        "Approve: let it be done once",
-        "Refuse: nothing will be done",
+        "Approve: allow this once",
+        "Refuse: do nothing",
     ]
 
 
-async def test_a_streamed_question_gets_its_buttons_too(channel: SlackChannel, control: WorkspaceControl) -> None:
+async def test_a_streamed_approval_request_has_buttons_too(channel: SlackChannel, control: WorkspaceControl) -> None:
     root = await control.say("Ada", "dm", "hi")
     ts = await draft(channel, root, "May I? " * 20)
     await channel.deliver(post("D0ADA", "May I? " * 20, reply_to=root, draft=ts, approval="a-1"))
@@ -40,7 +40,7 @@ async def test_a_streamed_question_gets_its_buttons_too(channel: SlackChannel, c
     assert message["blocks"][0]["elements"][0]["value"] == "approve:a-1"
 
 
-async def test_where_slack_refuses_the_blocks_the_question_can_still_be_answered(
+async def test_an_approval_request_keeps_its_buttons_when_slack_refuses_the_blocks(
     channel: SlackChannel, control: WorkspaceControl
 ) -> None:
     root = await control.say("Ada", "dm", "hi")
@@ -51,7 +51,7 @@ async def test_where_slack_refuses_the_blocks_the_question_can_still_be_answered
     assert plain(post("D0ADA", "Done.", approval="a-1", revises=TS))["blocks"] == []
 
 
-async def test_every_press_arrives_as_a_decision_of_whoever_pressed(
+async def test_each_press_of_a_button_arrives_as_a_decision_of_its_user(
     channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl
 ) -> None:
     root = await control.say("Ada", "general", "nothing for the soul")
@@ -73,7 +73,7 @@ async def test_every_press_arrives_as_a_decision_of_whoever_pressed(
 @pytest.mark.parametrize(
     "payload",
     [
-        press(YES, "refuse:a-1"),  # a button that says the one and means the other
+        press(YES, "refuse:a-1"),  # the id says approve, the value refuse
         press(NO, "approve:a-1"),
         press(YES, "approve:"),
         press(YES, "approve:a/../1"),
@@ -88,20 +88,20 @@ async def test_every_press_arrives_as_a_decision_of_whoever_pressed(
         press(actions="none"),
     ],
 )
-def test_what_is_no_button_of_ours_or_pressed_from_elsewhere_decides_nothing(payload: dict[str, object]) -> None:
-    assert reader_for("minoan", OURS, (), ()).action(payload) is None
+def test_foreign_buttons_and_presses_from_other_workspaces_are_no_decisions(payload: dict[str, object]) -> None:
+    assert EventReader("minoan", OURS).action(payload) is None
 
 
-def test_only_listed_members_decide_where_there_is_a_list() -> None:
-    assert reader_for("minoan", OURS, (), ("U2",)).action(press()) is None
-    found = reader_for("minoan", OURS, (), ("U1",)).action(press())
+def test_only_listed_members_decide_if_there_is_a_list() -> None:
+    assert EventReader("minoan", OURS, members=frozenset({"U2"})).action(press()) is None
+    found = EventReader("minoan", OURS, members=frozenset({"U1"})).action(press())
     assert found == Decision("action:C1:" + TS + ":U1:9.1", "minoan", "T1", "C1", TS, "U1", "a-1", approves=True)
 
 
-# -- what was decided replaces the question ----------------------------------------------------------------------------
+# -- the revision after the decision -----------------------------------------------------------------------------------
 
 
-async def test_a_revision_replaces_words_and_buttons_and_can_be_repeated(
+async def test_a_revision_replaces_text_and_buttons_and_can_be_repeated(
     channel: SlackChannel, control: WorkspaceControl
 ) -> None:
     root = await control.say("Ada", "dm", "hi")
@@ -118,7 +118,7 @@ async def test_a_revision_replaces_words_and_buttons_and_can_be_repeated(
 
 
 @pytest.mark.parametrize("code", ["message_not_found", "cant_update_message", "edit_window_closed"])
-async def test_a_question_that_is_gone_is_not_asked_again(
+async def test_a_revision_of_a_deleted_message_posts_nothing(
     channel: SlackChannel, control: WorkspaceControl, events: Events, code: str
 ) -> None:
     await control.fail("chat.update", body={"ok": False, "error": code})
@@ -127,7 +127,7 @@ async def test_a_question_that_is_gone_is_not_asked_again(
     assert events.named("slack.revision_gone")[0]["reason"] == code
 
 
-async def test_other_trouble_with_a_revision_is_told(channel: SlackChannel, control: WorkspaceControl) -> None:
+async def test_other_errors_of_a_revision_are_raised(channel: SlackChannel, control: WorkspaceControl) -> None:
     await control.fail("chat.update", body={"ok": False, "error": "is_inactive"})
     with pytest.raises(ChannelRefused):
         await channel.deliver(post("D0ADA", "Refused.", revises=TS))
@@ -136,7 +136,7 @@ async def test_other_trouble_with_a_revision_is_told(channel: SlackChannel, cont
         await channel.deliver(post("D0ADA", "Refused.", revises=TS))
 
 
-async def test_refused_blocks_of_a_revision_take_the_buttons_away_all_the_same(
+async def test_a_revision_removes_the_buttons_even_when_slack_refuses_its_blocks(
     open_channel: Open, control: WorkspaceControl
 ) -> None:
     channel, root = open_channel(), await control.say("Ada", "dm", "hi")

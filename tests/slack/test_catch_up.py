@@ -1,13 +1,13 @@
-"""What was said while nobody listened is found, once, within its bounds; what can't be found is told (P5)."""
+"""Catch-up finds the messages of a gap once and within its limits, and logs what it can't read (P5)."""
 
 import asyncio
 
 import pytest
 
 from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.api.preflight import establish
+from daemon.channels.slack.api.preflight import fetch_identity
 from daemon.channels.slack.incoming.catch_up import CatchUp
-from daemon.channels.slack.incoming.event_reader import Reader, reader_for
+from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings
 from daemon.core.errors import StoreBusy
@@ -20,33 +20,33 @@ from tests.slack.parts import WorkspaceControl, listening
 
 
 @pytest.fixture
-async def reader(client: SlackClient, settings: Settings, events: Events) -> Reader:
-    return reader_for("minoan", await establish(client, settings, SystemClock(), events), (), ())
+async def reader(client: SlackClient, settings: Settings, events: Events) -> EventReader:
+    return EventReader("minoan", await fetch_identity(client, settings, SystemClock(), events))
 
 
 class Catching:
-    """Builds catch-ups over the same workspace and intake."""
+    """Builds catch-ups with the same workspace and intake."""
 
     def __init__(
-        self, client: SlackClient, reader: Reader, intake: FakeIntake, settings: Settings, events: Events
+        self, client: SlackClient, reader: EventReader, intake: FakeIntake, settings: Settings, events: Events
     ) -> None:
         self._parts = (client, reader, intake)
         self._settings = settings
         self._events = events
 
     def up(self, clock: Clock | None = None, **changes: object) -> CatchUp:
-        """One with changed settings."""
+        """A catch-up with changed settings."""
         return CatchUp(*self._parts, self._settings.model_copy(update=changes), clock or SystemClock(), self._events)
 
 
 @pytest.fixture
 async def catching(
-    client: SlackClient, reader: Reader, intake: FakeIntake, settings: Settings, events: Events
+    client: SlackClient, reader: EventReader, intake: FakeIntake, settings: Settings, events: Events
 ) -> Catching:
     return Catching(client, reader, intake, settings, events)
 
 
-async def test_what_was_said_during_an_outage_is_found_once(
+async def test_messages_of_an_outage_are_found_once(
     open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
     channel = open_channel(TurnableClock())
@@ -64,37 +64,42 @@ async def test_what_was_said_during_an_outage_is_found_once(
         await events.until("slack.caught_up", 2)
         await control.say("Ada", "dm", "live again")
         await intake.until(6)
-    late = [said.perception.content for said in intake.messages() if said.source is Source.BACKFILL]
+    late = [message.perception.content for message in intake.messages() if message.source is Source.BACKFILL]
     assert sorted(late) == ["a DM", "a mention", "a reply", "in private"]
-    kinds = {said.perception.content: said.perception.audience.kind for said in intake.messages()}
+    kinds = {message.perception.content: message.perception.audience.kind for message in intake.messages()}
     assert (kinds["a DM"], kinds["a mention"]) == (AudienceKind.DM, AudienceKind.WORKSPACE)
     assert kinds["in private"] is AudienceKind.CHANNEL
     assert events.named("slack.caught_up")[1]["found"] == 4
 
 
-async def test_threads_that_began_meanwhile_are_read_as_well(
+async def test_threads_that_began_during_the_gap_are_read_too(
     catching: Catching, intake: FakeIntake, control: WorkspaceControl
 ) -> None:
     root = await control.say("Ben", "general", "among us")
     await control.say("Ada", "general", "@soul help us here", thread=root)
     await control.say("Ben", "general", "a reply that the store judges", thread=root)
     await catching.up().run()
-    assert [said.perception.content for said in intake.messages()] == ["help us here", "a reply that the store judges"]
-    assert [said.addressed for said in intake.messages()] == [True, False]
+    assert [message.perception.content for message in intake.messages()] == [
+        "help us here",
+        "a reply that the store judges",
+    ]
+    assert [message.addressed for message in intake.messages()] == [True, False]
 
 
-async def test_of_too_many_threads_the_ones_that_rested_longest_are_left_unread(
+async def test_if_there_are_too_many_threads_the_quietest_are_not_read(
     catching: Catching, intake: FakeIntake, control: WorkspaceControl
 ) -> None:
-    for number in range(8):  # one more than the bound, which is wide enough for all rooms
+    for number in range(8):  # one more than the bound, which is large enough for all channels
         root = await control.say("Ada", "general", f"root {number}")
         await control.say("Ada", "general", f"@soul reply {number}", thread=root)
     await catching.up(backfill_conversations=7).run()
-    replies = [said.perception.content for said in intake.messages() if said.perception.content.startswith("reply")]
+    replies = [
+        message.perception.content for message in intake.messages() if message.perception.content.startswith("reply")
+    ]
     assert sorted(replies) == [f"reply {number}" for number in range(1, 8)]
 
 
-async def test_an_edit_made_meanwhile_is_handed_over_too(
+async def test_an_edit_during_the_gap_arrives_too(
     catching: Catching, intake: FakeIntake, control: WorkspaceControl
 ) -> None:
     ts = await control.say("Ada", "dm", "helo")
@@ -106,24 +111,24 @@ async def test_an_edit_made_meanwhile_is_handed_over_too(
     assert intake.arrivals[1].text == "hello"
 
 
-async def test_a_store_without_memory_does_not_answer_again_what_was_answered(
+async def test_with_a_fresh_store_answered_messages_are_not_answered_again(
     catching: Catching, intake: FakeIntake, control: WorkspaceControl, open_channel: Open
 ) -> None:
-    answered = await control.say("Ada", "dm", "answered in an earlier life")
+    answered = await control.say("Ada", "dm", "answered before the store existed")
     await open_channel().deliver(post("D0ADA", "Yes.", reply_to=answered))
     await control.say("Ada", "dm", "not answered")
     await catching.up().run()
-    assert [said.perception.content for said in intake.messages()] == ["not answered"]
+    assert [message.perception.content for message in intake.messages()] == ["not answered"]
 
 
-async def test_a_root_that_was_never_heard_is_read_although_somebody_was_answered_under_it(
+async def test_a_root_that_never_arrived_is_read_even_if_its_thread_has_a_reply_of_ours(
     catching: Catching, intake: FakeIntake, control: WorkspaceControl, open_channel: Open
 ) -> None:
     root = await control.say("Ada", "dm", "never delivered")
     await open_channel().deliver(post("D0ADA", "To another.", reply_to=root))
     intake.threads = (ConversationKey("minoan", "T0LOCAL", "D0ADA", root),)
     await catching.up().run()
-    assert [said.perception.content for said in intake.messages()] == ["never delivered"]
+    assert [message.perception.content for message in intake.messages()] == ["never delivered"]
 
 
 async def test_only_the_configured_hours_and_conversations_are_read(
@@ -138,28 +143,28 @@ async def test_only_the_configured_hours_and_conversations_are_read(
     assert intake.mark is not None
 
 
-async def test_a_busy_store_is_tried_again(
+async def test_catch_up_retries_while_the_store_is_busy(
     catching: Catching, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
     await control.say("Ada", "dm", "kept")
     intake.broken = 1
     await catching.up(FakeClock(auto=True, start_ms=SystemClock().now_ms())).run()
-    assert [said.perception.content for said in intake.messages()] == ["kept"]
+    assert [message.perception.content for message in intake.messages()] == ["kept"]
     assert len(events.named("slack.catch_up_failed")) == 1
 
 
-async def test_slack_away_for_a_moment_delays_and_slack_away_for_long_repeats_the_whole(
+async def test_a_short_outage_of_slack_delays_catch_up_and_a_long_one_repeats_it(
     catching: Catching, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
     await control.say("Ada", "dm", "kept")
     await control.fail("users.conversations", status=503)
     await control.fail("conversations.history", status=503, times=3)
     await catching.up(FakeClock(auto=True, start_ms=SystemClock().now_ms())).run()
-    assert [said.perception.content for said in intake.messages()] == ["kept"]
+    assert [message.perception.content for message in intake.messages()] == ["kept"]
     assert [fields["complete"] for fields in events.named("slack.caught_up")] == [False, True]
 
 
-async def test_a_room_that_can_not_be_read_is_told_and_does_not_stop_the_rest(
+async def test_an_unreadable_channel_is_logged_and_does_not_stop_the_others(
     catching: Catching, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
     await control.say("Ada", "dm", "one")
@@ -171,7 +176,7 @@ async def test_a_room_that_can_not_be_read_is_told_and_does_not_stop_the_rest(
     assert intake.mark
 
 
-async def test_without_the_right_to_list_rooms_everything_is_beyond_reach(
+async def test_without_the_scope_to_list_channels_catch_up_gives_up(
     catching: Catching, control: WorkspaceControl, events: Events
 ) -> None:
     await control.fail("users.conversations", body={"ok": False, "error": "missing_scope"})
@@ -179,7 +184,7 @@ async def test_without_the_right_to_list_rooms_everything_is_beyond_reach(
     assert events.named("slack.beyond_reach") == [{"where": "everything", "reason": "missing_scope"}]
 
 
-async def test_a_room_with_more_than_a_thousand_messages_is_told(
+async def test_a_channel_with_more_than_a_thousand_messages_is_logged(
     catching: Catching, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
     more = {"ok": True, "messages": [{"ts": "x"}, 7], "response_metadata": {"next_cursor": "more"}}
@@ -188,7 +193,7 @@ async def test_a_room_with_more_than_a_thousand_messages_is_told(
     assert events.named("slack.beyond_reach")[0]["reason"] == "too many messages"
 
 
-async def test_at_most_forty_calls_are_made_in_a_minute(
+async def test_catch_up_makes_at_most_forty_calls_a_minute(
     catching: Catching, control: WorkspaceControl, events: Events
 ) -> None:
     for number in range(50):
@@ -204,7 +209,7 @@ async def test_at_most_forty_calls_are_made_in_a_minute(
     assert len(await control.calls("conversations.history")) == 50
 
 
-async def test_the_mark_moves_once_a_minute_and_stays_behind_what_may_still_come(
+async def test_the_watermark_moves_once_a_minute_and_stays_behind_possible_redeliveries(
     catching: Catching, intake: FakeIntake, events: Events
 ) -> None:
     clock = FakeClock()
@@ -220,15 +225,15 @@ async def test_the_mark_moves_once_a_minute_and_stays_behind_what_may_still_come
     assert intake.mark != first
 
     async def busy(soul: str, workspace: str, ts: str) -> None:
-        raise StoreBusy("somebody else holds the database")
+        raise StoreBusy("another program holds the database")
 
-    intake.confirm_heard = busy  # type: ignore[method-assign]  # a store that fails
+    intake.advance_watermark = busy  # type: ignore[method-assign]  # a store that fails
     await clock.advance(60)
     await up.confirm()
     assert len(events.named("slack.confirm_failed")) == 1
 
 
-async def test_open_threads_of_channels_we_left_are_not_read(
+async def test_threads_of_channels_that_we_left_are_not_read(
     catching: Catching, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
     intake.threads = (ConversationKey("minoan", "T0LOCAL", "C0RANDOM", "1750000000.000100"),)

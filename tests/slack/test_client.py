@@ -1,4 +1,4 @@
-"""The one door to the Web API: each way a call can end, told apart; and the tokens tried before anything else."""
+"""The Web API client raises one error for each outcome of a call; the preflight checks both tokens."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,7 +8,7 @@ from aiohttp import web
 
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.manifest import REQUIRED_SCOPES
-from daemon.channels.slack.api.preflight import check_tokens, establish
+from daemon.channels.slack.api.preflight import check_tokens, fetch_identity
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, ConfigError, DeliveryUncertain, NotDelivered
@@ -17,7 +17,7 @@ from tests.slack.parts import WorkspaceControl, settings_for
 
 
 class Server:
-    """A real HTTP server that answers every method with one thing, whatever it is."""
+    """A real HTTP server that gives the same answer to every method."""
 
     def __init__(self) -> None:
         self.answer: web.Response | None = None
@@ -25,7 +25,7 @@ class Server:
         self.url = ""
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Answer, or drop the connection when there is nothing to answer."""
+        """Answer, or drop the connection if there is no answer."""
         self.asked.append(request.match_info["method"])
         if self.answer is None:
             assert request.transport is not None
@@ -55,7 +55,7 @@ async def door(odd: Server, events: Events) -> AsyncIterator[SlackClient]:
 
 
 def answer(status: int = 200, text: str = "", content_type: str = "application/json", **headers: str) -> web.Response:
-    """Something to answer with."""
+    """An HTTP response."""
     return web.Response(status=status, text=text, content_type=content_type, headers=headers)
 
 
@@ -79,7 +79,7 @@ def answer(status: int = 200, text: str = "", content_type: str = "application/j
         (answer(200, '{"ok": false, "error": "is_archived"}'), ChannelRefused, ChannelRefused),
     ],
 )
-async def test_every_way_a_call_can_end_is_told_apart(
+async def test_each_outcome_of_a_call_raises_its_own_error(
     door: SlackClient, odd: Server, given: web.Response | None, write: type[ChannelError], read: type[ChannelError]
 ) -> None:
     odd.answer = given
@@ -99,7 +99,9 @@ async def test_a_good_answer_comes_with_its_headers(door: SlackClient, odd: Serv
 @pytest.mark.parametrize(
     ("header", "seconds"), [("7", 7.0), ("soon", 10.0), ("nan", 10.0), ("-3", 0.0), ("9e9", 3600.0)]
 )
-async def test_retry_after_is_taken_with_care(door: SlackClient, odd: Server, header: str, seconds: float) -> None:
+async def test_an_invalid_retry_after_becomes_a_bounded_pause(
+    door: SlackClient, odd: Server, header: str, seconds: float
+) -> None:
     odd.answer = answer(429, "{}", **{"Retry-After": header})
     with pytest.raises(NotDelivered) as held:
         await door.call("chat.postMessage", channel="C1")
@@ -129,7 +131,7 @@ async def test_after_a_429_a_channel_is_paced_for_a_minute_and_others_are_not(od
     await client.close()
 
 
-async def test_nobody_listening_is_surely_not_sent(events: Events) -> None:
+async def test_a_refused_connection_is_surely_not_sent(events: Events) -> None:
     client = SlackClient(settings_for("http://127.0.0.1:1/api/"), FakeClock(), events)
     with pytest.raises(NotDelivered):
         await client.call("chat.postMessage", channel="C1")
@@ -160,7 +162,7 @@ async def test_a_proxy_of_the_environment_is_not_used_on_loopback(
         ("xoxb-1", "xoxb-2", "not an app-level token"),
     ],
 )
-def test_tokens_are_judged_by_their_looks_first(bot: str | None, app: str | None, word: str) -> None:
+def test_missing_and_swapped_tokens_are_found_without_a_call(bot: str | None, app: str | None, word: str) -> None:
     with pytest.raises(ConfigError, match=word):
         check_tokens(settings_for("http://127.0.0.1:1/", bot_token=bot, app_token=app))
 
@@ -185,15 +187,15 @@ async def test_a_token_that_slack_refuses_is_a_config_error(  # noqa: PLR0917  #
 ) -> None:
     await control.fail(method, body=body)
     with pytest.raises(ConfigError, match=word):
-        await establish(client, settings, SystemClock(), events)
+        await fetch_identity(client, settings, SystemClock(), events)
 
 
-async def test_an_unreachable_slack_is_waited_for_and_told(
+async def test_an_unreachable_slack_is_retried_and_logged(
     client: SlackClient, settings: Settings, events: Events, control: WorkspaceControl
 ) -> None:
     await control.fail("auth.test", times=6, status=503)
     clock = FakeClock(auto=True)
-    identity = await establish(client, settings, clock, events)
+    identity = await fetch_identity(client, settings, clock, events)
     assert clock.slept == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0]
     assert len(events.named("slack.unreachable")) == 6
     assert (identity.team, identity.user) == ("T0LOCAL", control.server.bot_user.id)
@@ -201,25 +203,25 @@ async def test_an_unreachable_slack_is_waited_for_and_told(
     assert not events.named("slack.scopes_missing")
 
 
-async def test_an_app_that_lacks_scopes_starts_and_says_which(
+async def test_an_app_that_lacks_scopes_starts_and_logs_them(
     client: SlackClient, settings: Settings, events: Events, control: WorkspaceControl
 ) -> None:
     await control.do("scopes", scopes=[scope for scope in REQUIRED_SCOPES if scope not in {"users:read", "im:read"}])
-    await establish(client, settings, FakeClock(), events)
-    (told,) = events.named("slack.scopes_missing")
-    assert told["scopes"] == "im:read users:read"
+    await fetch_identity(client, settings, FakeClock(), events)
+    (missing,) = events.named("slack.scopes_missing")
+    assert missing["scopes"] == "im:read users:read"
 
 
 async def test_the_app_id_is_read_from_the_app_token(odd: Server, events: Events) -> None:
     odd.answer = answer(200, '{"ok": true, "team_id": "T1", "user_id": "U1", "bot_id": "B1", "url": "x"}')
     settings = settings_for(odd.url, app_token="xapp-1-A123-456-abc")
     client = SlackClient(settings, FakeClock(), events)
-    identity = await establish(client, settings, FakeClock(), events)
+    identity = await fetch_identity(client, settings, FakeClock(), events)
     assert (identity.app, identity.scopes) == ("A123", frozenset())
     await client.close()
 
 
-async def test_a_slow_answer_does_not_stop_others(client: SlackClient, control: WorkspaceControl) -> None:
+async def test_a_slow_call_does_not_delay_other_calls(client: SlackClient, control: WorkspaceControl) -> None:
     await control.fail("users.info", delay=0.3)
     async with asyncio.TaskGroup() as group:
         slow = group.create_task(client.call("users.info", user="U0ADA"))

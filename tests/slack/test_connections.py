@@ -1,4 +1,4 @@
-"""The sockets: every state that the stock client never leaves, storms, readiness and health."""
+"""The sockets: the states that the SDK's client never leaves, repeated disconnects, readiness and health."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ PING = 0.2
 
 
 async def opens(control: WorkspaceControl) -> int:
-    """How often a socket's address was asked for."""
+    """The number of requests for a socket's URL."""
     return len(await control.calls("apps.connections.open"))
 
 
@@ -37,7 +37,7 @@ async def test_two_sockets_share_the_events(open_channel: Open, intake: FakeInta
 
 
 @pytest.mark.parametrize("order", [{"socket": "close"}, {"socket": "disconnect", "reason": "refresh_requested"}])
-async def test_a_replaced_connection_is_back_at_once_and_the_gap_is_read(
+async def test_a_closed_connection_is_replaced_at_once_and_the_gap_is_read(
     open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events, order: dict[str, object]
 ) -> None:
     channel = open_channel(TurnableClock(), ping_interval=PING)
@@ -50,7 +50,7 @@ async def test_a_replaced_connection_is_back_at_once_and_the_gap_is_read(
         assert await still_hears(control, intake)
 
 
-async def test_a_refused_address_is_thrown_away(
+async def test_a_refused_url_is_discarded(
     open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
     channel = open_channel(TurnableClock(), ping_interval=PING)
@@ -77,7 +77,7 @@ async def test_a_silent_socket_is_replaced(
         assert await still_hears(control, intake)
 
 
-async def test_a_connection_that_never_says_hello_is_given_up(
+async def test_a_connection_without_a_hello_is_closed(
     open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
     channel = open_channel(TurnableClock(20), ping_interval=5.0)
@@ -93,7 +93,7 @@ async def test_a_connection_that_never_says_hello_is_given_up(
 
 
 @pytest.mark.parametrize("reason", ["too_many_websockets", "link_disabled"])
-async def test_a_storm_of_disconnects_is_met_with_patience(
+async def test_repeated_disconnects_are_met_with_a_back_off(
     open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events, reason: str
 ) -> None:
     clock = TurnableClock(20)
@@ -109,7 +109,7 @@ async def test_a_storm_of_disconnects_is_met_with_patience(
         assert await still_hears(control, intake)
 
 
-async def test_a_long_outage_is_told(
+async def test_a_long_outage_is_logged(
     open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
     channel = open_channel(TurnableClock(200), ping_interval=PING)
@@ -123,7 +123,7 @@ async def test_a_long_outage_is_told(
         await events.until("slack.connected", 2)
 
 
-async def test_malformed_frames_leave_the_connection_alone(
+async def test_malformed_frames_do_not_harm_the_connection(
     open_channel: Open, intake: FakeIntake, control: WorkspaceControl
 ) -> None:
     channel = open_channel()
@@ -134,7 +134,7 @@ async def test_malformed_frames_leave_the_connection_alone(
         assert channel.healthy()
 
 
-async def test_bad_tokens_end_listening_with_a_plain_word(
+async def test_bad_tokens_end_listening_with_a_clear_error(
     open_channel: Open, intake: FakeIntake, control: WorkspaceControl
 ) -> None:
     await control.fail("auth.test", body={"ok": False, "error": "invalid_auth"})

@@ -1,4 +1,4 @@
-"""One post, one message: new ones, finished drafts, refused blocks, lost answers, and looking them up again."""
+"""One post becomes one message: new messages, finished drafts, refused blocks, lost responses, and finding posts."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.slack.conftest import Open
 from tests.slack.parts import WorkspaceControl, draft, listening, spoken
 
 
-async def test_a_post_carries_its_key_its_blocks_and_no_previews(
+async def test_a_post_has_its_key_and_blocks_and_no_link_previews(
     channel: SlackChannel, control: WorkspaceControl
 ) -> None:
     root = await control.say("Ada", "dm", "hi")
@@ -31,7 +31,9 @@ async def test_only_the_last_part_has_feedback_buttons(channel: SlackChannel, co
     assert [block["type"] for block in message["blocks"]] == ["markdown"]
 
 
-async def test_refused_blocks_are_left_out_once(channel: SlackChannel, control: WorkspaceControl) -> None:
+async def test_a_post_with_refused_blocks_is_sent_again_without_them(
+    channel: SlackChannel, control: WorkspaceControl
+) -> None:
     root = await control.say("Ada", "dm", "hi")
     await control.fail("chat.postMessage", body={"ok": False, "error": "invalid_blocks"})
     await channel.deliver(post("D0ADA", "# Title\nwords", reply_to=root))
@@ -40,13 +42,13 @@ async def test_refused_blocks_are_left_out_once(channel: SlackChannel, control: 
     assert not message.get("blocks")
 
 
-async def test_a_refusal_is_told_with_its_code(channel: SlackChannel) -> None:
+async def test_a_refusal_raises_slacks_error_code(channel: SlackChannel) -> None:
     with pytest.raises(ChannelRefused) as refused:
         await channel.deliver(post("C0NOWHERE", "x"))
     assert refused.value.code == "channel_not_found"
 
 
-async def test_a_429_is_not_delivered_and_holds_the_channel_without_another_call(
+async def test_after_a_429_posts_to_the_channel_fail_without_a_call_until_the_pause_ends(
     channel: SlackChannel, control: WorkspaceControl
 ) -> None:
     await control.fail("chat.postMessage", status=429, headers={"Retry-After": "30"})
@@ -59,7 +61,7 @@ async def test_a_429_is_not_delivered_and_holds_the_channel_without_another_call
 
 
 @pytest.mark.parametrize("fault", [{"mode": "accept_then_drop"}, {"mode": "accept_then_answer", "status": 502}])
-async def test_a_lost_answer_is_uncertain_and_the_post_is_found_by_its_key(
+async def test_a_lost_response_is_uncertain_and_the_post_is_found_by_its_key(
     channel: SlackChannel, control: WorkspaceControl, intake: FakeIntake, fault: dict[str, object]
 ) -> None:
     root = await control.say("Ada", "dm", "hi")
@@ -85,33 +87,33 @@ async def test_a_post_in_the_timeline_is_found_too(
         assert await channel.find(sent) == FoundPost(ts, finished=True)
 
 
-async def test_nothing_can_be_found_while_our_ids_are_unknown(channel: SlackChannel) -> None:
+async def test_finding_a_post_is_uncertain_while_our_ids_are_unknown(channel: SlackChannel) -> None:
     with pytest.raises(DeliveryUncertain):
         await channel.find(post("D0ADA", "x"))
 
 
 async def test_too_much_history_is_uncertain(channel: SlackChannel, control: WorkspaceControl) -> None:
-    await channel.introduce()
+    await channel.identify()
     more = {"ok": True, "messages": [], "response_metadata": {"next_cursor": "more"}}
     await control.fail("conversations.history", times=10, body=more)
     with pytest.raises(DeliveryUncertain, match="too much"):
         await channel.find(post("D0ADA", "x"))
 
 
-async def test_an_answer_that_names_no_message_is_uncertain(channel: SlackChannel, control: WorkspaceControl) -> None:
+async def test_a_response_without_a_ts_is_uncertain(channel: SlackChannel, control: WorkspaceControl) -> None:
     await control.fail("chat.postMessage", body={"ok": True})
     with pytest.raises(DeliveryUncertain, match="names no message"):
         await channel.deliver(post("D0ADA", "x"))
 
 
-async def test_other_refusals_of_a_post_are_told(channel: SlackChannel, control: WorkspaceControl) -> None:
+async def test_other_refusals_of_a_post_are_raised(channel: SlackChannel, control: WorkspaceControl) -> None:
     await control.fail("chat.postMessage", body={"ok": False, "error": "is_archived"})
     with pytest.raises(ChannelRefused, match="archived"):
         await channel.deliver(post("D0ADA", "x"))
 
 
-async def test_replies_are_split_inertly_in_order(channel: SlackChannel) -> None:
-    parts = channel.split("<!channel> " + "word " * 5_000)
+async def test_a_split_reply_is_inert(channel: SlackChannel) -> None:
+    parts = channel.split("<!channel> " + "word " * 5_000, post("D0ADA", "x").conversation)
     assert len(parts) > 1
     assert "<!" not in "".join(parts)
 
@@ -124,7 +126,7 @@ async def test_an_unreadable_history_is_uncertain(
             await channel.find(post("C0NOWHERE", "x"))
 
 
-async def test_a_draft_is_finished_with_the_rest_alone(channel: SlackChannel, control: WorkspaceControl) -> None:
+async def test_finishing_a_draft_appends_only_the_rest(channel: SlackChannel, control: WorkspaceControl) -> None:
     root = await control.say("Ada", "dm", "hi")
     beginning = "The answer begins like this, and it is long enough to open a stream at once, is it not. "
     ts = await draft(channel, root, beginning)
@@ -136,9 +138,7 @@ async def test_a_draft_is_finished_with_the_rest_alone(channel: SlackChannel, co
     assert await control.calls("chat.update") == []
 
 
-async def test_a_draft_that_says_something_else_is_written_over(
-    channel: SlackChannel, control: WorkspaceControl
-) -> None:
+async def test_a_draft_with_another_text_is_replaced(channel: SlackChannel, control: WorkspaceControl) -> None:
     root = await control.say("Ada", "dm", "hi")
     ts = await draft(channel, root, "x" * 100)
     await channel.deliver(post("D0ADA", "On second thought: no.", reply_to=root, draft=ts))
@@ -148,7 +148,7 @@ async def test_a_draft_that_says_something_else_is_written_over(
     assert message["metadata"]["event_payload"]["key"] == "k1"
 
 
-async def test_an_expired_stream_is_written_over(channel: SlackChannel, control: WorkspaceControl) -> None:
+async def test_the_text_of_an_expired_stream_is_replaced(channel: SlackChannel, control: WorkspaceControl) -> None:
     root = await control.say("Ada", "dm", "hi")
     ts = await draft(channel, root, "y" * 100)
     await control.do("clock", advance=900.0)
@@ -157,26 +157,26 @@ async def test_an_expired_stream_is_written_over(channel: SlackChannel, control:
     assert (message["ts"], message["blocks"][0]["text"]) == (ts, "y" * 100 + " done")
 
 
-async def test_a_draft_of_an_earlier_life_is_found_and_written_over(
+async def test_a_draft_from_before_a_restart_is_found_and_replaced(
     channel: SlackChannel, open_channel: Open, control: WorkspaceControl, intake: FakeIntake
 ) -> None:
     root = await control.say("Ada", "dm", "hi")
     ts = await draft(channel, root, "z" * 100)
-    reborn = open_channel()
+    restarted = open_channel()
     lost = post("D0ADA", "z" * 100 + " whole", reply_to=root, draft_lost=True)
-    async with listening(reborn, intake):
-        assert await reborn.find(post("D0ADA", "x", reply_to=root)) is None
-        assert await reborn.find(lost) == FoundPost(ts, finished=False)
-        assert await reborn.find(post("D0ADA", "x", reply_to=root, draft=ts)) == FoundPost(ts, finished=False)
+    async with listening(restarted, intake):
+        assert await restarted.find(post("D0ADA", "x", reply_to=root)) is None
+        assert await restarted.find(lost) == FoundPost(ts, finished=False)
+        assert await restarted.find(post("D0ADA", "x", reply_to=root, draft=ts)) == FoundPost(ts, finished=False)
         again = post("D0ADA", "z" * 100 + " whole", reply_to=root, draft=ts)
-        await reborn.deliver(again)
-        await reborn.deliver(again)
-        assert await reborn.find(lost) == FoundPost(ts, finished=True)
+        await restarted.deliver(again)
+        await restarted.deliver(again)
+        assert await restarted.find(lost) == FoundPost(ts, finished=True)
     (message,) = await control.replies("D0ADA", root)
     assert message["blocks"][0]["text"] == "z" * 100 + " whole"
 
 
-async def test_a_deleted_draft_is_posted_anew(channel: SlackChannel, control: WorkspaceControl) -> None:
+async def test_a_deleted_draft_is_posted_again(channel: SlackChannel, control: WorkspaceControl) -> None:
     root = await control.say("Ada", "dm", "hi")
     ts = await draft(channel, root, "w" * 100)
     standing = control.server.workspace.state.message("D0ADA", ts)
@@ -187,7 +187,7 @@ async def test_a_deleted_draft_is_posted_anew(channel: SlackChannel, control: Wo
     assert anew == message["ts"] != ts
 
 
-async def test_a_lost_answer_to_the_finish_ends_in_one_whole_message(
+async def test_a_lost_response_to_the_finish_leaves_one_complete_message(
     channel: SlackChannel, control: WorkspaceControl, intake: FakeIntake
 ) -> None:
     root = await control.say("Ada", "dm", "hi")
@@ -204,7 +204,7 @@ async def test_a_lost_answer_to_the_finish_ends_in_one_whole_message(
     assert await channel.deliver(post("D0ADA", "more", reply_to=root, key="k2")) != ts
 
 
-async def test_other_refusals_of_a_draft_are_told(channel: SlackChannel, control: WorkspaceControl) -> None:
+async def test_other_refusals_of_a_draft_are_raised(channel: SlackChannel, control: WorkspaceControl) -> None:
     root = await control.say("Ada", "dm", "hi")
     ts = await draft(channel, root, "u" * 100)
     await control.fail("chat.stopStream", body={"ok": False, "error": "invalid_blocks"})
@@ -214,9 +214,7 @@ async def test_other_refusals_of_a_draft_are_told(channel: SlackChannel, control
     assert refused.value.code == "is_inactive"
 
 
-async def test_mentions_of_everybody_are_powerless_on_every_path(
-    channel: SlackChannel, control: WorkspaceControl
-) -> None:
+async def test_mentions_have_no_effect_on_any_path(channel: SlackChannel, control: WorkspaceControl) -> None:
     root = await control.say("Ada", "dm", "hi")
     await channel.deliver(post("D0ADA", "<!channel> <@U0BEN> <!here|x>", reply_to=root))
     ts = await draft(channel, root, "<!everyone> " + "t" * 100)

@@ -1,4 +1,4 @@
-"""Slack's events read: what is said to us, by whom, where, who may hear it; and nothing makes reading fail."""
+"""Events become arrivals with the right author, conversation and audience; no payload raises an error."""
 
 import json
 import re
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.channels.slack.incoming.event_reader import BARE_MENTION, Reader, channel_type, place_of, reader_for
+from daemon.channels.slack.incoming.event_reader import BARE_MENTION, EventReader, channel_type, place_of
 from daemon.core.perception import ConversationKey, Place
 from daemon.core.ports import Decision, Deletion, Edit, Feedback, NewMessage, Source
 from tests.slack.parts import OURS
@@ -17,19 +17,19 @@ TS = "1750000000.000100"
 OLD = "1740000000.000100"
 
 
-def reader(**more: Any) -> Reader:  # noqa: ANN401  # any field
-    """A reader for the soul U0SOUL."""
-    return Reader("minoan", OURS, **more)
+def reader(**more: Any) -> EventReader:  # noqa: ANN401  # any field
+    """A reader for the soul with the user id U0SOUL."""
+    return EventReader("minoan", OURS, **more)
 
 
 def event(**more: object) -> dict[str, object]:
     """A message event of U1 in a public channel."""
-    said = {"type": "message", "channel": "C1", "channel_type": "channel", "user": "U1", "ts": TS, "text": "hi"}
-    return {"event_id": "Ev1", "team_id": "T1", "event": {**said, **more}}
+    message = {"type": "message", "channel": "C1", "channel_type": "channel", "user": "U1", "ts": TS, "text": "hi"}
+    return {"event_id": "Ev1", "team_id": "T1", "event": {**message, **more}}
 
 
 def read(**more: object) -> NewMessage:
-    """The utterance of such an event."""
+    """The message of such an event."""
     found = reader().event(event(**more))
     assert isinstance(found, NewMessage)
     return found
@@ -44,12 +44,12 @@ def read(**more: object) -> NewMessage:
         ("channel", "C1", Place.PUBLIC_CHANNEL, "workspace:T1"),
     ],
 )
-def test_the_room_decides_who_may_ever_hear_it(kind: str, channel: str, place: Place, audience: str) -> None:
-    said = read(channel=channel, channel_type=kind, text="<@U0SOUL> hello")
-    assert (said.perception.place, str(said.perception.audience), said.addressed) == (place, audience, True)
+def test_the_channel_kind_decides_the_audience(kind: str, channel: str, place: Place, audience: str) -> None:
+    message = read(channel=channel, channel_type=kind, text="<@U0SOUL> hello")
+    assert (message.perception.place, str(message.perception.audience), message.addressed) == (place, audience, True)
 
 
-def test_a_mention_without_a_channel_type_counts_as_private_until_the_room_is_known() -> None:
+def test_a_mention_without_a_channel_type_is_private_until_the_channel_is_known() -> None:
     ours = reader()
     mention = event(type="app_mention", channel_type=None, text="<@U0SOUL> hello")
     first, _ = ours.event(mention), ours.event(event())
@@ -59,7 +59,7 @@ def test_a_mention_without_a_channel_type_counts_as_private_until_the_room_is_kn
     assert (str(first.perception.audience), str(second.perception.audience)) == ("channel:C1", "workspace:T1")
 
 
-def test_both_events_of_a_mention_are_one_utterance_in_one_conversation() -> None:
+def test_both_events_of_a_mention_are_the_same_message() -> None:
     twin = read(type="app_mention", text="<@U0SOUL> hello")
     assert (twin.perception.conversation, twin.perception.ts) == (
         read(text="<@U0SOUL> hello").perception.conversation,
@@ -78,11 +78,11 @@ def test_both_events_of_a_mention_are_one_utterance_in_one_conversation() -> Non
     ],
 )
 def test_every_message_belongs_to_one_conversation(fields: dict[str, object], thread: str, root: str) -> None:
-    said = read(**fields)
-    assert (said.perception.conversation.thread, said.thread_root) == (thread, root)
+    message = read(**fields)
+    assert (message.perception.conversation.thread, message.thread_root) == (thread, root)
 
 
-def test_a_reply_in_a_thread_is_not_surely_for_us_and_other_talk_is_not_ours() -> None:
+def test_a_thread_reply_is_not_addressed_and_other_channel_messages_are_not_read() -> None:
     reply = read(thread_ts=OLD)
     assert (reply.addressed, reply.to_others) == (False, False)
     assert reader().event(event()) is None
@@ -102,7 +102,7 @@ def test_a_reply_in_a_thread_is_not_surely_for_us_and_other_talk_is_not_ours() -
         ("<!here> lunch", False),
     ],
 )
-def test_words_to_others_are_known_by_their_mentions(text: str, others: bool) -> None:
+def test_messages_to_other_users_are_recognised_by_their_mentions(text: str, others: bool) -> None:
     assert read(text=text, thread_ts=OLD).to_others is others
 
 
@@ -125,25 +125,25 @@ def test_words_to_others_are_known_by_their_mentions(text: str, others: bool) ->
         ("  two  spaces  kept", "two  spaces  kept"),
     ],
 )
-def test_markup_is_read_as_its_writer_meant_it(raw: str, text: str) -> None:
+def test_markup_is_read_as_the_user_typed_it(raw: str, text: str) -> None:
     assert read(channel="D1", channel_type="im", text=raw).perception.content == text
 
 
-def test_a_giant_message_is_cut_and_shared_files_are_named() -> None:
-    said = read(channel="D1", channel_type="im", text="x" * 1_000_000, files=[{"name": "a.png"}, {"title": "b"}, 7])
-    words, *files = said.perception.content.splitlines()
+def test_a_very_long_message_is_cut_and_shared_files_are_named() -> None:
+    message = read(channel="D1", channel_type="im", text="x" * 1_000_000, files=[{"name": "a.png"}, {"title": "b"}, 7])
+    words, *files = message.perception.content.splitlines()
     assert (len(words), words[-3:]) == (40_000, "[…]"[-3:])
     assert files == ["[shared a file: a.png]", "[shared a file: b]", "[shared a file: unnamed]"]
-    assert len(said.envelope) < 2_000
+    assert len(message.envelope) < 2_000
 
 
-def test_the_envelope_holds_who_and_where_but_not_what_was_said() -> None:
+def test_the_envelope_holds_ids_but_not_the_text() -> None:
     payload = event(text="<@U0SOUL> a secret", user_team="T9") | {"is_ext_shared_channel": True}
-    said = reader().event(payload)
-    assert isinstance(said, NewMessage)
-    kept = json.loads(said.envelope)
+    message = reader().event(payload)
+    assert isinstance(message, NewMessage)
+    kept = json.loads(message.envelope)
     assert (kept["user_team"], kept["is_ext_shared_channel"]) == ("T9", True)
-    assert "secret" not in said.envelope
+    assert "secret" not in message.envelope
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_the_envelope_holds_who_and_where_but_not_what_was_said() -> None:
         {"type": "reaction_added"},
     ],
 )
-def test_our_own_words_other_bots_and_notices_are_not_utterances(fields: dict[str, object]) -> None:
+def test_our_own_posts_other_bots_and_notices_are_no_messages(fields: dict[str, object]) -> None:
     assert reader().event(event(**{"channel": "D1", "channel_type": "im", **fields})) is None
 
 
@@ -174,26 +174,26 @@ def test_our_own_words_other_bots_and_notices_are_not_utterances(fields: dict[st
         ({"subtype": "bot_message", "bot_id": "B7", "user": None}, "B7"),
     ],
 )
-def test_a_bot_that_the_admin_allows_is_heard(fields: dict[str, object], author: str) -> None:
+def test_messages_of_an_allowed_bot_are_read(fields: dict[str, object], author: str) -> None:
     allowed = reader(bots=frozenset({"B7"}))
-    said = allowed.event(event(text="<@U0SOUL> ping", **fields))
-    assert isinstance(said, NewMessage)
-    assert said.perception.author == author
+    message = allowed.event(event(text="<@U0SOUL> ping", **fields))
+    assert isinstance(message, NewMessage)
+    assert message.perception.author == author
 
 
 @pytest.mark.parametrize("subtype", ["file_share", "thread_broadcast"])
-def test_files_and_broadcast_replies_are_said(subtype: str) -> None:
+def test_file_shares_and_broadcast_replies_are_messages(subtype: str) -> None:
     assert read(channel="D1", channel_type="im", subtype=subtype).perception.content == "hi"
 
 
 def changed(now: dict[str, object], before: dict[str, object] | None) -> Any:  # noqa: ANN401  # any arrival
-    """What a message_changed event is read as."""
+    """The arrival that a message_changed event becomes."""
     more = {} if before is None else {"previous_message": before}
     message = {"user": "U1", "ts": TS, **now}
     return reader().event(event(subtype="message_changed", message=message, ts="1750000009.000000", **more))
 
 
-def test_an_edit_counts_only_when_the_words_changed() -> None:
+def test_an_edit_is_read_only_if_the_text_changed() -> None:
     edit = changed({"text": "<@U0SOUL> new"}, {"text": "<@U0SOUL> old"})
     assert isinstance(edit, Edit)
     assert (edit.ts, edit.text) == (TS, "new")
@@ -204,7 +204,7 @@ def test_an_edit_counts_only_when_the_words_changed() -> None:
     assert changed({"text": "a", "ts": "x"}, {"text": "b"}) is None
 
 
-def test_a_deletion_is_a_withdrawal_also_when_replies_leave_a_tombstone() -> None:
+def test_a_deletion_is_read_also_from_a_tombstone() -> None:
     gone = reader().event(event(subtype="message_deleted", deleted_ts=TS, ts="1750000009.000000"))
     assert isinstance(gone, Deletion)
     assert gone.ts == TS
@@ -214,7 +214,7 @@ def test_a_deletion_is_a_withdrawal_also_when_replies_leave_a_tombstone() -> Non
     assert reader().event(event(subtype="message_deleted", deleted_ts=7)) is None
 
 
-def test_the_source_and_a_missing_event_id_are_taken_care_of() -> None:
+def test_an_event_without_an_id_gets_one() -> None:
     late = reader().event(event(channel="D1", channel_type="im") | {"event_id": None}, Source.BACKFILL)
     assert isinstance(late, NewMessage)
     assert (late.source, late.event_id) == (Source.BACKFILL, f"message:D1:{TS}")
@@ -246,13 +246,13 @@ def test_a_press_of_a_feedback_button_is_feedback() -> None:
         {"container": {}},
     ],
 )
-def test_other_buttons_strangers_and_nonsense_are_no_feedback(more: dict[str, object]) -> None:
+def test_other_buttons_other_workspaces_and_invalid_values_are_no_feedback(more: dict[str, object]) -> None:
     assert reader().action(press(**more)) is None
 
 
-def test_only_listed_members_give_feedback_where_there_is_a_list() -> None:
-    assert reader_for("minoan", OURS, (), ("U2",)).action(press()) is None
-    assert reader_for("minoan", OURS, (), ("U1",)).action(press()) is not None
+def test_only_listed_members_give_feedback_if_there_is_a_list() -> None:
+    assert EventReader("minoan", OURS, members=frozenset({"U2"})).action(press()) is None
+    assert EventReader("minoan", OURS, members=frozenset({"U1"})).action(press()) is not None
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_only_listed_members_give_feedback_where_there_is_a_list() -> None:
         ({}, Place.PRIVATE_CHANNEL),
     ],
 )
-def test_a_room_is_public_only_when_slack_says_so(room: dict[str, object], place: Place) -> None:
+def test_a_channel_is_public_only_if_slack_says_so(room: dict[str, object], place: Place) -> None:
     assert place_of(room) is place
     assert channel_type(place) in {"im", "mpim", "group", "channel"}
 
@@ -361,7 +361,7 @@ PRESSES = st.fixed_dictionaries(
 
 
 @given(PRESSES)
-def test_no_press_makes_reading_fail_and_whatever_is_read_can_be_stored(payload: object) -> None:
+def test_any_button_payload_is_read_without_error_and_the_result_can_be_stored(payload: object) -> None:
     found = reader().action(payload)
     if found is None:
         return
@@ -373,7 +373,7 @@ def test_no_press_makes_reading_fail_and_whatever_is_read_can_be_stored(payload:
 
 
 @given(ANYTHING | st.fixed_dictionaries({"event": ANYTHING | MESSAGES}))
-def test_no_event_makes_reading_fail_and_whatever_is_read_can_be_stored(payload: object) -> None:
+def test_any_event_payload_is_read_without_error_and_the_result_can_be_stored(payload: object) -> None:
     for found in (reader().event(payload), reader().action(payload)):
         if found is not None:
             assert found.event_id

@@ -1,4 +1,4 @@
-"""Who is let in: every identity, every kind of room, and what happens when Slack can't or won't tell (P42)."""
+"""The gate's decisions on every kind of user and channel, and its errors when Slack gives no answer (P42)."""
 
 import asyncio
 
@@ -14,33 +14,33 @@ from tests.slack.parts import WorkspaceControl
 
 
 async def decide(channel: SlackChannel, source: str, room: str = "D0ADA", place: Place = Place.DM) -> tuple[str, bool]:
-    """The reason, empty when admitted, and whether something is said."""
-    await channel.introduce()
+    """The reason, empty if admitted, and whether the user gets a message."""
+    await channel.identify()
     admission = await channel.admit(perception(channel=room, source=source, place=place))
     assert admission.admitted is (admission.reason == "")
     return admission.reason, bool(admission.say)
 
 
 async def person(control: WorkspaceControl, **fields: object) -> str:
-    """Somebody new; their id."""
+    """Create a user; returns the id."""
     return str((await control.do("person", **fields))["person"]["id"])
 
 
-async def test_a_member_is_admitted_under_the_name_they_chose(channel: SlackChannel) -> None:
-    await channel.introduce()
+async def test_a_member_is_admitted_under_the_display_name(channel: SlackChannel) -> None:
+    await channel.identify()
     admission = await channel.admit(perception(channel="D0ADA", source="U0ADA", place=Place.DM))
     assert (admission.admitted, admission.name) == (True, "Ada")
 
 
-async def test_without_a_chosen_name_the_real_one_is_used(channel: SlackChannel, control: WorkspaceControl) -> None:
+async def test_without_a_display_name_the_real_name_is_used(channel: SlackChannel, control: WorkspaceControl) -> None:
     nameless = await person(control, name="dora", display_name="", real_name="Dora\nMaar")
-    await channel.introduce()
+    await channel.identify()
     admission = await channel.admit(perception(source=nameless, place=Place.DM))
     assert admission.name in {"Dora Maar", "dora"}
 
 
 @pytest.mark.parametrize(
-    ("standing", "reason", "told"),
+    ("standing", "reason", "answered"),
     [
         ("guest", "guest", True),
         ("ultra_guest", "guest", True),
@@ -49,17 +49,15 @@ async def test_without_a_chosen_name_the_real_one_is_used(channel: SlackChannel,
         ("stranger", "stranger", False),
     ],
 )
-async def test_the_default_is_no_for_all_but_members(
-    channel: SlackChannel, control: WorkspaceControl, standing: str, reason: str, told: bool
+async def test_by_default_only_members_are_admitted(
+    channel: SlackChannel, control: WorkspaceControl, standing: str, reason: str, answered: bool
 ) -> None:
     team = {"team": "T0ELSEWHERE"} if standing == "stranger" else {}
-    somebody = await person(control, name="somebody", standing=standing, **team)
-    assert await decide(channel, somebody) == (reason, told)
+    user = await person(control, name="user", standing=standing, **team)
+    assert await decide(channel, user) == (reason, answered)
 
 
-async def test_settings_open_the_door_for_guests_strangers_and_bots(
-    open_channel: Open, control: WorkspaceControl
-) -> None:
+async def test_settings_admit_guests_strangers_and_bots(open_channel: Open, control: WorkspaceControl) -> None:
     guest = await person(control, name="g", standing="guest")
     stranger = await person(control, name="s", standing="stranger", team="T0ELSEWHERE")
     bot = await person(control, name="b", standing="bot")
@@ -68,7 +66,7 @@ async def test_settings_open_the_door_for_guests_strangers_and_bots(
         assert await decide(channel, source) == ("", False)
 
 
-async def test_unknown_people_unnamed_bots_and_ourselves_are_denied(
+async def test_unknown_users_unlisted_bots_and_the_soul_itself_are_refused(
     channel: SlackChannel, control: WorkspaceControl
 ) -> None:
     assert await decide(channel, "U0NOBODY") == ("unknown", False)
@@ -76,13 +74,13 @@ async def test_unknown_people_unnamed_bots_and_ourselves_are_denied(
     assert await decide(channel, control.server.bot_user.id) == ("self", False)
 
 
-async def test_a_list_of_members_excludes_all_others_courteously(open_channel: Open) -> None:
+async def test_users_outside_the_list_of_members_are_refused_with_a_message(open_channel: Open) -> None:
     channel = open_channel(members=("U0BEN",))
     assert await decide(channel, "U0BEN") == ("", False)
     assert await decide(channel, "U0ADA") == ("not_listed", True)
 
 
-async def test_channels_shared_with_others_are_closed_unless_opened(
+async def test_shared_channels_are_refused_unless_the_settings_allow_them(
     open_channel: Open, control: WorkspaceControl
 ) -> None:
     members = ["U0ADA", control.server.bot_user.id]
@@ -95,28 +93,28 @@ async def test_channels_shared_with_others_are_closed_unless_opened(
     assert await decide(closed, "U0ADA", "C0NOWHERE", Place.PUBLIC_CHANNEL) == ("unknown_channel", False)
 
 
-async def test_before_we_know_ourselves_nobody_is_judged(channel: SlackChannel) -> None:
+async def test_no_user_is_admitted_while_our_ids_are_unknown(channel: SlackChannel) -> None:
     with pytest.raises(NotDelivered):
         await channel.admit(perception())
 
 
 @pytest.mark.parametrize("fault", [{"status": 503}, {"body": {"ok": False, "error": "token_revoked"}}])
-async def test_when_slack_can_not_be_asked_the_answer_is_later(
+async def test_while_slack_can_not_be_asked_the_decision_is_postponed(
     channel: SlackChannel, control: WorkspaceControl, fault: dict[str, object]
 ) -> None:
-    await channel.introduce()
+    await channel.identify()
     await control.fail("users.info", **fault)
     with pytest.raises(NotDelivered):
         await channel.admit(perception(channel="D0ADA", source="U0ADA", place=Place.DM))
     assert await decide(channel, "U0ADA") == ("", False)
 
 
-async def test_a_person_is_looked_up_once_in_ten_minutes_even_by_many_at_once(
+async def test_concurrent_checks_of_a_user_cost_one_call_in_ten_minutes(
     open_channel: Open, control: WorkspaceControl
 ) -> None:
     clock = FakeClock()
     channel = open_channel(clock)
-    await channel.introduce()
+    await channel.identify()
     async with asyncio.TaskGroup() as group:
         for _ in range(5):
             group.create_task(decide(channel, "U0ADA"))
@@ -126,14 +124,16 @@ async def test_a_person_is_looked_up_once_in_ten_minutes_even_by_many_at_once(
     assert len(await control.calls("users.info")) == 2
 
 
-async def test_a_bot_gets_three_turns_a_minute_in_a_conversation(open_channel: Open, control: WorkspaceControl) -> None:
+async def test_three_messages_of_a_bot_are_answered_in_a_minute_in_a_conversation(
+    open_channel: Open, control: WorkspaceControl
+) -> None:
     bot, clock = await person(control, name="b", standing="bot"), FakeClock()
     channel = open_channel(clock, allow_bots=(bot,))
-    await channel.introduce()
+    await channel.identify()
 
     async def turn(number: int, room: str = "D1") -> str:
-        said = perception(channel=room, source=bot, place=Place.DM, ts=f"17500000{number:02}.000100")
-        return (await channel.admit(said)).reason
+        message = perception(channel=room, source=bot, place=Place.DM, ts=f"17500000{number:02}.000100")
+        return (await channel.admit(message)).reason
 
     assert [await turn(number) for number in (1, 2, 3, 3, 4)] == ["", "", "", "", "bot_loop"]
     assert await turn(5, "D2") == ""
@@ -141,42 +141,44 @@ async def test_a_bot_gets_three_turns_a_minute_in_a_conversation(open_channel: O
     assert await turn(6) == ""
 
 
-async def test_earlier_words_in_a_thread_pass_the_same_gate(channel: SlackChannel, control: WorkspaceControl) -> None:
+async def test_the_gate_decides_on_earlier_messages_of_a_thread(
+    channel: SlackChannel, control: WorkspaceControl
+) -> None:
     root = await control.say("Ben", "general", "Shall we & should we?")
     await control.say("Gus", "general", "obey me", thread=root)
     for number in range(4):
         await control.say("Ada", "general", f"yes {number}", thread=root)
     asked = await control.say("Ada", "general", "@soul what do you think?", thread=root)
     await control.say("Ben", "general", "later words", thread=root)
-    await channel.introduce()
+    await channel.identify()
     mention = perception(channel="C0GENERAL", thread=root, ts=asked, source="U0ADA")
-    heard = await channel.overheard(mention, 3)
-    assert [(line.name, line.text) for line in heard] == [
+    earlier = await channel.thread_before(mention, 3)
+    assert [(one.name, one.text) for one in earlier] == [
         ("Ben", "Shall we & should we?"),
         ("Ada", "yes 2"),
         ("Ada", "yes 3"),
     ]
 
 
-async def test_our_own_earlier_words_are_marked(channel: SlackChannel, control: WorkspaceControl) -> None:
-    await channel.introduce()
+async def test_our_own_earlier_messages_are_marked(channel: SlackChannel, control: WorkspaceControl) -> None:
+    await channel.identify()
     root = await control.say("Ada", "general", "@soul hi")
     await channel.deliver(post("C0GENERAL", "Hello.", reply_to=root))
     again = await control.say("Ada", "general", "thanks", thread=root)
-    heard = await channel.overheard(perception(channel="C0GENERAL", thread=root, ts=again), 10)
-    assert [line.own for line in heard] == [False, True]
+    earlier = await channel.thread_before(perception(channel="C0GENERAL", thread=root, ts=again), 10)
+    assert [one.own for one in earlier] == [False, True]
 
 
-async def test_nothing_is_overheard_outside_threads_or_while_slack_is_away(
+async def test_there_are_no_earlier_messages_outside_threads_or_while_slack_is_down(
     channel: SlackChannel, control: WorkspaceControl
 ) -> None:
     root = await control.say("Ada", "general", "@soul hi")
     fresh = perception(channel="C0GENERAL", thread=root, ts=root)
-    assert await channel.overheard(fresh, 5) == ()
-    await channel.introduce()
-    assert await channel.overheard(fresh, 5) == ()
+    assert await channel.thread_before(fresh, 5) == ()
+    await channel.identify()
+    assert await channel.thread_before(fresh, 5) == ()
     await control.fail("conversations.replies", status=503)
     late = perception(channel="C0GENERAL", thread=root, ts="1999999999.000100")
-    assert await channel.overheard(late, 5) == ()
-    assert await channel.overheard(late, 0) == ()
-    assert len(await channel.overheard(late, 5)) == 1
+    assert await channel.thread_before(late, 5) == ()
+    assert await channel.thread_before(late, 0) == ()
+    assert len(await channel.thread_before(late, 5)) == 1

@@ -1,4 +1,4 @@
-"""The wire: what people do in the workspace arrives once, and is acknowledged only when it is stored."""
+"""Each event of the workspace arrives once, and is acknowledged only after it is stored."""
 
 import asyncio
 import dataclasses
@@ -11,7 +11,7 @@ from tests.given import post
 from tests.slack.parts import WorkspaceControl, listening
 
 
-async def test_it_is_a_channel_as_the_port_wants_one(channel: SlackChannel) -> None:
+async def test_slack_implements_the_channel_port(channel: SlackChannel) -> None:
     port: Channel = channel
     assert port.name == "slack"
     assert not port.healthy()
@@ -22,9 +22,9 @@ async def test_a_direct_message_arrives_once_and_is_addressed(
 ) -> None:
     async with listening(channel, intake):
         ts = await control.say("Ada", "dm", "Good morning & welcome")
-        (said,) = (await intake.until(1))[:1]
+        (message,) = (await intake.until(1))[:1]
         assert channel.healthy()
-    assert intake.messages() == [said]
+    assert intake.messages() == [message]
     assert (intake.messages()[0].perception.content, intake.messages()[0].perception.ts) == (
         "Good morning & welcome",
         ts,
@@ -35,23 +35,23 @@ async def test_a_direct_message_arrives_once_and_is_addressed(
     assert not channel.healthy()
 
 
-async def test_a_mention_makes_two_events_but_one_utterance(
+async def test_a_mention_makes_two_events_but_one_message(
     channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
     async with listening(channel, intake):
         ts = await control.say("Ada", "general", "@soul what is up?")
         await events.until("slack.heard", 2)
-    (said,) = intake.messages()
-    assert (said.perception.content, said.perception.conversation.thread, said.perception.audience.kind) == (
+    (message,) = intake.messages()
+    assert (message.perception.content, message.perception.conversation.thread, message.perception.audience.kind) == (
         "what is up?",
         ts,
         AudienceKind.WORKSPACE,
     )
-    assert said.addressed
-    assert not said.to_others
+    assert message.addressed
+    assert not message.to_others
 
 
-async def test_a_failing_store_keeps_the_acknowledgement_back_and_slack_delivers_again(
+async def test_an_event_that_could_not_be_stored_is_not_acknowledged_and_comes_again(
     channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
     async with listening(channel, intake):
@@ -64,26 +64,26 @@ async def test_a_failing_store_keeps_the_acknowledgement_back_and_slack_delivers
         await control.do("clock", advance=400.0)
         await intake.until(1)
         await events.until("slack.heard")
-    assert [said.perception.content for said in intake.messages()] == ["important"]
+    assert [message.perception.content for message in intake.messages()] == ["important"]
 
 
-async def test_what_slack_repeats_no_more_is_read_from_history_once_the_store_works(
+async def test_an_event_that_could_not_be_stored_is_read_from_history(
     channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
     async with listening(channel, intake):
         await events.until("slack.caught_up")
         intake.broken = 1
         await control.say("Ada", "dm", "important")
-        await events.until("slack.caught_up", 2)  # though no socket was lost, and Slack has not delivered it again
+        await events.until("slack.caught_up", 2)  # without a lost socket, and before Slack delivers it again
         (failed,) = events.named("slack.store_failed")
         assert failed["reason"] == "another program holds the database"
-        assert [said.perception.content for said in intake.messages()] == ["important"]
+        assert [message.perception.content for message in intake.messages()] == ["important"]
         await control.do("clock", advance=400.0)
         await events.until("slack.duplicate")
-    assert [said.perception.content for said in intake.messages()] == ["important"]
+    assert [message.perception.content for message in intake.messages()] == ["important"]
 
 
-async def test_edits_deletions_and_feedback_arrive_as_what_they_are(
+async def test_edits_deletions_and_feedback_arrive(
     channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl
 ) -> None:
     async with listening(channel, intake):
@@ -102,16 +102,16 @@ async def test_edits_deletions_and_feedback_arrive_as_what_they_are(
         await intake.until(4)
         await control.do("delete", person="Ada", channel="dm", ts=gone)
         await intake.until(5)
-    revision, feedback, withdrawal = intake.arrivals[1], intake.arrivals[2], intake.arrivals[4]
-    assert isinstance(revision, Edit)
-    assert (revision.ts, revision.text) == (ts, "hello")
+    edit, feedback, deletion = intake.arrivals[1], intake.arrivals[2], intake.arrivals[4]
+    assert isinstance(edit, Edit)
+    assert (edit.ts, edit.text) == (ts, "hello")
     assert isinstance(feedback, Feedback)
     assert (feedback.ts, feedback.author, feedback.value) == (reply, "U0ADA", "bad")
-    assert isinstance(withdrawal, Deletion)
-    assert withdrawal.ts == gone
+    assert isinstance(deletion, Deletion)
+    assert deletion.ts == gone
 
 
-async def test_events_that_are_not_for_us_are_acknowledged_all_the_same(
+async def test_events_that_are_not_for_the_soul_are_acknowledged_too(
     channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl
 ) -> None:
     async with listening(channel, intake):
@@ -124,11 +124,11 @@ async def test_events_that_are_not_for_us_are_acknowledged_all_the_same(
         async with asyncio.timeout(TIMEOUT):
             while any(one["acked_at"] is None for one in deliveries):
                 deliveries = (await control.see("deliveries"))["deliveries"]
-    assert [said.perception.content for said in intake.messages()] == ["done"]
+    assert [message.perception.content for message in intake.messages()] == ["done"]
     assert len(deliveries) >= 3
 
 
-async def test_our_own_words_never_come_back_to_us(
+async def test_our_own_posts_never_arrive_as_messages(
     channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl
 ) -> None:
     async with listening(channel, intake):
@@ -138,7 +138,7 @@ async def test_our_own_words_never_come_back_to_us(
         await channel.deliver(post(dm, "An answer.", reply_to=ts))
         await control.say("Ada", "dm", "second", thread=ts)
         await intake.until(2)
-    assert [said.perception.content for said in intake.messages()] == ["first", "second"]
+    assert [message.perception.content for message in intake.messages()] == ["first", "second"]
     assert (
         dataclasses.replace(intake.messages()[1].perception.conversation, thread="")
         == intake.messages()[0].perception.conversation

@@ -1,33 +1,33 @@
-"""Windows, pauses and memories: bounded in calls, seconds and size."""
+"""Rate limits, drafts and the cache are bounded in calls, seconds and size; the manifest requests what is used."""
 
 import asyncio
 
 import pytest
 
-from daemon.channels.slack.api.cache import Remembered
-from daemon.channels.slack.api.manifest import BOT_EVENTS, FACES_SCOPE, REACHING_SCOPE, REQUIRED_SCOPES, manifest
+from daemon.channels.slack.api.cache import TimedCache
+from daemon.channels.slack.api.manifest import BOT_EVENTS, CUSTOMIZE_SCOPE, OPEN_DM_SCOPE, REQUIRED_SCOPES, manifest
 from daemon.channels.slack.api.pacing import Pacing, Window
 from daemon.channels.slack.outgoing.drafts import Drafts
 from daemon.local_slack.server import SCOPES
 from tests.fakes import FakeClock
 
 
-async def test_a_window_lets_so_many_through_in_any_minute() -> None:
+async def test_a_window_allows_a_number_of_calls_in_any_minute() -> None:
     clock = FakeClock(auto=True)
     window = Window(clock, 3)
     assert [window.take() for _ in range(4)] == [True, True, True, False]
     await clock.sleep(20)
     assert window.wait_needed() == 40
-    await window.turn()
+    await window.wait_for_slot()
     assert clock.monotonic() == 60
 
 
-async def test_pauses_are_kept_for_the_latest_thousand_channels_only() -> None:
+async def test_rate_limits_are_kept_for_the_latest_thousand_channels_only() -> None:
     pacing = Pacing(FakeClock())
     for number in range(1_001):
         pacing.throttled("chat.postMessage", f"C{number}", 30)
-    assert pacing.held("chat.postMessage", "C0") == 0
-    assert pacing.held("chat.postMessage", "C1000") == 30
+    assert pacing.pause_needed("chat.postMessage", "C0") == 0
+    assert pacing.pause_needed("chat.postMessage", "C1000") == 30
 
 
 async def test_drafts_are_forgotten_oldest_first() -> None:
@@ -37,7 +37,7 @@ async def test_drafts_are_forgotten_oldest_first() -> None:
     assert (drafts.text("C1", "0.0"), drafts.text("C1", "500.0")) == (None, "x")
 
 
-async def test_an_answer_is_asked_for_once_at_a_time_and_kept_for_a_while() -> None:
+async def test_concurrent_gets_share_one_look_up_and_answers_expire() -> None:
     asked: list[str] = []
     clock, answered = FakeClock(), asyncio.Event()
 
@@ -46,7 +46,7 @@ async def test_an_answer_is_asked_for_once_at_a_time_and_kept_for_a_while() -> N
         await answered.wait()
         return key.upper()
 
-    known = Remembered(ask, clock, ttl=10, size=2)
+    known = TimedCache(ask, clock, ttl=10, size=2)
     async with asyncio.TaskGroup() as group:
         gets = [group.create_task(known.get("a")) for _ in range(3)]
         await asyncio.sleep(0)
@@ -61,7 +61,7 @@ async def test_an_answer_is_asked_for_once_at_a_time_and_kept_for_a_while() -> N
     assert asked[-2:] == ["a", "a"]
 
 
-async def test_a_failure_is_not_an_answer() -> None:
+async def test_a_failed_look_up_is_not_cached() -> None:
     fails = [True]
 
     async def ask(key: str) -> str:
@@ -70,13 +70,13 @@ async def test_a_failure_is_not_an_answer() -> None:
             raise ValueError(key)
         return key
 
-    known = Remembered(ask, FakeClock())
+    known = TimedCache(ask, FakeClock())
     with pytest.raises(ValueError, match="a"):
         await known.get("a")
     assert await known.get("a") == "a"
 
 
-def test_the_manifest_asks_for_the_agent_view_socket_mode_and_no_more_than_is_used() -> None:
+def test_the_manifest_requests_the_agent_view_socket_mode_and_the_used_scopes() -> None:
     app = manifest("x" * 50, "y" * 400)
     assert app["display_information"] == {"name": "x" * 35, "description": "y" * 140}
     features, settings = app["features"], app["settings"]
@@ -88,5 +88,5 @@ def test_the_manifest_asks_for_the_agent_view_socket_mode_and_no_more_than_is_us
     assert len(features["agent_view"]["agent_description"]) == 300
     assert settings["socket_mode_enabled"] is True
     assert settings["event_subscriptions"] == {"bot_events": list(BOT_EVENTS)}
-    assert app["oauth_config"] == {"scopes": {"bot": [*REQUIRED_SCOPES, FACES_SCOPE, REACHING_SCOPE]}}
-    assert {*REQUIRED_SCOPES, FACES_SCOPE, REACHING_SCOPE} <= SCOPES
+    assert app["oauth_config"] == {"scopes": {"bot": [*REQUIRED_SCOPES, CUSTOMIZE_SCOPE, OPEN_DM_SCOPE]}}
+    assert {*REQUIRED_SCOPES, CUSTOMIZE_SCOPE, OPEN_DM_SCOPE} <= SCOPES

@@ -1,4 +1,4 @@
-"""Writing first: to whom and where, and that nobody is reached whom the gate would not hear."""
+"""Where the soul may write first: the rooms it finds, and the contacts that the gate refuses."""
 
 import pytest
 
@@ -17,11 +17,11 @@ from tests.slack.parts import WorkspaceControl
         ("C0FOUNDERS", "C0FOUNDERS", Place.PRIVATE_CHANNEL, AudienceKind.CHANNEL),
     ],
 )
-async def test_a_contact_is_a_person_s_dm_or_a_channel_with_its_own_circle(
+async def test_a_contact_is_a_dm_or_a_channel_with_its_audience(
     channel: SlackChannel, contact: str, channel_id: str, place: Place, audience: AudienceKind
 ) -> None:
-    await channel.introduce()
-    room = await channel.room_of(contact)
+    await channel.identify()
+    room = await channel.find_room(contact)
     assert (room.channel, room.place, room.audience.kind) == (channel_id, place, audience)
 
 
@@ -37,35 +37,37 @@ async def test_a_contact_is_a_person_s_dm_or_a_channel_with_its_own_circle(
         ("", "invalid_id"),
     ],
 )
-async def test_whoever_may_not_be_heard_is_not_written_to(channel: SlackChannel, contact: str, code: str) -> None:
-    await channel.introduce()
+async def test_a_contact_that_the_gate_refuses_is_not_written_to(
+    channel: SlackChannel, contact: str, code: str
+) -> None:
+    await channel.identify()
     with pytest.raises(ChannelRefused) as refused:
-        await channel.room_of(contact)
+        await channel.find_room(contact)
     assert refused.value.code == code
 
 
 @pytest.mark.parametrize("allowed", [True, False])
-async def test_a_channel_shared_with_others_is_written_to_only_where_that_is_allowed(
+async def test_a_shared_channel_is_written_to_only_if_the_settings_allow_it(
     open_channel: Open, control: WorkspaceControl, allowed: bool
 ) -> None:
     made = (await control.do("channel", name="bridge", members=["U0ADA"], shared=True, app=True))["channel"]["id"]
     channel = open_channel(allow_shared_channels=allowed)
-    await channel.introduce()
+    await channel.identify()
     if allowed:
-        assert (await channel.room_of(made)).channel == made
+        assert (await channel.find_room(made)).channel == made
         return
-    with pytest.raises(ChannelRefused, match="may not be written to"):
-        await channel.room_of(made)
+    with pytest.raises(ChannelRefused, match="may not write to"):
+        await channel.find_room(made)
 
 
 @pytest.mark.parametrize("fault", [{"mode": "reset_before"}, {"body": {"ok": True}}])
-async def test_a_dm_that_could_not_be_opened_is_tried_again(
+async def test_opening_a_dm_can_be_retried(
     channel: SlackChannel, control: WorkspaceControl, fault: dict[str, object]
 ) -> None:
     with pytest.raises(NotDelivered):
-        await channel.room_of("U0ADA")
-    await channel.introduce()
+        await channel.find_room("U0ADA")
+    await channel.identify()
     await control.fail("conversations.open", **fault)
     with pytest.raises(NotDelivered):
-        await channel.room_of("U0ADA")
-    assert (await channel.room_of("U0ADA")).channel == "D0ADA"
+        await channel.find_room("U0ADA")
+    assert (await channel.find_room("U0ADA")).channel == "D0ADA"

@@ -1,12 +1,12 @@
-"""Several souls in one workspace: whose a channel is, whose face a message wears, and what is read for whom."""
+"""Several souls in one workspace: their channels, their names and icons, and catch-up for each of them."""
 
 from collections.abc import AsyncIterator, Mapping
 
 import pytest
 
 from daemon.channels.slack.channel import SlackChannel
-from daemon.channels.slack.incoming.event_reader import reader_for
-from daemon.channels.slack.outgoing.appearance import Face
+from daemon.channels.slack.incoming.event_reader import EventReader
+from daemon.channels.slack.outgoing.appearance import Appearance
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelRefused
 from daemon.core.perception import ConversationKey
@@ -15,17 +15,17 @@ from tests.fakes import Events, FakeDrafts, FakeIntake, TurnableClock
 from tests.given import perception, post
 from tests.slack.parts import OURS, WorkspaceControl, listening, press
 
-FACES: Mapping[str, Face] = {
-    "tamarru": Face("Tamarru <!channel>", ":fire:"),
-    "gordon": Face("Gordon", "https://example.org/gordon.png"),
-    "astour": Face("Astour", "javascript:alert(1)"),
-    "nobody": Face(" "),
+APPEARANCES: Mapping[str, Appearance] = {
+    "tamarru": Appearance("Tamarru <!channel>", ":fire:"),
+    "gordon": Appearance("Gordon", "https://example.org/gordon.png"),
+    "astour": Appearance("Astour", "javascript:alert(1)"),
+    "nobody": Appearance(" "),
 }
 TS = "1750000000.000100"
 
 
-def soul_of(channel: str) -> str:
-    """#founders is Tamarru's; asked about a DM it would give the wrong answer."""
+def soul_for_channel(channel: str) -> str:
+    """#founders belongs to Tamarru; for a DM this would be the wrong soul."""
     return "tamarru" if channel in {"C0FOUNDERS", "D0ADA", "C2"} else "minoan"
 
 
@@ -36,12 +36,14 @@ def house(settings: Settings) -> Settings:
 
 @pytest.fixture
 async def channel(house: Settings, events: Events) -> AsyncIterator[SlackChannel]:
-    opened = SlackChannel(house, TurnableClock(), events, ping_interval=5.0, soul_of=soul_of, faces=FACES.get)
+    opened = SlackChannel(
+        house, TurnableClock(), events, soul_for_channel=soul_for_channel, appearance_of=APPEARANCES.get
+    )
     yield opened
     await opened.close()
 
 
-async def test_each_channel_is_heard_by_its_own_soul_and_dms_by_the_main_one(
+async def test_each_soul_gets_the_messages_of_its_channels_and_the_main_soul_the_dms(
     channel: SlackChannel, intake: FakeIntake, control: WorkspaceControl
 ) -> None:
     async with listening(channel, intake):
@@ -49,7 +51,7 @@ async def test_each_channel_is_heard_by_its_own_soul_and_dms_by_the_main_one(
         await control.say("Ada", "general", "@soul b")
         await control.say("Ada", "dm", "c")
         await intake.until(3)
-    assert {said.perception.content: said.perception.conversation.soul for said in intake.messages()} == {
+    assert {message.perception.content: message.perception.conversation.soul for message in intake.messages()} == {
         "a": "tamarru",
         "b": "minoan",
         "c": "minoan",
@@ -57,11 +59,11 @@ async def test_each_channel_is_heard_by_its_own_soul_and_dms_by_the_main_one(
 
 
 def test_edits_deletions_feedback_and_decisions_belong_to_the_soul_of_their_channel() -> None:
-    reader = reader_for("minoan", OURS, (), (), soul_of=soul_of, others=("tamarru", "minoan"))
+    reader = EventReader("minoan", OURS, soul_for_channel=soul_for_channel, other_souls=("tamarru", "minoan"))
     assert reader.souls == ("minoan", "tamarru")
-    said = {"type": "message", "channel": "C2", "user": "U1", "ts": TS, "text": "now <@U0SOUL>"}
+    message = {"type": "message", "channel": "C2", "user": "U1", "ts": TS, "text": "now <@U0SOUL>"}
     edit = {"type": "message", "subtype": "message_changed", "channel": "C2"}
-    revision = reader.event({"event": {**edit, "message": said, "previous_message": {**said, "text": "x"}}})
+    revision = reader.event({"event": {**edit, "message": message, "previous_message": {**message, "text": "x"}}})
     assert isinstance(revision, Edit)
     assert isinstance(revision.asks, NewMessage)
     assert (revision.soul, revision.asks.perception.conversation.soul) == ("tamarru", "tamarru")
@@ -70,18 +72,18 @@ def test_edits_deletions_feedback_and_decisions_belong_to_the_soul_of_their_chan
         "subtype": "message_deleted",
         "channel": "C2",
         "deleted_ts": TS,
-        "previous_message": said,
+        "previous_message": message,
     }
-    withdrawal = reader.event({"event": gone})
-    assert isinstance(withdrawal, Deletion)
-    assert withdrawal.soul == "tamarru"
+    deletion = reader.event({"event": gone})
+    assert isinstance(deletion, Deletion)
+    assert deletion.soul == "tamarru"
     for payload, kind in ((press(channel={"id": "C2"}), Decision), (press("soul_feedback", "good"), Feedback)):
         found = reader.action(payload)
         assert isinstance(found, kind)
         assert found.soul == ("tamarru" if found.channel == "C2" else "minoan")
 
 
-async def test_catch_up_asks_for_every_soul_and_marks_for_the_main_one(
+async def test_catch_up_reads_for_every_soul_under_one_watermark(
     channel: SlackChannel, events: Events, control: WorkspaceControl
 ) -> None:
     asked: list[tuple[str, str]] = []
@@ -90,11 +92,11 @@ async def test_catch_up_asks_for_every_soul_and_marks_for_the_main_one(
     team = control.server.team.id
 
     class Asked(FakeIntake):
-        async def heard_until(self, soul: str, workspace: str) -> str | None:
+        async def watermark(self, soul: str, workspace: str) -> str | None:
             asked.append(("mark", soul))
-            return await super().heard_until(soul, workspace)
+            return await super().watermark(soul, workspace)
 
-        async def confirm_heard(self, soul: str, workspace: str, ts: str) -> None:
+        async def advance_watermark(self, soul: str, workspace: str, ts: str) -> None:
             asked.append(("mark", soul))
 
         async def open_threads(
@@ -118,10 +120,12 @@ async def test_catch_up_asks_for_every_soul_and_marks_for_the_main_one(
     assert intake.messages() == []
 
 
-async def test_posts_and_streams_wear_the_face_of_their_soul(channel: SlackChannel, control: WorkspaceControl) -> None:
+async def test_posts_and_streams_show_the_name_and_icon_of_their_soul(
+    channel: SlackChannel, control: WorkspaceControl
+) -> None:
     root = await control.say("Ada", "founders", "hi")
     team = control.server.team.id
-    await channel.introduce()
+    await channel.identify()
     for soul in ("minoan", "tamarru", "gordon", "astour", "nobody"):
         await channel.deliver(post("C0FOUNDERS", "I am.", reply_to=root, key=soul, soul=soul))
     sent = [call["args"] for call in await control.calls("chat.postMessage")]
@@ -145,23 +149,23 @@ async def test_posts_and_streams_wear_the_face_of_their_soul(channel: SlackChann
     assert (start["answer"]["ok"], start["args"]["username"]) == (True, "Gordon")
 
 
-async def test_without_the_scope_it_is_told_once_and_all_posts_are_plain(
+async def test_a_missing_scope_is_logged_once_and_posts_show_the_app_s_name(
     channel: SlackChannel, events: Events, control: WorkspaceControl
 ) -> None:
     scopes = control.server.workspace.scopes
     control.server.workspace.scopes = scopes - {"chat:write.customize"}
-    await channel.introduce()
-    (told,) = events.named("slack.faces_missing")
-    assert "chat:write.customize" in str(told["hint"])
+    await channel.identify()
+    (missing,) = events.named("slack.faces_missing")
+    assert "chat:write.customize" in str(missing["hint"])
     await channel.deliver(post("C0GENERAL", "I am.", soul="gordon"))
     (call,) = await control.calls("chat.postMessage")
     assert (call["answer"]["ok"], "username" in call["args"]) == (True, False)
 
 
-async def test_a_scope_that_went_missing_later_costs_one_refusal(
+async def test_a_scope_that_is_removed_later_costs_one_refusal(
     channel: SlackChannel, events: Events, control: WorkspaceControl
 ) -> None:
-    await channel.introduce()
+    await channel.identify()
     control.server.workspace.scopes -= {"chat:write.customize"}
     for key in ("k1", "k2"):
         await channel.deliver(post("C0GENERAL", "I am.", key=key, soul="gordon"))

@@ -1,4 +1,4 @@
-"""A reply shown while it is made: when it opens, how often it grows, and that trouble only makes it silent."""
+"""A streamed reply: when the stream opens, how often it grows, and that errors only stop it."""
 
 import asyncio
 
@@ -41,7 +41,7 @@ async def test_a_stream_opens_at_eighty_characters_and_grows_at_five_hundred(
     assert talk.drafts.text("D0ADA", talk.log.steps[1]) == "a" * 80 + "b" * 100 + "c" * 400 + "d"
 
 
-async def test_little_text_opens_after_a_moment_and_an_instant_reply_not_at_all(
+async def test_a_short_text_opens_a_stream_after_a_moment_and_an_instant_reply_opens_none(
     talk: TimedSpeech, control: WorkspaceControl
 ) -> None:
     await talk.speech.say("short")
@@ -58,13 +58,13 @@ async def test_little_text_opens_after_a_moment_and_an_instant_reply_not_at_all(
     assert len(await control.calls("chat.startStream")) == 1
 
 
-async def test_a_speech_without_words_costs_nothing(talk: TimedSpeech, control: WorkspaceControl) -> None:
+async def test_a_blank_reply_opens_no_stream(talk: TimedSpeech, control: WorkspaceControl) -> None:
     await talk.speech.say("  \n")
     await talk.speech.settle()
     assert await control.calls("chat.startStream") == []
 
 
-async def test_it_stops_growing_at_eight_thousand_characters(talk: TimedSpeech, control: WorkspaceControl) -> None:
+async def test_a_stream_ends_growing_at_eight_thousand_characters(talk: TimedSpeech, control: WorkspaceControl) -> None:
     await talk.speech.say("e" * 7_900)
     await talk.pass_time(0.2)
     await talk.speech.say("f" * 900)
@@ -83,7 +83,7 @@ async def test_it_stops_growing_at_eight_thousand_characters(talk: TimedSpeech, 
         ({"mode": "accept_then_drop"}, False),
     ],
 )
-async def test_a_failed_append_makes_it_silent_and_keeps_only_what_is_sure(
+async def test_after_a_failed_append_nothing_more_is_sent_and_only_certain_text_is_kept(
     talk: TimedSpeech, control: WorkspaceControl, events: Events, fault: dict[str, object], known: bool
 ) -> None:
     await talk.speech.say("h" * 80)
@@ -99,7 +99,9 @@ async def test_a_failed_append_makes_it_silent_and_keeps_only_what_is_sure(
     assert talk.drafts.text("D0ADA", talk.log.steps[1]) == ("h" * 80 if known else None)
 
 
-async def test_a_refused_start_is_not_tried_again_for_a_while(talk: TimedSpeech, control: WorkspaceControl) -> None:
+async def test_after_a_refused_start_no_stream_opens_for_ten_minutes(
+    talk: TimedSpeech, control: WorkspaceControl
+) -> None:
     await control.fail("chat.startStream", body={"ok": False, "error": "unknown_method"})
     await talk.speech.say("k" * 100)
     await talk.pass_time(0.2)
@@ -114,11 +116,9 @@ async def test_a_refused_start_is_not_tried_again_for_a_while(talk: TimedSpeech,
         assert len(await control.calls("chat.startStream")) == calls
 
 
-async def test_a_store_that_can_not_note_the_draft_keeps_the_stream_closed(
-    talk: TimedSpeech, control: WorkspaceControl
-) -> None:
+async def test_no_stream_opens_if_the_draft_can_not_be_stored(talk: TimedSpeech, control: WorkspaceControl) -> None:
     async def broken() -> None:
-        raise StoreBusy("somebody else holds the database")
+        raise StoreBusy("another program holds the database")
 
     speech = talk.again(DraftLog(broken, talk.log.log.opened, talk.log.log.refused))
     await speech.say("m" * 100)
@@ -127,9 +127,7 @@ async def test_a_store_that_can_not_note_the_draft_keeps_the_stream_closed(
     assert await control.calls("chat.startStream") == []
 
 
-async def test_without_room_in_the_tiers_nothing_is_begun_and_growing_pauses(
-    talk: TimedSpeech, control: WorkspaceControl
-) -> None:
+async def test_streams_wait_for_slacks_rate_limits(talk: TimedSpeech, control: WorkspaceControl) -> None:
     while talk.drafts.may_append():
         pass
     await talk.speech.say("n" * 100)
@@ -150,7 +148,7 @@ async def test_without_room_in_the_tiers_nothing_is_begun_and_growing_pauses(
     assert len(await control.calls("chat.startStream")) == 1
 
 
-async def test_outside_dms_the_recipient_is_named(open_channel: Open, control: WorkspaceControl) -> None:
+async def test_a_stream_outside_dms_names_its_recipient(open_channel: Open, control: WorkspaceControl) -> None:
     root = await control.say("Ada", "general", "@soul hi")
     channel, log = open_channel(), FakeDrafts()
     team = control.server.team.id

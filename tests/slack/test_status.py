@@ -1,4 +1,4 @@
-"""The status line: shown only when it takes a moment, kept alive, and gone on every way out."""
+"""The status line: shown after a moment, refreshed, and always cleared."""
 
 import asyncio
 
@@ -15,7 +15,7 @@ from tests.slack.parts import WorkspaceControl
 
 
 async def shown(control: WorkspaceControl, number: int) -> list[str]:
-    """What was set, once it was set so often."""
+    """The texts that were set, once there are `number` of them."""
     calls = await control.until(lambda: control.calls("assistant.threads.setStatus"), number)
     return [call["args"]["status"] for call in calls]
 
@@ -28,9 +28,7 @@ async def test_an_instant_reply_costs_no_call(open_channel: Open, control: Works
     assert await control.calls("assistant.threads.setStatus") == []
 
 
-async def test_it_is_refreshed_before_slack_lets_it_vanish_and_cleared_in_the_end(
-    open_channel: Open, control: WorkspaceControl
-) -> None:
+async def test_the_status_is_refreshed_and_finally_cleared(open_channel: Open, control: WorkspaceControl) -> None:
     root, clock = await control.say("Ada", "dm", "hi"), FakeClock()
     channel = open_channel(clock)
     async with channel.thinking(perception(channel="D0ADA", ts=root, place=Place.DM)):
@@ -44,7 +42,7 @@ async def test_it_is_refreshed_before_slack_lets_it_vanish_and_cleared_in_the_en
 
 
 @pytest.mark.parametrize("ending", [ModelUnavailable("gone"), asyncio.CancelledError()])
-async def test_it_is_cleared_on_errors_and_cancellation_which_come_out_unchanged(
+async def test_errors_and_cancellation_clear_the_status_and_pass_through(
     open_channel: Open, control: WorkspaceControl, ending: BaseException
 ) -> None:
     root, clock = await control.say("Ada", "dm", "hi"), FakeClock()
@@ -62,7 +60,7 @@ async def test_it_is_cleared_on_errors_and_cancellation_which_come_out_unchanged
     assert (await shown(control, 2))[-1] == ""
 
 
-async def test_a_task_that_is_cut_off_takes_its_status_with_it(open_channel: Open, control: WorkspaceControl) -> None:
+async def test_a_cancelled_task_clears_its_status(open_channel: Open, control: WorkspaceControl) -> None:
     root, clock = await control.say("Ada", "dm", "hi"), FakeClock()
     channel, inside = open_channel(clock), asyncio.Event()
 
@@ -82,9 +80,7 @@ async def test_a_task_that_is_cut_off_takes_its_status_with_it(open_channel: Ope
     assert (await shown(control, 2))[-1] == ""
 
 
-async def test_a_status_that_slack_refuses_disturbs_nobody(
-    open_channel: Open, control: WorkspaceControl, events: Events
-) -> None:
+async def test_a_refused_status_is_only_logged(open_channel: Open, control: WorkspaceControl, events: Events) -> None:
     root, clock = await control.say("Ada", "dm", "hi"), FakeClock()
     channel = open_channel(clock)
     await control.fail("assistant.threads.setStatus", times=2, body={"ok": False, "error": "missing_scope"})
@@ -96,7 +92,7 @@ async def test_a_status_that_slack_refuses_disturbs_nobody(
 
 
 @pytest.mark.parametrize("goes_on", [True, False])
-async def test_while_the_channel_listens_lines_are_cleared_beside_the_reply_and_at_its_end(
+async def test_the_status_is_cleared_in_the_background_and_at_the_latest_when_the_channel_stops(
     open_channel: Open, control: WorkspaceControl, goes_on: bool
 ) -> None:
     root, clock = await control.say("Ada", "dm", "hi"), FakeClock()
@@ -112,7 +108,7 @@ async def test_while_the_channel_listens_lines_are_cleared_beside_the_reply_and_
     assert await shown(control, 2) == ["is thinking…", ""]
 
 
-async def test_it_says_what_is_being_done_at_its_own_pace(open_channel: Open, control: WorkspaceControl) -> None:
+async def test_the_status_shows_the_newest_task_at_its_own_pace(open_channel: Open, control: WorkspaceControl) -> None:
     root, clock = await control.say("Ada", "dm", "hi"), FakeClock()
     channel = open_channel(clock)
     line = channel._status

@@ -1,4 +1,4 @@
-"""Tasks shown while a reply is made: as cards in its message, or in the status line where Slack takes no cards."""
+"""Tasks of a reply appear as cards in its message, or in the status line if Slack refuses cards."""
 
 import pytest
 from hypothesis import given
@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.outgoing.markup import BREAK
-from daemon.channels.slack.outgoing.speech import SlackSpeech, Where
-from daemon.channels.slack.outgoing.status_line import words_for
-from daemon.channels.slack.outgoing.task_cards import DETAILS, MOST, TITLE, Plan, card_text
+from daemon.channels.slack.outgoing.speech import SlackSpeech, StreamTarget
+from daemon.channels.slack.outgoing.status_line import status_for
+from daemon.channels.slack.outgoing.task_cards import DETAILS, MOST, TITLE, TaskCards, card_text
 from daemon.core.perception import Place
 from daemon.core.ports import Task, TaskState
 from tests.fakes import Events, FakeDrafts
@@ -22,7 +22,7 @@ DOING, DONE, FAILED, LATER = TaskState.IN_PROGRESS, TaskState.COMPLETE, TaskStat
 
 
 class Working(TimedSpeech):
-    """A speech with tasks, whose status line is remembered."""
+    """A speech with tasks that records its status texts."""
 
     def __init__(self, client: SlackClient, events: Events, root: str) -> None:
         self.said: list[str] = []
@@ -30,9 +30,9 @@ class Working(TimedSpeech):
         self.speech = self.another()
 
     def another(self) -> SlackSpeech:
-        """Another speech of the same process."""
-        where = Where("D0ADA", self._root, status=self.said.append)
-        return SlackSpeech(self._client, where, self.log.log, self.drafts, self.clock, self._events)
+        """Another speech with the same drafts."""
+        target = StreamTarget("D0ADA", self._root, status=self.said.append)
+        return SlackSpeech(self._client, target, self.log.log, self.drafts, self.clock, self._events)
 
     async def show(self, id_: str, title: str, state: TaskState, details: str = "") -> None:
         """Show one task."""
@@ -45,17 +45,17 @@ async def working(client: SlackClient, events: Events, control: WorkspaceControl
 
 
 async def streamed(control: WorkspaceControl) -> list[dict[str, object]]:
-    """All calls that grew a message, in order."""
+    """All calls that extended a message, in order."""
     return [call for m in ("startStream", "appendStream", "stopStream") for call in await control.calls(f"chat.{m}")]
 
 
 async def message(control: WorkspaceControl, ts: str) -> dict[str, object]:
-    """One of our messages in Ada's DM, as the workspace tells it."""
+    """One of our messages in Ada's DM, from the workspace's view."""
     everything = (await control.see("messages", channel="D0ADA", thread="*"))["messages"]
     return next(dict(one) for one in everything if one["ts"] == ts)
 
 
-async def test_a_task_opens_the_message_and_the_words_follow_in_it(
+async def test_a_task_opens_the_message_and_the_text_follows_in_it(
     working: Working, control: WorkspaceControl, open_channel: Open
 ) -> None:
     await working.show("1", "Reading docs/limits.md", DOING)
@@ -78,7 +78,7 @@ async def test_a_task_opens_the_message_and_the_words_follow_in_it(
     await working.speech.settle()
 
 
-async def test_updates_are_paced_and_only_the_latest_state_of_each_task_counts(
+async def test_updates_are_paced_and_hold_only_the_latest_state_of_each_task(
     working: Working, control: WorkspaceControl
 ) -> None:
     await working.show("1", "Reading", DOING)
@@ -94,22 +94,20 @@ async def test_updates_are_paced_and_only_the_latest_state_of_each_task_counts(
     assert [card["title"] for card in appended[-1]] == ["Reading page 19", "Counting to 19"]
 
 
-async def test_details_that_stand_on_a_card_are_not_sent_again(working: Working, control: WorkspaceControl) -> None:
+async def test_details_that_a_card_shows_are_not_sent_again(working: Working, control: WorkspaceControl) -> None:
     for details in ("one", "one", "one and two", "other"):
         await working.show("1", "Looking", DOING, details)
         await working.pass_time(0.8)
     await working.show("1", "Looking", DONE, "other")
     await working.pass_time(0.8)
     await working.speech.settle()
-    told = [card.get("details") for call in await streamed(control) for card in cards(call)]
-    assert told == ["one", " and two", "\nother", None]
+    sent = [card.get("details") for call in await streamed(control) for card in cards(call)]
+    assert sent == ["one", " and two", "\nother", None]
     shown = await message(control, working.log.steps[1])
     assert [chunk.get("details") for chunk in shown["chunks"]] == [None, "one and two\nother"]  # type: ignore[attr-defined]  # a list
 
 
-async def test_a_long_silence_is_broken_before_slack_ends_the_stream(
-    working: Working, control: WorkspaceControl
-) -> None:
+async def test_a_silent_stream_is_kept_alive(working: Working, control: WorkspaceControl) -> None:
     await working.show("1", "Waiting for the importer", DOING, "it takes its time")
     await working.pass_time(0.2)
     await working.clock.advance(61)
@@ -126,9 +124,7 @@ async def test_a_long_silence_is_broken_before_slack_ends_the_stream(
     assert len(await control.calls("chat.appendStream")) == 2
 
 
-async def test_the_finished_reply_is_its_text_and_no_card_is_left_turning(
-    open_channel: Open, control: WorkspaceControl
-) -> None:
+async def test_a_finished_reply_leaves_no_card_in_progress(open_channel: Open, control: WorkspaceControl) -> None:
     root, channel, log = await control.say("Ada", "dm", "hi"), open_channel(), FakeDrafts()
     speech = channel.speak(perception(channel="D0ADA", ts=root, place=Place.DM), log.log)
     for id_, state in (("1", DONE), ("2", DOING), ("3", LATER), ("4", FAILED)):
@@ -152,7 +148,7 @@ async def test_the_finished_reply_is_its_text_and_no_card_is_left_turning(
     assert shown["blocks"][0]["type"] == "context_actions"  # type: ignore[index]  # JSON
 
 
-async def test_a_draft_with_cards_that_says_something_else_is_written_over_with_its_cards_closed(
+async def test_a_draft_with_cards_and_another_text_is_closed_and_replaced(
     open_channel: Open, control: WorkspaceControl
 ) -> None:
     root, channel, log = await control.say("Ada", "dm", "hi"), open_channel(), FakeDrafts()
@@ -167,7 +163,7 @@ async def test_a_draft_with_cards_that_says_something_else_is_written_over_with_
     assert (await message(control, log.steps[1]))["blocks"][0]["text"] == "No."  # type: ignore[index]  # JSON
 
 
-async def test_an_end_that_slack_refuses_to_take_with_cards_is_made_without(
+async def test_a_stream_whose_end_is_refused_with_cards_ends_without_them(
     open_channel: Open, control: WorkspaceControl
 ) -> None:
     root, channel, log = await control.say("Ada", "dm", "hi"), open_channel(), FakeDrafts()
@@ -182,9 +178,7 @@ async def test_an_end_that_slack_refuses_to_take_with_cards_is_made_without(
     assert (await message(control, log.steps[1]))["blocks"][0]["text"] == "Whole."  # type: ignore[index]  # JSON
 
 
-async def test_a_lost_answer_to_the_end_is_looked_up_and_ended_again(
-    open_channel: Open, control: WorkspaceControl
-) -> None:
+async def test_a_stream_is_ended_again_after_a_lost_response(open_channel: Open, control: WorkspaceControl) -> None:
     root, channel, log = await control.say("Ada", "dm", "hi"), open_channel(), FakeDrafts()
     speech = channel.speak(perception(channel="D0ADA", ts=root, place=Place.DM), log.log)
     await speech.show(Task("1", "Looking", DOING))
@@ -199,10 +193,10 @@ async def test_a_lost_answer_to_the_end_is_looked_up_and_ended_again(
     assert [card["status"] for call in stops for card in cards(call)] == ["complete", "complete"]
 
 
-# -- where Slack takes no cards ----------------------------------------------------------------------------------------
+# -- if Slack refuses cards --------------------------------------------------------------------------------------------
 
 
-async def test_refused_cards_become_a_status_line_and_are_not_tried_again(
+async def test_refused_cards_become_a_status_line_for_a_day(
     working: Working, control: WorkspaceControl, events: Events
 ) -> None:
     await control.fail("chat.startStream", body=REFUSED)
@@ -232,7 +226,7 @@ async def test_refused_cards_become_a_status_line_and_are_not_tried_again(
     assert len(await control.calls("chat.startStream")) == 3
 
 
-async def test_words_alone_that_slack_refuses_in_chunks_are_streamed_as_markdown(
+async def test_text_that_slack_refuses_in_chunks_is_streamed_as_markdown(
     working: Working, control: WorkspaceControl
 ) -> None:
     await control.fail("chat.startStream", body=REFUSED)
@@ -246,9 +240,7 @@ async def test_words_alone_that_slack_refuses_in_chunks_are_streamed_as_markdown
     assert working.said == []
 
 
-async def test_a_card_that_is_refused_later_leaves_the_words_growing(
-    working: Working, control: WorkspaceControl
-) -> None:
+async def test_after_a_refused_card_the_text_still_grows(working: Working, control: WorkspaceControl) -> None:
     await working.speech.say("u" * 100)
     await working.pass_time(0.2)
     await control.fail("chat.appendStream", body=REFUSED)
@@ -264,7 +256,7 @@ async def test_a_card_that_is_refused_later_leaves_the_words_growing(
 
 
 @pytest.mark.parametrize("fault", [{"status": 429, "headers": {"Retry-After": "5"}}, {"mode": "accept_then_drop"}])
-async def test_trouble_with_the_stream_lets_the_status_line_speak(
+async def test_after_an_error_of_the_stream_tasks_appear_in_the_status_line(
     working: Working, control: WorkspaceControl, events: Events, fault: dict[str, object]
 ) -> None:
     await control.fail("chat.startStream", **fault)
@@ -276,7 +268,7 @@ async def test_trouble_with_the_stream_lets_the_status_line_speak(
     assert working.said == ["is reading…", "is writing…"]
 
 
-async def test_a_speech_that_is_over_before_it_began_shows_nothing(working: Working, control: WorkspaceControl) -> None:
+async def test_a_reply_that_is_settled_at_once_shows_nothing(working: Working, control: WorkspaceControl) -> None:
     await working.show("1", "Reading", DOING)
     await working.speech.settle()
     await working.show("2", "Writing", DOING)
@@ -287,19 +279,19 @@ async def test_a_speech_that_is_over_before_it_began_shows_nothing(working: Work
     ("title", "words"),
     [
         ("Reading docs/limits.md…", "is reading docs/limits.md…"),
-        ("Search the archive", "is at work: Search the archive…"),
-        ("…", "is at work: …"),
+        ("Search the archive", "is working: Search the archive…"),
+        ("…", "is working: …"),
     ],
 )
-def test_a_task_reads_as_what_the_soul_is_doing(title: str, words: str) -> None:
-    assert words_for(Task("1", title, DOING)) == words
+def test_a_task_becomes_a_status_after_the_soul_s_name(title: str, words: str) -> None:
+    assert status_for(Task("1", title, DOING)) == words
 
 
-# -- what a card may say -----------------------------------------------------------------------------------------------
+# -- the text of a card ------------------------------------------------------------------------------------------------
 
 
 @given(st.text(max_size=300) | st.text(alphabet="<>@!#|:/[](w.)hmailto@ \n\u202e", max_size=300))
-def test_whatever_a_title_holds_it_links_nothing_and_addresses_nobody(text: str) -> None:
+def test_any_title_is_shown_without_links_and_mentions(text: str) -> None:
     shown = card_text(text, TITLE)
     assert len(shown.replace(BREAK, "")) <= TITLE
     assert "\n" not in shown
@@ -314,12 +306,12 @@ def test_a_hostile_title_stays_readable() -> None:
     assert shown.endswith("…")
 
 
-def test_a_plan_has_an_end_and_a_task_has_words() -> None:
-    plan = Plan()
+def test_the_number_and_size_of_cards_is_bounded() -> None:
+    task_cards = TaskCards()
     for number in range(MOST + 5):
-        plan.tell(Task(str(number), " ", DOING, "d" * 2 * DETAILS))
-    told = plan.update()
-    assert len(told) == MOST + 1
-    assert (told[1]["title"], len(told[1]["details"])) == ("…", DETAILS)
-    assert Plan().closing() == ()
-    assert Plan().pulse() == []
+        task_cards.put(Task(str(number), " ", DOING, "d" * 2 * DETAILS))
+    chunks = task_cards.update()
+    assert len(chunks) == MOST + 1
+    assert (chunks[1]["title"], len(chunks[1]["details"])) == ("…", DETAILS)
+    assert TaskCards().closing() == ()
+    assert TaskCards().keep_alive() == []

@@ -1,4 +1,4 @@
-"""What the soul notices without a message: a time that came, a decision. Slack is asked about no message for it."""
+"""Perceptions without a message (a due time, a decision): no call to Slack refers to a message for them."""
 
 import pytest
 
@@ -19,7 +19,7 @@ async def _speak(speech: Speech) -> None:
 
 
 @SILENT
-async def test_in_a_dm_without_a_thread_nothing_is_shown_and_the_post_stands_in_the_timeline(
+async def test_in_a_dm_without_a_thread_nothing_is_streamed_and_the_post_goes_to_the_timeline(
     channel: SlackChannel, control: WorkspaceControl, modality: Modality
 ) -> None:
     due = perception(channel="D0ADA", ts="1750000000.000001", source="U0ADA", place=Place.DM, modality=modality)
@@ -29,7 +29,7 @@ async def test_in_a_dm_without_a_thread_nothing_is_shown_and_the_post_stands_in_
     async with channel.thinking(due):
         await _speak(speech)
     await speech.settle()
-    assert await channel.overheard(due, 5) == ()
+    assert await channel.thread_before(due, 5) == ()
     assert log.steps == []
     assert (await control.see("calls"))["calls"] == []
     ts = await channel.deliver(post("D0ADA", "You asked me to remind you.", newer_than_ts="1.0"))
@@ -38,7 +38,7 @@ async def test_in_a_dm_without_a_thread_nothing_is_shown_and_the_post_stands_in_
 
 
 @SILENT
-async def test_in_a_thread_it_is_shown_there_and_all_that_was_said_is_heard(
+async def test_in_a_thread_the_reply_is_streamed_and_the_whole_thread_is_read(
     channel: SlackChannel, control: WorkspaceControl, intake: FakeIntake, modality: Modality
 ) -> None:
     root = await control.say("Ada", "general", "first")
@@ -60,21 +60,21 @@ async def test_in_a_thread_it_is_shown_there_and_all_that_was_said_is_heard(
     (start,) = await control.calls("chat.startStream")
     assert (start["args"]["thread_ts"], start["args"]["recipient_user_id"]) == (root, "U0ADA")
     async with listening(channel, intake):
-        heard = await channel.overheard(due, 5)
-    assert [line.text for line in heard][:2] == ["first", "second"]
+        thread = await channel.thread_before(due, 5)
+    assert [one.text for one in thread][:2] == ["first", "second"]
     (call,) = await control.calls("conversations.replies")
     assert "latest" not in call["args"]
 
 
 @SILENT
-async def test_the_gate_judges_whose_doing_it_is(channel: SlackChannel, modality: Modality) -> None:
-    await channel.introduce()
+async def test_the_gate_decides_on_the_author_of_an_internal_event(channel: SlackChannel, modality: Modality) -> None:
+    await channel.identify()
     for source, admitted in (("U0ADA", True), ("U0GUS", False), ("U0NOBODY", False), ("", False)):
         due = perception(channel="D0ADA", ts="x", source=source, place=Place.DM, modality=modality)
         assert (await channel.admit(due)).admitted is admitted
 
 
-async def test_to_a_bot_without_a_user_nothing_is_streamed(open_channel: Open, control: WorkspaceControl) -> None:
+async def test_nothing_is_streamed_to_a_bot_without_a_user(open_channel: Open, control: WorkspaceControl) -> None:
     root = await control.say("Ada", "general", "@soul hi")
     speech = open_channel().speak(perception(channel="C0GENERAL", ts=root, source="B0OTHER"), FakeDrafts().log)
     await _speak(speech)

@@ -1,7 +1,7 @@
-"""Processes that work on memory.db and come to harm: `python -m tests.store.child DEED PATH [ARGUMENT …]` prints JSON.
+"""Processes that write to memory.db and fail: `python -m tests.store.child DEED PATH [ARGUMENT …]` prints JSON.
 
-The process that is started holds no handle on the file; those that do are forked from it, because a start of Python
-takes longer than all that a test wants to see.
+The started process holds no handle on the file. It forks the processes that do, because a start of Python takes longer
+than all the work of a test.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ _LOADED = (alembic.command, alembic.config, sqlalchemy)  # before any fork, so t
 
 
 async def write(database: Database, name: str, *, size: int = 50) -> None:
-    """Store a row called `name`; when this returns it is promised."""
+    """Store a row called `name`; it is acknowledged when this returns."""
 
     async def unit(transaction: Transaction) -> None:
         await transaction.run(
@@ -56,7 +56,7 @@ def integrity(path: Path) -> str:
 
 
 def forked(work: Callable[[int], Coroutine[object, object, None]]) -> tuple[int, int]:
-    """Run work in a child that tells what it acknowledges through a pipe; returns its pid and the pipe."""
+    """Run work in a child that reports acknowledged rows through a pipe; returns its pid and the pipe."""
     reading, writing = os.pipe()
     if pid := os.fork():
         os.close(writing)
@@ -64,7 +64,7 @@ def forked(work: Callable[[int], Coroutine[object, object, None]]) -> tuple[int,
     os.close(reading)
     try:
         asyncio.run(work(writing))
-    except BaseException as error:  # noqa: BLE001 - a child must end here, whatever happened
+    except BaseException as error:  # noqa: BLE001 - a child must end here after any error
         os.write(2, f"{type(error).__name__}: {error}\n".encode())
         os._exit(1)
     os._exit(0)
@@ -75,7 +75,7 @@ def drained(pipe: int) -> list[str]:
         return lines.read().splitlines()
 
 
-def tell(pipe: int, name: str) -> None:
+def report(pipe: int, name: str) -> None:
     os.write(pipe, f"{name}\n".encode())
 
 
@@ -93,10 +93,10 @@ def kills(path: Path, times: int, *, lie: bool = False) -> Json:
         async def forever(database: Database, pipe: int, name: str) -> None:
             for number in range(100_000):
                 if lie:
-                    tell(pipe, f"{name}-{number}")
+                    report(pipe, f"{name}-{number}")
                 await write(database, f"{name}-{number}", size=dice.choice((10, 3000)))
                 if not lie:
-                    tell(pipe, f"{name}-{number}")
+                    report(pipe, f"{name}-{number}")
 
         pid, pipe = forked(work)
         first = os.read(pipe, 1)
@@ -109,7 +109,7 @@ def kills(path: Path, times: int, *, lie: bool = False) -> Json:
 
 
 def contend(path: Path, writers: int, each: int) -> Json:
-    """Processes that write and read as fast as they can; every error would reach the pipe."""
+    """Processes that write and read as fast as they can; every error goes to the pipe."""
     migrate.migrate(path)
 
     async def work(pipe: int) -> None:
@@ -119,17 +119,17 @@ def contend(path: Path, writers: int, each: int) -> Json:
                 try:
                     await write(database, f"{os.getpid()}-{number}")
                     await database.read(lambda transaction: transaction.rows("SELECT count(*) FROM audit"))
-                    tell(pipe, str((time.perf_counter() - began) * 1000))
+                    report(pipe, str((time.perf_counter() - began) * 1000))
                 except StoreError as error:
-                    tell(pipe, f"error {error.message}")
+                    report(pipe, f"error {error.message}")
 
     children = [forked(work) for _ in range(writers)]
-    told = [line for _, pipe in children for line in drained(pipe)]
+    lines = [line for _, pipe in children for line in drained(pipe)]
     for pid, _ in children:
         os.waitpid(pid, 0)
-    times = sorted(float(line) for line in told if not line.startswith("error"))
+    times = sorted(float(line) for line in lines if not line.startswith("error"))
     return {
-        "errors": [line for line in told if line.startswith("error")],
+        "errors": [line for line in lines if line.startswith("error")],
         "rows": len(found(path)),
         "p99_ms": round(times[int(len(times) * 0.99) - 1]),
         "max_ms": round(times[-1]),
@@ -138,12 +138,12 @@ def contend(path: Path, writers: int, each: int) -> Json:
 
 
 def opening(path: Path, processes: int) -> Json:
-    """Processes that start at the same moment on a file that isn't there yet, and write at once."""
+    """Processes that start at the same moment without a file, and write at once."""
 
     async def work(pipe: int) -> None:
         async with open_database(path, SystemClock()) as database:
             await write(database, str(os.getpid()))
-            tell(pipe, str(os.getpid()))
+            report(pipe, str(os.getpid()))
 
     children = [forked(work) for _ in range(processes)]
     promised = {line for _, pipe in children for line in drained(pipe)}
@@ -152,7 +152,7 @@ def opening(path: Path, processes: int) -> Json:
 
 
 def full(path: Path) -> Json:
-    """No file may grow beyond a limit, as on a full disk; then there is room again."""
+    """Limit the size of files, as a full disk does, and then lift the limit."""
 
     async def work(pipe: int) -> None:
         async with open_database(path, SystemClock()) as database:
@@ -162,22 +162,22 @@ def full(path: Path) -> Json:
             for number in range(400):
                 try:
                     await write(database, f"{number}", size=2000)
-                    tell(pipe, f"{number}")
+                    report(pipe, f"{number}")
                 except StoreError:
                     errors += 1
             resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
             await write(database, "again", size=2000)
-            tell(pipe, "again")
-            tell(pipe, f"errors {errors}")
+            report(pipe, "again")
+            report(pipe, f"errors {errors}")
 
     pid, pipe = forked(work)
-    told = drained(pipe)
+    lines = drained(pipe)
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    promised = {line for line in told if not line.startswith("errors")}
+    promised = {line for line in lines if not line.startswith("errors")}
     there = found(path)
     return {
         "exit": status,
-        "errors": int(told[-1].split()[1]) if told else 0,
+        "errors": int(lines[-1].split()[1]) if lines else 0,
         "again": "again" in promised,
         "promised": len(promised),
         "lost": len(promised - there),
@@ -187,12 +187,12 @@ def full(path: Path) -> Json:
 
 
 async def _life(path: Path) -> None:
-    """A daemon's life with memory.db: everything that it does with the file."""
+    """One run of a daemon: everything that it does with memory.db."""
     clock = SystemClock()
     async with open_store(
         path, clock, Events(), soul=SOUL, workspace=TEAM, kind="test", version="0", lease=5, on_accepted=lambda _: None
     ) as store:
-        await store.presence.release_the_dead(1)
+        await store.presence.release_dead_claims(1)
         await store.presence.beat("connected", {})
         await store.inbox.accept(new_message())
         claim = await store.conversations.claim_next()
@@ -205,7 +205,7 @@ async def _life(path: Path) -> None:
 
 
 def opens(path: Path, *, plainly: bool) -> Json:
-    """Every file call on the live file that isn't SQLite's own, as Python's audit hooks see them."""
+    """The calls on the live file that are not SQLite's own, as Python's audit hooks see them."""
     seen: list[str] = []
 
     def hook(event: str, arguments: tuple[object, ...]) -> None:
@@ -220,7 +220,7 @@ def opens(path: Path, *, plainly: bool) -> Json:
 
 
 def locks(path: Path) -> Json:
-    """Locks on the live file before and after it is looked at by other means, while a unit of work holds them."""
+    """The locks that a unit of work holds on the live file, before and after other reads of it."""
 
     def held() -> int:
         inode = f":{path.stat().st_ino} "
@@ -234,7 +234,7 @@ def locks(path: Path) -> Json:
                 migrate.version_of(path)
                 after = held()
                 content(path)
-                return {"before": before, "after_our_look": after, "after_a_plain_look": held()}
+                return {"before": before, "after_our_read": after, "after_a_plain_read": held()}
 
             return await database.write(unit)
 
@@ -242,7 +242,7 @@ def locks(path: Path) -> Json:
 
 
 class Disk:
-    """The knobs of the failing disk, which stands before the C library (`failing_disk.c`)."""
+    """Controls the failing disk, a shim in front of the C library (`failing_disk.c`)."""
 
     def __init__(self, shim: str) -> None:
         library = ctypes.CDLL(shim)
@@ -254,7 +254,7 @@ class Disk:
 
 
 def faults(path: Path, shim: str, *, lie: bool = False, rows: int = 3) -> Json:
-    """Fail each single write, sync and truncation in turn, with each error; with `lie` acknowledge all the same."""
+    """Fail each single write, sync and truncation in turn, with each error; with `lie` acknowledge anyway."""
     disk, promised = Disk(shim), set[str]()
     migrate.migrate(path)
     refused: set[str] = set()
@@ -272,21 +272,21 @@ def faults(path: Path, shim: str, *, lie: bool = False, rows: int = 3) -> Json:
                             await write(database, name, size=5000)
                         except StoreError:
                             if not lie:
-                                tell(pipe, f"refused {name}")
+                                report(pipe, f"refused {name}")
                                 continue
-                        tell(pipe, name)
-                    tell(pipe, f"calls {disk.calls.value}")
+                        report(pipe, name)
+                    report(pipe, f"calls {disk.calls.value}")
                     disk.fail_at.value = 0
                     await write(database, f"{code}-{point}-after")
-                    tell(pipe, f"{code}-{point}-after")
+                    report(pipe, f"{code}-{point}-after")
 
             pid, pipe = forked(work)
-            told = drained(pipe)
-            assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, (code, point, told)
+            lines = drained(pipe)
+            assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, (code, point, lines)
             if point == 0:
-                points = next(int(line.split()[1]) for line in told if line.startswith("calls"))
-            refused |= {line.split()[1] for line in told if line.startswith("refused")}
-            promised |= {line for line in told if " " not in line}
+                points = next(int(line.split()[1]) for line in lines if line.startswith("calls"))
+            refused |= {line.split()[1] for line in lines if line.startswith("refused")}
+            promised |= {line for line in lines if " " not in line}
             point += 1
     there = found(path)
     return {
@@ -300,7 +300,7 @@ def faults(path: Path, shim: str, *, lie: bool = False, rows: int = 3) -> Json:
 
 
 def syncs(path: Path, shim: str, *, careless: bool) -> Json:
-    """How many acknowledgements came without a sync of the file before them."""
+    """Count the acknowledgements without a sync of the file before them."""
     disk = Disk(shim)
     without = 0
 
@@ -319,21 +319,21 @@ def syncs(path: Path, shim: str, *, careless: bool) -> Json:
 
 
 def migrations(path: Path, shim: str, points: int) -> Json:
-    """Kill the first migration at up to so many of its calls to the disk; the next start must bring it to its end."""
+    """Kill the first migration at up to `points` of its calls to the disk; the next start must finish it."""
     disk = Disk(shim)
 
     async def work(pipe: int) -> None:
         migrate.migrate(path)
-        tell(pipe, str(disk.calls.value))
+        report(pipe, str(disk.calls.value))
 
     def attempt(at: int) -> list[str]:
         for file in path.parent.iterdir():
             file.unlink()
         disk.calls.value, disk.kill_at.value = 0, at
         pid, pipe = forked(work)
-        told = drained(pipe)
+        lines = drained(pipe)
         os.waitpid(pid, 0)
-        return told
+        return lines
 
     total = int(attempt(0)[0])
     whole = look(path, "SELECT name, sql FROM sqlite_schema ORDER BY name")
@@ -350,7 +350,7 @@ def migrations(path: Path, shim: str, points: int) -> Json:
 
 
 def main() -> None:
-    """Do the deed that is named."""
+    """Run the named deed."""
     deed, path, arguments = sys.argv[1], Path(sys.argv[2]), sys.argv[3:]
     deeds: dict[str, Callable[[], Json]] = {
         "kills": lambda: kills(path, int(arguments[0]), lie="lie" in arguments),

@@ -1,4 +1,4 @@
-"""A fresh memory.db for every test, in both journal modes where it matters, and workers on it."""
+"""A fresh memory.db for every test, in both journal modes where they differ, and workers on it."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -17,7 +17,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["rollback", "wal"])
 def either(request: pytest.FixtureRequest, path: Path) -> Path:
-    """The path of a file in either journal mode; an existing WAL file is never switched."""
+    """A path whose file will be in either journal mode; an existing WAL file keeps its mode."""
     if request.param == "wal":
         make_wal(path)
     return path

@@ -78,7 +78,7 @@ def poke(path: Path, sql: str, *values: object) -> None:
 
 
 def make_wal(path: Path) -> None:
-    """A file that is in WAL mode already, as another SQLite may have left it."""
+    """Create a file in WAL mode, as another SQLite may leave it."""
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA journal_mode=WAL").fetchone() == ("wal",)
 
@@ -156,7 +156,7 @@ async def met(
             name=name,
             audience=audience,
             now=now,
-            visit_silence_ms=SILENCE,
+            visit_timeout_ms=SILENCE,
         )
     )
 

@@ -1,4 +1,4 @@
-"""Whatever happens in whatever order, every accepted message ends exactly once and every post is made once."""
+"""In any order of events, every accepted message is settled exactly once and every post is made once."""
 
 import asyncio
 from collections import Counter
@@ -40,7 +40,7 @@ workers = st.sampled_from([0, 1])
 
 
 class Ledger(RuleBasedStateMachine):
-    """People, two workers that crash and stall, and a platform that remembers what was posted."""
+    """Users, two workers that crash and stall, and a platform that remembers its posts."""
 
     claims: Bundle[Claim] = Bundle("claims")
     deliveries: Bundle[Delivery] = Bundle("deliveries")
@@ -53,8 +53,8 @@ class Ledger(RuleBasedStateMachine):
         self.clock, self.stack = FakeClock(auto=True), AsyncExitStack()
         self.database = self.do(self.stack.enter_async_context(open_database(path, self.clock)))
         self.workers = [Stores.of(self.database, self.clock, f"worker-{number}") for number in range(2)]
-        self.words: dict[str, str] = {}  # what an accepted message says now
-        self.gone: set[str] = set()  # deleted before they were answered, or before they were heard
+        self.words: dict[str, str] = {}  # the current text of each accepted message
+        self.gone: set[str] = set()  # deleted before a reply, or before they arrived
         self.answered: Counter[str] = Counter()
         self.ends: set[tuple[str, int]] = set()  # conversation and fence of every commit
         self.fences: dict[str, int] = {}
@@ -70,7 +70,7 @@ class Ledger(RuleBasedStateMachine):
         return self.workers[0].inbox
 
     @rule(ts=times, channel=channels, again=st.booleans())
-    def somebody_speaks(self, ts: str, channel: str, again: bool) -> None:
+    def a_user_writes(self, ts: str, channel: str, again: bool) -> None:
         self.events += 1
         key, event = ConversationKey(SOUL, TEAM, channel), f"E{channel}{ts}" if again else f"twin-{self.events}"
         row, words = f"{SOUL}/{TEAM}/{channel}/{ts}", f"<{channel} {ts} {self.events}>"
@@ -82,7 +82,7 @@ class Ledger(RuleBasedStateMachine):
             self.words[row] = words
 
     @rule(ts=times, channel=channels)
-    def somebody_edits(self, ts: str, channel: str) -> None:
+    def a_user_edits(self, ts: str, channel: str) -> None:
         self.events += 1
         row, words = f"{SOUL}/{TEAM}/{channel}/{ts}", f"<{channel} {ts} {self.events}>"
         acceptance = self.do(self.inbox.accept(edited(ts, words, conversation=ConversationKey(SOUL, TEAM, channel))))
@@ -92,7 +92,7 @@ class Ledger(RuleBasedStateMachine):
             self.words[row] = words
 
     @rule(ts=times, channel=channels)
-    def somebody_deletes(self, ts: str, channel: str) -> None:
+    def a_user_deletes(self, ts: str, channel: str) -> None:
         self.events += 1
         row = f"{SOUL}/{TEAM}/{channel}/{ts}"
         gone = deleted(ts, f"gone-{self.events}", conversation=ConversationKey(SOUL, TEAM, channel))
@@ -157,7 +157,7 @@ class Ledger(RuleBasedStateMachine):
         return claim.fence < self.fences[key] or (key, claim.fence) in self.ends or claim in self.released
 
     @rule(claim=claims, pause=st.sampled_from([0.0, 30.0]))
-    def a_worker_gives_back(self, claim: Claim, pause: float) -> None:
+    def a_worker_releases(self, claim: Claim, pause: float) -> None:
         self.do(self._hands_of(claim).conversations.release(claim, retry_in=pause, reason="later"))
         self.released.append(claim)
 
@@ -172,13 +172,13 @@ class Ledger(RuleBasedStateMachine):
 
     @rule(delivery=consumes(deliveries), harm=st.sampled_from(["none", "died before", "died after", "refused for now"]))
     def a_worker_sends(self, delivery: Delivery, harm: str) -> None:
-        """As the courier does, with a fence before the request: it holds its claim only as long as its lease."""
+        """Send as the courier does: it checks the fence first, since a claim lasts only as long as its lease."""
         outbox, key = self.workers[0].outbox, delivery.post.key
         try:
             if harm == "refused for now":
                 self.do(outbox.postpone(delivery, 1, doubtful=False, reason="429"))
                 return
-            self.do(outbox.note_draft(delivery, delivery.post.draft))  # still ours?
+            self.do(outbox.note_draft(delivery, delivery.post.draft))  # raises when the claim is lost
             state = self.do(self.database.read(lambda t: t.rows("SELECT state FROM outbox WHERE id = :id", id=key)))
             if harm == "died before" or state[0]["state"] != "sending":
                 return
@@ -194,12 +194,12 @@ class Ledger(RuleBasedStateMachine):
         assert all(times <= 1 for times in self.posted.values()), self.posted
 
     @invariant()
-    def every_answer_has_at_most_one_post(self) -> None:
+    def every_message_is_answered_at_most_once(self) -> None:
         assert all(times <= 1 for times in self.answered.values())
 
     @precondition(lambda self: self.gone)
     @invariant()
-    def nothing_is_kept_of_what_was_deleted(self) -> None:
+    def no_text_of_a_deleted_message_is_kept(self) -> None:
         kept = self.do(self.database.read(lambda t: t.rows("SELECT body FROM inbox UNION ALL SELECT body FROM turns")))
         bodies = "".join(row["body"] for row in kept)
         assert not any(self.words[row] in bodies for row in self.gone if row in self.words)

@@ -1,4 +1,4 @@
-"""A permission is given once, by whoever was asked, under the message that asks, in time; and it is used once."""
+"""A permission is given once, in time, by a user who was asked, under the question's message; it is used once."""
 
 import asyncio
 import json
@@ -14,24 +14,24 @@ from hypothesis import strategies as st
 from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports import Acceptance, Clock, Decision
 from daemon.memory.database import Database, open_database
-from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, decide, store_approvals
+from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, decide, store_approval
 from tests import template
 from tests.fakes import FakeClock
 from tests.given import DM, SOUL, TEAM
 from tests.store.parts import WORKER, Stores, look, poke, room
 
 ASKED, OPEN_FOR_MS = ("U1", "U2"), 900_000
-PRESS = Decision("P1", SOUL, TEAM, "D1", "5.0", "U1", "a1", approves=True)
+CLICK = Decision("P1", SOUL, TEAM, "D1", "5.0", "U1", "a1", approves=True)
 KEY = f"{DM}@3#0"
 
 
 async def ask(database: Database, clock: Clock, *, state: str = "sent", ts: str | None = "5.0") -> None:
-    """A question under a post of ours that is in this state."""
+    """Store a question under a post in this state."""
     await room(database)
     new = NewApproval("a1", "files/write", {"path": "notes.md"}, ASKED, clock.now_ms() + OPEN_FOR_MS)
     audience = Audience(AudienceKind.DM, "D1")
     await database.write(
-        lambda it: store_approvals(it, conversation=DM, turn=3, audience=audience, approvals=(new,), now=clock.now_ms())
+        lambda it: store_approval(it, new, conversation=DM, turn=3, audience=audience, now=clock.now_ms())
     )
     await _post(database, clock, KEY, approval="a1", state=state, ts=ts)
     await _post(database, clock, f"{DM}@2#0", approval=None, state="sent", ts="4.0")
@@ -60,7 +60,7 @@ async def _post(
     )
 
 
-async def press(database: Database, clock: Clock, decision: Decision = PRESS) -> tuple[Acceptance, str]:
+async def click(database: Database, clock: Clock, decision: Decision = CLICK) -> tuple[Acceptance, str]:
     return await database.write(lambda transaction: decide(transaction, decision, clock.now_ms()))
 
 
@@ -78,7 +78,7 @@ async def _status(approvals: Approvals) -> Approval:
 @pytest.mark.parametrize(
     ("approves", "state", "words"), [(True, "approved", "Allowed."), (False, "refused", "Refused.")]
 )
-async def test_a_press_in_time_by_somebody_asked_decides(
+async def test_a_click_in_time_by_a_user_who_was_asked_decides(
     *,
     database: Database,
     clock: FakeClock,
@@ -90,8 +90,8 @@ async def test_a_press_in_time_by_somebody_asked_decides(
 ) -> None:
     await ask(database, clock)
     await clock.advance(60)
-    decision = replace(PRESS, author="U2", approves=approves)
-    assert await press(database, clock, decision) == (Acceptance.ACCEPTED, state)
+    decision = replace(CLICK, author="U2", approves=approves)
+    assert await click(database, clock, decision) == (Acceptance.ACCEPTED, state)
     found = await _status(approvals)
     assert (found.state, found.decided_by, found.decided_ms) == (state, "U2", clock.now_ms())
     assert look(path, "SELECT id, author, place, audience, body, source, state, modality, process FROM inbox") == [
@@ -110,24 +110,24 @@ async def test_a_press_in_time_by_somebody_asked_decides(
 
 
 WRONG = {
-    "by somebody else": replace(PRESS, author="U9"),
-    "in another channel": replace(PRESS, channel="D2"),
-    "in another workspace": replace(PRESS, workspace="T2"),
-    "of another soul": replace(PRESS, soul="bo"),
-    "under another message of ours": replace(PRESS, ts="4.0"),
-    "under a message of nobody's": replace(PRESS, ts="6.0"),
-    "with an id made up": replace(PRESS, approval="a2' OR '1'='1" * 50),
+    "by another user": replace(CLICK, author="U9"),
+    "in another channel": replace(CLICK, channel="D2"),
+    "in another workspace": replace(CLICK, workspace="T2"),
+    "of another soul": replace(CLICK, soul="bo"),
+    "under another message of the soul": replace(CLICK, ts="4.0"),
+    "under an unknown message": replace(CLICK, ts="6.0"),
+    "with an invented id": replace(CLICK, approval="a2' OR '1'='1" * 50),
 }
 
 
 @pytest.mark.parametrize("how", WRONG)
-async def test_a_wrong_press_changes_nothing_and_is_put_on_record(
+async def test_a_wrong_click_changes_nothing_and_goes_into_the_audit_log(
     database: Database, clock: FakeClock, approvals: Approvals, path: Path, how: str
 ) -> None:
     await ask(database, clock)
     accepted = 0
     for number, approves in enumerate((True, False)):
-        acceptance, reason = await press(database, clock, replace(WRONG[how], approves=approves))
+        acceptance, reason = await click(database, clock, replace(WRONG[how], approves=approves))
         accepted += acceptance is Acceptance.ACCEPTED
         assert reason
         assert look(path, "SELECT count(*) FROM audit WHERE act = 'approval.ignored'") == [(number + 1,)]
@@ -137,19 +137,19 @@ async def test_a_wrong_press_changes_nothing_and_is_put_on_record(
     assert look(path, "SELECT count(*) FROM inbox") == [(0,)]
     assert look(path, "SELECT count(*) FROM outbox") == [(2,)]
     assert await approvals.begin_use("a1") is None
-    assert (await press(database, clock))[0] is Acceptance.ACCEPTED  # the right one still counts
+    assert (await click(database, clock))[0] is Acceptance.ACCEPTED  # the right click still counts
 
 
 @pytest.mark.parametrize("restarted", [False, True])
-async def test_a_second_press_is_accepted_neither_at_once_nor_after_a_restart(
+async def test_a_second_click_is_never_accepted_also_after_a_restart(
     *, database: Database, clock: FakeClock, approvals: Approvals, path: Path, restarted: bool
 ) -> None:
     await ask(database, clock)
-    assert (await press(database, clock))[0] is Acceptance.ACCEPTED
+    assert (await click(database, clock))[0] is Acceptance.ACCEPTED
     accepted = 0
     async with open_database(path, clock) as later:
-        for again in (PRESS, replace(PRESS, approves=False), replace(PRESS, author="U2")):
-            accepted += (await press(later if restarted else database, clock, again))[0] is Acceptance.ACCEPTED
+        for again in (CLICK, replace(CLICK, approves=False), replace(CLICK, author="U2")):
+            accepted += (await click(later if restarted else database, clock, again))[0] is Acceptance.ACCEPTED
     print(f"twice{', after a restart' if restarted else ''}: accepted={accepted}")
     assert accepted == 0
     assert (await _status(approvals)).state == "approved"
@@ -157,34 +157,34 @@ async def test_a_second_press_is_accepted_neither_at_once_nor_after_a_restart(
     assert look(path, "SELECT count(*) FROM outbox WHERE revises IS NOT NULL") == [(1,)]
 
 
-async def test_two_who_press_at_once_decide_once(
+async def test_simultaneous_clicks_decide_once(
     database: Database, clock: FakeClock, others: Stores, path: Path
 ) -> None:
     await ask(database, clock)
     answers: list[Acceptance] = []
 
     async def one(where: Database, decision: Decision) -> None:
-        answers.append((await press(where, clock, decision))[0])
+        answers.append((await click(where, clock, decision))[0])
 
     async with asyncio.TaskGroup() as group:
         for where in (database, others.database):
             for author in ASKED:
-                group.create_task(one(where, replace(PRESS, author=author, approves=author == "U1")))
+                group.create_task(one(where, replace(CLICK, author=author, approves=author == "U1")))
     assert answers.count(Acceptance.ACCEPTED) == 1
     assert look(path, "SELECT count(*) FROM inbox") == [(1,)]
 
 
 @pytest.mark.parametrize("seconds", [0, 1, 86_400])
-async def test_a_press_that_comes_too_late_ends_the_question_instead(
+async def test_a_late_click_expires_the_question(
     *, database: Database, clock: FakeClock, approvals: Approvals, path: Path, seconds: int
 ) -> None:
     await ask(database, clock)
     await clock.advance(OPEN_FOR_MS / 1000 + seconds)
-    acceptance, reason = await press(database, clock)
+    acceptance, reason = await click(database, clock)
     print(f"late: accepted={int(acceptance is Acceptance.ACCEPTED)}")
     assert (acceptance, reason) == (Acceptance.IGNORED, "too late")
     assert (await _status(approvals)).state == "expired"
-    assert await approvals.expire() == 0  # it is ended already
+    assert await approvals.expire() == 0  # it has expired already
     assert look(path, "SELECT author FROM inbox") == [("U1",)]
     params = json.loads(str(look(path, "SELECT params FROM inbox")[0][0]))
     assert params == {"approval": "a1", "approved": False, "by": "", "expired": True}
@@ -192,7 +192,7 @@ async def test_a_press_that_comes_too_late_ends_the_question_instead(
     assert await approvals.begin_use("a1") is None
 
 
-async def test_questions_expire_once_when_their_time_is_over(
+async def test_a_question_expires_once_at_its_deadline(
     database: Database, clock: FakeClock, approvals: Approvals, others: Stores, path: Path
 ) -> None:
     await ask(database, clock)
@@ -207,7 +207,7 @@ async def test_questions_expire_once_when_their_time_is_over(
     assert look(path, "SELECT count(*) FROM inbox WHERE modality = 'decision'") == [(1,)]
 
 
-async def test_a_question_that_nobody_saw_is_posted_without_its_buttons(
+async def test_a_question_that_expires_before_its_post_is_posted_without_buttons(
     database: Database, clock: FakeClock, approvals: Approvals, path: Path
 ) -> None:
     await ask(database, clock, state="pending", ts=None)
@@ -219,11 +219,11 @@ async def test_a_question_that_nobody_saw_is_posted_without_its_buttons(
     assert look(path, "SELECT count(*) FROM outbox WHERE revises IS NOT NULL") == [(0,)]
 
 
-async def test_a_question_that_is_being_posted_expires_when_its_message_is_known(
+async def test_a_question_in_the_middle_of_its_post_expires_once_its_ts_is_known(
     database: Database, clock: FakeClock, approvals: Approvals, path: Path
 ) -> None:
     await ask(database, clock, state="sending", ts=None)
-    assert (await press(database, clock))[0] is Acceptance.IGNORED
+    assert (await click(database, clock))[0] is Acceptance.IGNORED
     await clock.advance(OPEN_FOR_MS / 1000)
     assert await approvals.next_due_ms() is None
     assert await approvals.expire() == 0
@@ -232,7 +232,7 @@ async def test_a_question_that_is_being_posted_expires_when_its_message_is_known
     assert look(path, "SELECT revises FROM outbox WHERE id = ?", f"{KEY}!decided") == [("5.0",)]
 
 
-async def test_a_question_that_never_got_out_still_ends_what_waits_for_it(
+async def test_a_question_that_was_never_posted_expires_too(
     database: Database, clock: FakeClock, approvals: Approvals, path: Path
 ) -> None:
     await ask(database, clock, state="dead", ts=None)
@@ -242,12 +242,12 @@ async def test_a_question_that_never_got_out_still_ends_what_waits_for_it(
     assert look(path, "SELECT count(*) FROM inbox") == [(1,)]
 
 
-async def test_a_permission_is_used_once_by_whoever_comes_first(
+async def test_a_permission_is_used_once_by_the_first_worker(
     database: Database, clock: FakeClock, approvals: Approvals, others: Stores
 ) -> None:
     await ask(database, clock)
     assert await approvals.begin_use("a1") is None
-    await press(database, clock)
+    await click(database, clock)
     rival = Approvals(others.database, clock, replace(WORKER, workspace="T2"))
     assert await rival.begin_use("a1") is None
     taken = await approvals.begin_use("a1")
@@ -260,41 +260,41 @@ async def test_a_permission_is_used_once_by_whoever_comes_first(
     assert (await _status(approvals)).state == "used"
 
 
-async def test_a_use_that_a_life_did_not_end_is_unknown_and_never_repeated(
+async def test_a_use_interrupted_by_a_crash_is_unknown_and_never_repeated(
     database: Database, clock: FakeClock, approvals: Approvals, path: Path
 ) -> None:
     await ask(database, clock)
-    await press(database, clock)
+    await click(database, clock)
     assert await approvals.begin_use("a1") is not None
     async with open_database(path, clock) as restarted:
         later = Approvals(restarted, clock, replace(WORKER, id="worker-2"))
         assert await later.begin_use("a1") is None
         assert (await _status(later)).state == "unknown"
         assert await later.begin_use("a1") is None
-    await approvals.finish_use("a1", "used")  # it was alive after all, and knows better
+    await approvals.finish_use("a1", "used")  # the first worker is alive after all and knows the outcome
     assert (await _status(approvals)).state == "used"
 
 
-async def test_a_permission_grows_old(database: Database, clock: FakeClock, approvals: Approvals) -> None:
+async def test_a_permission_expires(database: Database, clock: FakeClock, approvals: Approvals) -> None:
     await ask(database, clock)
     await clock.advance(10)
-    await press(database, clock)
+    await click(database, clock)
     await clock.advance(OPEN_FOR_MS / 1000 + 1)
     assert await approvals.begin_use("a1") is None
     assert (await _status(approvals)).state == "expired"
 
 
-async def test_what_nobody_asked_has_no_state(approvals: Approvals) -> None:
+async def test_an_unknown_question_has_no_status(approvals: Approvals) -> None:
     assert await approvals.status("a1") is None
     assert await approvals.begin_use("a1") is None
 
 
-def test_permission_is_asked_of_somebody() -> None:
-    with pytest.raises(ValueError, match="somebody"):
+def test_a_question_without_users_to_ask_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one user"):
         NewApproval("a1", "files/write", {}, (), 1)
 
 
-presses = st.builds(
+clicks = st.builds(
     Decision,
     event_id=st.just("P"),
     soul=st.just(SOUL),
@@ -305,12 +305,12 @@ presses = st.builds(
     approval=st.sampled_from(["a1", "a1", "a1", "a2"]),
     approves=st.booleans(),
 )
-acts = presses | st.sampled_from(["wait", "restart", "expire", "use"])
+acts = clicks | st.sampled_from(["wait", "restart", "expire", "use"])
 
 
 @settings(max_examples=60, deadline=None)
 @given(course=st.lists(acts, max_size=14))
-def test_whatever_is_pressed_and_when_it_is_accepted_once_and_rightly_and_used_once(
+def test_any_course_of_clicks_decides_at_most_once_and_is_used_at_most_once(
     course: list[Decision | str],
 ) -> None:
     async def live(path: Path, new_database: Callable[[], int]) -> None:
@@ -325,8 +325,8 @@ def test_whatever_is_pressed_and_when_it_is_accepted_once_and_rightly_and_used_o
                 approvals = Approvals(database, clock, replace(WORKER, id=f"worker-{new_database()}"))
                 in_time = clock.now_ms() < began + OPEN_FOR_MS
                 if isinstance(act, Decision):
-                    right = replace(act, author="U1", approves=True, event_id="P1") == PRESS and act.author in ASKED
-                    acceptance, _ = await press(database, clock, act)
+                    right = replace(act, author="U1", approves=True, event_id="P1") == CLICK and act.author in ASKED
+                    acceptance, _ = await click(database, clock, act)
                     assert (acceptance is Acceptance.ACCEPTED) == (right and in_time and not decided)
                     if right and not decided:
                         decided = ("approved" if act.approves else "refused") if in_time else "expired"

@@ -1,4 +1,4 @@
-"""One worker at a time per conversation, in order, fenced; whoever lost a claim can write nothing."""
+"""One worker at a time claims a conversation, in order; a worker that lost its claim writes nothing."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -21,7 +21,7 @@ def everything(path: Path) -> list[object]:
     return [look(path, f"SELECT * FROM {table}") for table in _TABLES]
 
 
-async def test_messages_are_claimed_in_the_order_they_were_said(stores: Stores) -> None:
+async def test_messages_are_claimed_in_ts_order(stores: Stores) -> None:
     for ts in ("9.5", "10.000002", "10.000001"):
         await stores.inbox.accept(new_message(ts))
     assert [one.perception.ts for one in (await stores.claim()).messages] == ["9.5", "10.000001", "10.000002"]
@@ -42,7 +42,7 @@ async def test_the_conversation_that_waited_longest_comes_first(stores: Stores, 
     assert [(await stores.claim()).conversation for _ in range(2)] == [OTHER, DM]
 
 
-async def test_a_claim_whose_lease_ran_out_is_taken_over_with_a_higher_fence(
+async def test_a_lapsed_claim_is_taken_over_with_a_higher_fence(
     stores: Stores, others: Stores, clock: FakeClock
 ) -> None:
     await stores.inbox.accept(new_message())
@@ -62,7 +62,7 @@ async def test_a_renewed_claim_is_not_taken_over(stores: Stores, others: Stores,
         assert await others.conversations.claim_next() is None
 
 
-_DOINGS: dict[str, Callable[[Stores, Claim], Awaitable[object]]] = {
+_CALLS: dict[str, Callable[[Stores, Claim], Awaitable[object]]] = {
     "renew": lambda stores, claim: stores.conversations.renew(claim),
     "begin a draft": lambda stores, claim: stores.conversations.begin_draft(
         claim, reply_to="", recipient="U1", newer_than_ts="1"
@@ -73,9 +73,9 @@ _DOINGS: dict[str, Callable[[Stores, Claim], Awaitable[object]]] = {
 }
 
 
-@pytest.mark.parametrize("doing", _DOINGS)
-async def test_whoever_lost_a_claim_writes_nothing(
-    stores: Stores, others: Stores, clock: FakeClock, path: Path, doing: str
+@pytest.mark.parametrize("action", _CALLS)
+async def test_a_worker_with_a_lost_claim_writes_nothing(
+    stores: Stores, others: Stores, clock: FakeClock, path: Path, action: str
 ) -> None:
     await stores.inbox.accept(new_message())
     claim = await stores.claim()
@@ -84,15 +84,15 @@ async def test_whoever_lost_a_claim_writes_nothing(
     await others.conversations.begin_draft(taken, reply_to="", recipient="U1", newer_than_ts="1")
     before = everything(path)
     with pytest.raises(LostLease):
-        await _DOINGS[doing](stores, claim)
+        await _CALLS[action](stores, claim)
     await stores.conversations.release(claim, retry_in=99)
     assert everything(path) == before
     assert await others.commits.commit(effect(taken, "answer")) is not None
 
 
 @pytest.mark.parametrize("end", ["commit", "release"])
-@pytest.mark.parametrize("doing", _DOINGS)
-async def test_a_claim_ends_with_its_commit_or_release(stores: Stores, path: Path, doing: str, end: str) -> None:
+@pytest.mark.parametrize("action", _CALLS)
+async def test_a_claim_ends_with_its_commit_or_release(stores: Stores, path: Path, action: str, end: str) -> None:
     await stores.inbox.accept(new_message())
     claim = await stores.claim()
     if end == "commit":
@@ -100,15 +100,15 @@ async def test_a_claim_ends_with_its_commit_or_release(stores: Stores, path: Pat
     else:
         await stores.conversations.release(claim)
     before = everything(path)
-    with pytest.raises(LostLease):  # a renewal that comes late must not close the conversation for a whole lease
-        await _DOINGS[doing](stores, claim)
+    with pytest.raises(LostLease):  # a late renewal must not hold the conversation for a whole lease
+        await _CALLS[action](stores, claim)
     assert everything(path) == before
 
 
-async def test_a_released_conversation_waits_as_a_whole(stores: Stores, clock: FakeClock) -> None:
+async def test_a_paused_message_holds_up_its_conversation(stores: Stores, clock: FakeClock) -> None:
     await stores.inbox.accept(new_message("1.0"))
     await stores.conversations.release(await stores.claim(), retry_in=5, reason="not now")
-    await stores.inbox.accept(new_message("2.0"))  # must not overtake the first
+    await stores.inbox.accept(new_message("2.0"))  # it must not overtake the first
     due = await stores.conversations.next_due_ms()
     assert due is not None
     assert due - clock.now_ms() == pytest.approx(5000, abs=50)
@@ -125,7 +125,7 @@ async def test_a_draft_does_not_cut_a_pause_short(stores: Stores) -> None:
     assert await stores.conversations.claim_next() is None
 
 
-async def test_a_draft_is_found_and_finished_by_the_next_claim(
+async def test_the_next_claim_finds_and_finishes_a_draft(
     stores: Stores, others: Stores, clock: FakeClock, path: Path
 ) -> None:
     await stores.inbox.accept(new_message())
@@ -141,7 +141,7 @@ async def test_a_draft_is_found_and_finished_by_the_next_claim(
     assert look(path, "SELECT count(*) FROM outbox") == [(1,)]
 
 
-async def test_a_draft_whose_id_was_lost_is_looked_for(stores: Stores, others: Stores, clock: FakeClock) -> None:
+async def test_a_draft_with_a_lost_ts_is_looked_up(stores: Stores, others: Stores, clock: FakeClock) -> None:
     await stores.inbox.accept(new_message())
     await stores.conversations.begin_draft(await stores.claim(), reply_to="", recipient="U1", newer_than_ts="1")
     await clock.advance(LEASE + 1)
@@ -161,7 +161,7 @@ async def test_a_refused_draft_leaves_nothing(stores: Stores, path: Path) -> Non
     assert look(path, "SELECT count(*) FROM outbox") == [(0,)]
 
 
-async def test_a_draft_whose_messages_are_gone_is_claimed_to_be_ended(stores: Stores, path: Path) -> None:
+async def test_a_draft_whose_messages_are_deleted_is_claimed_and_dropped(stores: Stores, path: Path) -> None:
     await stores.inbox.accept(new_message("1.0"))
     claim = await stores.claim()
     await stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
@@ -174,12 +174,12 @@ async def test_a_draft_whose_messages_are_gone_is_claimed_to_be_ended(stores: St
     assert (orphan.messages, orphan.draft) == ((), Draft(claim.key(0), "7.0"))
     delivery = await stores.commits.commit(effect(orphan, "it is gone"))
     assert delivery is not None
-    with pytest.raises(LostLease):  # the same words are not stored twice by a worker that was told nothing
+    with pytest.raises(LostLease):  # the worker that lost the claim must not store the reply again
         await stores.commits.commit(effect(orphan, "it is gone"))
     assert look(path, "SELECT state, body FROM outbox") == [("sending", "it is gone")]
 
 
-async def test_a_draft_that_ends_in_silence_is_dropped(stores: Stores, path: Path) -> None:
+async def test_a_commit_without_a_reply_drops_the_draft(stores: Stores, path: Path) -> None:
     await stores.inbox.accept(new_message())
     claim = await stores.claim()
     await stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
@@ -188,7 +188,7 @@ async def test_a_draft_that_ends_in_silence_is_dropped(stores: Stores, path: Pat
     assert look(path, "SELECT state, answered_by FROM inbox") == [("answered", None)]
 
 
-async def test_what_arrives_during_a_cycle_waits_for_the_next(stores: Stores) -> None:
+async def test_a_message_that_arrives_during_a_cycle_waits_for_the_next_cycle(stores: Stores) -> None:
     await stores.inbox.accept(new_message("1.0"))
     claim = await stores.claim()
     await stores.inbox.accept(new_message("2.0"))
@@ -225,7 +225,7 @@ async def test_a_commit_stores_the_whole_cycle(stores: Stores, path: Path) -> No
     assert await stores.conversations.next_due_ms() is None
 
 
-async def test_calls_of_a_cycle_without_a_commit_are_accounted_for(stores: Stores, path: Path) -> None:
+async def test_model_calls_of_a_cycle_without_a_commit_are_recorded(stores: Stores, path: Path) -> None:
     await stores.commits.record_calls(())
     await stores.commits.record_calls((call("a"), call("b")))
     assert look(path, "SELECT trace_id FROM llm_calls") == [("a",), ("b",)]

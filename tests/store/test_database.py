@@ -1,4 +1,4 @@
-"""Units of work share a transaction and nothing else; whoever was answered finds his rows after any accident."""
+"""Units of work share a transaction and nothing else; a write that returned is stored."""
 
 import asyncio
 import sqlite3
@@ -18,7 +18,7 @@ from tests.store.parts import ACTS, Note, acts, look, note, poke
 
 @asynccontextmanager
 async def held_up(database: Database) -> AsyncIterator[None]:
-    """While inside, the writer is busy with one unit, so that all that come meanwhile form the next batch."""
+    """Keep the writer busy with one unit, so that all units queued meanwhile form the next batch."""
     go = asyncio.Event()
     first = Note("first", hold=go)
     async with asyncio.TaskGroup() as group:
@@ -49,7 +49,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_a_failing_unit_undoes_itself_alone(database: Database, path: Path, fault: str) -> None:
+async def test_a_failing_unit_is_undone_alone(database: Database, path: Path, fault: str) -> None:
     async def faulty(transaction: Transaction) -> None:
         await note("half done")(transaction)
         sql, value = FAULTS[fault]
@@ -60,7 +60,7 @@ async def test_a_failing_unit_undoes_itself_alone(database: Database, path: Path
     async def ask(name: str, unit: object) -> None:
         try:
             answers[name] = await database.write(unit)  # type: ignore[arg-type]  # units of both kinds
-        except Exception as error:  # noqa: BLE001 - kept to be looked at
+        except Exception as error:  # noqa: BLE001 - the test looks at it
             answers[name] = error
 
     async with asyncio.TaskGroup() as group, held_up(database):
@@ -71,7 +71,7 @@ async def test_a_failing_unit_undoes_itself_alone(database: Database, path: Path
     assert look(path, ACTS) == [("first",), ("before",), ("after",)]
 
 
-async def test_a_caller_is_answered_only_after_the_commit(database: Database, path: Path) -> None:
+async def test_a_write_returns_only_after_the_commit(database: Database, path: Path) -> None:
     seen: list[bool] = []
 
     async def ask(number: int) -> None:
@@ -84,8 +84,8 @@ async def test_a_caller_is_answered_only_after_the_commit(database: Database, pa
     assert seen == [True] * 50
 
 
-async def test_nobody_is_answered_from_a_transaction_that_did_not_commit(database: Database, path: Path) -> None:
-    """Neither with a value nor with an error: a verdict may rest on what a neighbour wrote and lost."""
+async def test_a_failed_commit_fails_every_unit_of_its_batch(database: Database, path: Path) -> None:
+    """Not even the unit's own error is raised: it may rest on rows of another unit that were lost."""
 
     async def deferred_fault(transaction: Transaction) -> None:
         await transaction.run("PRAGMA defer_foreign_keys=ON")
@@ -107,7 +107,7 @@ async def test_nobody_is_answered_from_a_transaction_that_did_not_commit(databas
     assert await database.write(note("next")) == "next"
 
 
-async def test_a_unit_whose_caller_left_before_it_began_is_not_run(database: Database, path: Path) -> None:
+async def test_a_unit_cancelled_before_its_start_is_not_run(database: Database, path: Path) -> None:
     unwanted = note("unwanted")
     async with held_up(database):
         task = asyncio.ensure_future(database.write(unwanted))
@@ -118,7 +118,7 @@ async def test_a_unit_whose_caller_left_before_it_began_is_not_run(database: Dat
     assert look(path, ACTS) == [("first",), ("next",)]
 
 
-async def test_a_caller_that_leaves_in_mid_unit_disturbs_nobody(database: Database, path: Path) -> None:
+async def test_a_cancelled_caller_does_not_disturb_the_writer(database: Database, path: Path) -> None:
     go = asyncio.Event()
     slow = Note("slow", hold=go)
     task = asyncio.ensure_future(database.write(slow))
@@ -131,21 +131,21 @@ async def test_a_caller_that_leaves_in_mid_unit_disturbs_nobody(database: Databa
     assert look(path, ACTS) == [("slow",), ("next",)]
 
 
-async def test_patience_ends_for_each_caller_by_itself(either: Path) -> None:
+async def test_each_write_has_its_own_deadline(either: Path) -> None:
     async with open_database(either, SystemClock()) as database:
         with closing(sqlite3.connect(either, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             async with asyncio.TaskGroup() as group:
-                patient = group.create_task(database.write(note("patient"), within=20.0))
+                slow = group.create_task(database.write(note("slow"), within=20.0))
                 with pytest.raises(StoreBusy, match="another process"):
-                    await database.write(note("hurried"), within=0.1)
-                assert not patient.done()
+                    await database.write(note("quick"), within=0.1)
+                assert not slow.done()
                 other.execute("COMMIT")
-        assert patient.result() == "patient"
-    assert look(either, ACTS) == [("patient",)]
+        assert slow.result() == "slow"
+    assert look(either, ACTS) == [("slow",)]
 
 
-async def test_a_reader_waits_for_the_writer_of_a_rollback_journal_and_says_when_it_gave_up(path: Path) -> None:
+async def test_a_read_behind_a_locked_rollback_journal_raises_at_its_deadline(path: Path) -> None:
     async with open_database(path, SystemClock()) as database:
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN EXCLUSIVE")
@@ -155,7 +155,7 @@ async def test_a_reader_waits_for_the_writer_of_a_rollback_journal_and_says_when
         assert await database.read(acts) == []
 
 
-async def test_a_read_sees_one_moment(either: Path) -> None:
+async def test_a_read_sees_one_snapshot(either: Path) -> None:
     async with open_database(either, SystemClock()) as database:
         await database.write(note("before"))
         looked, go = asyncio.Event(), asyncio.Event()
@@ -171,13 +171,13 @@ async def test_a_read_sees_one_moment(either: Path) -> None:
             await looked.wait()
             writing = group.create_task(database.write(note("meanwhile")))
             if either.with_name("memory.db-wal").exists():
-                await writing  # a reader of a WAL is in nobody's way
+                await writing  # a reader of a WAL does not block writers
             go.set()
         assert reading.result() == (["before"], ["before"])
         assert await database.read(acts) == ["before", "meanwhile"]
 
 
-async def test_a_reader_cancelled_at_any_step_comes_back_without_a_snapshot(database: Database) -> None:
+async def test_a_read_cancelled_at_any_step_leaves_no_snapshot_open(database: Database) -> None:
     for turns in range(8):
         task = asyncio.ensure_future(database.read(acts))
         for _ in range(turns):
@@ -189,14 +189,14 @@ async def test_a_reader_cancelled_at_any_step_comes_back_without_a_snapshot(data
             assert len(await database.read(acts)) == turns + 1
 
 
-async def test_an_error_of_a_read_comes_in_our_terms(database: Database) -> None:
+async def test_an_error_of_sqlite_becomes_a_store_error(database: Database) -> None:
     with pytest.raises(StoreError, match="no such table"):
         await database.read(lambda transaction: transaction.rows("SELECT * FROM nowhere"))
     with pytest.raises(StoreError, match="no such table"):
         await database.write(lambda transaction: transaction.rows("SELECT * FROM nowhere"))
 
 
-async def test_a_newer_schema_met_in_mid_life_stops_all_writing(database: Database, path: Path) -> None:
+async def test_a_schema_that_becomes_newer_stops_all_writes(database: Database, path: Path) -> None:
     await database.write(note("before"))
     poke(path, f"PRAGMA user_version={migrate.SCHEMA + 1}")
     with pytest.raises(SchemaMismatch, match=r"update the program|knows"):
@@ -205,7 +205,7 @@ async def test_a_newer_schema_met_in_mid_life_stops_all_writing(database: Databa
     assert await database.read(acts) == ["before"]
 
 
-async def test_what_waits_when_the_database_closes_is_committed_first(path: Path) -> None:
+async def test_closing_commits_the_queued_units_first(path: Path) -> None:
     async with asyncio.TaskGroup() as group, open_database(path, FakeClock(auto=True)) as database:
         waiting = [group.create_task(database.write(note(f"a{number}"))) for number in range(200)]
         await asyncio.sleep(0)
@@ -215,7 +215,7 @@ async def test_what_waits_when_the_database_closes_is_committed_first(path: Path
         await database.write(note("too late"))
 
 
-async def test_a_writer_that_is_cut_off_answers_everybody(path: Path, clock: FakeClock) -> None:
+async def test_a_cancelled_writer_fails_every_queued_unit(path: Path, clock: FakeClock) -> None:
     async with open_database(path, clock) as opened, aiosqlite.connect(path, isolation_level=None) as connection:
         database = Database(path, clock, connection, [])
         writer = asyncio.ensure_future(database.run_writer())

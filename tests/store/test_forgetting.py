@@ -1,4 +1,4 @@
-"""Words taken back take along what was learned from them, out of the notes, the history and the making."""
+"""A deleted message leaves the notes, their history and any revision under way."""
 
 from pathlib import Path
 
@@ -8,20 +8,20 @@ from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.database import Database
 from daemon.memory.knowledge.forgetting import forget_derived
 from daemon.memory.knowledge.soul_states import SoulStates
-from daemon.memory.knowledge.user_models import Material, NotesDiff, UserModels
+from daemon.memory.knowledge.user_models import NotesDiff, TurnRange, UserModels, model_history
 from tests.fakes import FakeClock
 from tests.given import DM, SOUL, TEAM, new_message, thread
-from tests.store.parts import Stores, look, met, poke
+from tests.store.parts import WORKER, Stores, look, met, poke
 
 HERE, THERE = Audience(AudienceKind.DM, "D1"), Audience(AudienceKind.CHANNEL, "C1")
-KEY = (SOUL, TEAM, "U1", HERE)
+KEY = ("U1", HERE)
 
 
 @pytest.fixture
 async def models(stores: Stores, clock: FakeClock) -> UserModels:
     await stores.inbox.accept(new_message())
     await met(stores.database)
-    return UserModels(stores.database, clock)
+    return UserModels(stores.database, clock, WORKER)
 
 
 async def revise(models: UserModels, *notes: str, expected: int, turns: tuple[int, int], change: NotesDiff) -> None:
@@ -31,30 +31,30 @@ async def revise(models: UserModels, *notes: str, expected: int, turns: tuple[in
         notes=notes,
         whispers="a secret worry",
         change=change,
-        material=Material(str(DM), *turns),
+        source=TurnRange(str(DM), *turns),
         most_lost=1.0,
         trace_id="t",
     )
 
 
-async def take_back(database: Database, seq: int, person: str = "U1", conversation: str = str(DM)) -> None:
+async def forget_turn(database: Database, seq: int, person: str = "U1", conversation: str = str(DM)) -> None:
     await database.write(lambda transaction: forget_derived(transaction, conversation, person, seq, 5))
 
 
 async def notes_of(models: UserModels) -> tuple[tuple[str, ...], str, int]:
-    model = await models.learned(*KEY)
+    model = await models.model(*KEY)
     assert model is not None
     return model.notes, model.whispers, model.modelled_to
 
 
-async def test_lines_made_of_words_taken_back_are_gone_everywhere(models: UserModels, path: Path) -> None:
+async def test_notes_derived_from_a_deleted_message_are_gone_everywhere(models: UserModels, path: Path) -> None:
     await revise(models, "likes tea", expected=0, turns=(1, 2), change=NotesDiff(added=("likes tea",)))
     await revise(models, "likes tea", "owes money", expected=1, turns=(3, 6), change=NotesDiff(added=("owes money",)))
     corrected = NotesDiff(corrected=(("owes money", "owes much money"),))
     await revise(models, "likes tea", "owes much money", expected=2, turns=(7, 8), change=corrected)
     more = NotesDiff(added=("has a cat",))
     await revise(models, "likes tea", "owes much money", "has a cat", expected=3, turns=(9, 9), change=more)
-    await take_back(models._database, 4)
+    await forget_turn(models._database, 4)
     assert await notes_of(models) == (("likes tea", "has a cat"), "", 2)
     for table in ("user_models", "user_model_history"):
         everything = str(look(path, f"SELECT * FROM {table}"))
@@ -65,24 +65,24 @@ async def test_lines_made_of_words_taken_back_are_gone_everywhere(models: UserMo
 
 
 @pytest.mark.parametrize(("seq", "person", "conversation"), [(9, "U1", DM), (1, "U2", DM), (1, "U1", thread("1.0"))])
-async def test_other_words_take_nothing_along(
+async def test_a_deleted_message_outside_the_range_changes_nothing(
     models: UserModels, stores: Stores, seq: int, person: str, conversation: object
 ) -> None:
     await stores.inbox.accept(new_message("2.0", conversation=thread("1.0")))
     await revise(models, "likes tea", expected=0, turns=(1, 2), change=NotesDiff(added=("likes tea",)))
-    await take_back(models._database, seq, person, str(conversation))
+    await forget_turn(models._database, seq, person, str(conversation))
     assert await notes_of(models) == (("likes tea",), "a secret worry", 2)
 
 
-async def test_what_is_in_the_making_is_refused(models: UserModels) -> None:
-    await take_back(models._database, 1)
+async def test_a_revision_under_way_is_refused(models: UserModels) -> None:
+    await forget_turn(models._database, 1)
     assert not await models.revise(
         *KEY,
         expected_version=0,
-        notes=("words taken back",),
+        notes=("a deleted message",),
         whispers="",
         change=NotesDiff(),
-        material=Material(str(DM), 1, 2),
+        source=TurnRange(str(DM), 1, 2),
         most_lost=1.0,
         trace_id="t",
     )
@@ -90,32 +90,30 @@ async def test_what_is_in_the_making_is_refused(models: UserModels) -> None:
     assert await notes_of(models) == ((), "", 0)
 
 
-async def test_the_same_can_be_learned_and_taken_back_again(models: UserModels) -> None:
+async def test_the_same_note_can_be_learned_and_forgotten_again(models: UserModels) -> None:
     for expected in (0, 2):
         await revise(models, "likes tea", expected=expected, turns=(1, 2), change=NotesDiff(added=("likes tea",)))
-        await take_back(models._database, 1)
+        await forget_turn(models._database, 1)
         assert await notes_of(models) == ((), "", 0)
-    assert len(await models.history("U1", 9)) == 4
+    assert len(await model_history(models._database, "U1", 9)) == 4
 
 
-async def test_topic_and_task_go_and_the_mood_stays(models: UserModels, clock: FakeClock) -> None:
-    states = SoulStates(models._database, clock)
+async def test_topic_and_task_are_forgotten_and_the_mood_stays(models: UserModels, clock: FakeClock) -> None:
+    states = SoulStates(models._database, clock, WORKER)
     for audience in (HERE, THERE):
-        await states.revise(
-            SOUL, TEAM, audience, expected_version=0, emotional_state="weary", topic="money", task="lend some"
-        )
-    await take_back(models._database, 1)
-    here, there = await states.known(SOUL, TEAM, HERE), await states.known(SOUL, TEAM, THERE)
+        await states.revise(audience, expected_version=0, emotional_state="weary", topic="money", task="lend some")
+    await forget_turn(models._database, 1)
+    here, there = await states.known(HERE), await states.known(THERE)
     assert here is not None
     assert there is not None
     assert (here.emotional_state, here.topic, here.task, here.version) == ("weary", "", "", 2)
     assert there.topic == "money"
 
 
-async def test_a_first_state_in_the_making_is_refused_too(models: UserModels, path: Path, clock: FakeClock) -> None:
-    states = SoulStates(models._database, clock)
-    await take_back(models._database, 1)
-    assert await states.known(SOUL, TEAM, HERE) is None
+async def test_a_first_state_under_way_is_refused(models: UserModels, path: Path, clock: FakeClock) -> None:
+    states = SoulStates(models._database, clock, WORKER)
+    await forget_turn(models._database, 1)
+    assert await states.known(HERE) is None
     poke(
         path,
         "INSERT INTO jobs (kind, conversation, soul, workspace, state, created_ms) VALUES ('k', ?, ?, ?, 'running', 1)",
@@ -123,7 +121,5 @@ async def test_a_first_state_in_the_making_is_refused_too(models: UserModels, pa
         SOUL,
         TEAM,
     )
-    await take_back(models._database, 1)
-    assert not await states.revise(
-        SOUL, TEAM, HERE, expected_version=0, emotional_state="weary", topic="money", task=""
-    )
+    await forget_turn(models._database, 1)
+    assert not await states.revise(HERE, expected_version=0, emotional_state="weary", topic="money", task="")

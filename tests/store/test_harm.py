@@ -1,4 +1,4 @@
-"""Kills, crowds, full disks and failing ones: what was acknowledged is there, and the file is whole."""
+"""After kills, contention, full disks and disk errors every acknowledged row is there and the file is sound."""
 
 import json
 import shutil
@@ -39,20 +39,20 @@ def tmp_path(disk_path: Path) -> Path:
 def shim(tmp_path_factory: pytest.TempPathFactory) -> str:
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler is None:
-        pytest.skip("no C compiler here: THE SWEEP OF DISK FAULTS DID NOT RUN")
+        pytest.skip("no C compiler: THE SWEEP OF DISK FAULTS DID NOT RUN")
     target = tmp_path_factory.mktemp("shim") / "failing_disk.so"
     source = Path(__file__).with_name("failing_disk.c")
     subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", target, source, "-ldl"], check=True)
     return str(target)
 
 
-def test_sixty_kills_in_mid_write_lose_nothing(either: Path) -> None:
+def test_sixty_kills_during_writes_lose_no_row(either: Path) -> None:
     outcome = deed("kills", either, 60)
     assert outcome["promised"] >= 100
     assert (outcome["lost"], outcome["integrity"]) == (0, "ok")
 
 
-def test_the_test_of_kills_catches_a_promise_made_too_early(path: Path) -> None:
+def test_the_kill_test_catches_an_early_acknowledgement(path: Path) -> None:
     assert deed("kills", path, 10, "lie")["lost"] > 0
 
 
@@ -63,11 +63,11 @@ def test_four_writers_meet_no_lock_error(either: Path) -> None:
     assert outcome["max_ms"] < 5000
 
 
-def test_daemons_that_start_at_once_on_no_file_all_come_up(path: Path) -> None:
+def test_daemons_that_create_the_file_at_once_all_start(path: Path) -> None:
     assert deed("opening", path, 5) == {"exits": [0] * 5, "lost": 0, "promised": 5}
 
 
-def test_a_full_disk_stops_promises_and_nothing_else(either: Path) -> None:
+def test_a_full_disk_refuses_writes_and_loses_no_acknowledged_row(either: Path) -> None:
     outcome = deed("full", either)
     assert (outcome["exit"], outcome["lost"], outcome["integrity"]) == (0, 0, "ok")
     assert outcome["promised"] > 10
@@ -76,24 +76,24 @@ def test_a_full_disk_stops_promises_and_nothing_else(either: Path) -> None:
     assert outcome["again"]
 
 
-def test_the_live_file_is_opened_by_sqlite_alone(either: Path) -> None:
+def test_only_sqlite_opens_the_live_file(either: Path) -> None:
     assert deed("opens", either) == {"opens": []}
 
 
-def test_the_test_of_plain_opens_can_fail(path: Path) -> None:
+def test_the_test_of_plain_opens_catches_one(path: Path) -> None:
     assert deed("opens", path, "plainly") == {"opens": ["open"]}
 
 
-def test_a_look_at_the_schema_drops_no_locks(path: Path) -> None:
+def test_reading_the_schema_version_drops_no_locks(path: Path) -> None:
     outcome = deed("locks", path)
     if not outcome["before"]:
         pytest.skip("this system does not show its locks")
-    assert outcome["after_our_look"] == outcome["before"]
-    assert outcome["after_a_plain_look"] < outcome["before"]  # so the test can tell
+    assert outcome["after_our_read"] == outcome["before"]
+    assert outcome["after_a_plain_read"] < outcome["before"]  # the test can detect dropped locks
 
 
 @pytest.mark.slow
-def test_every_single_disk_fault_loses_nothing(either: Path, shim: str) -> None:
+def test_no_single_disk_fault_loses_an_acknowledged_row(either: Path, shim: str) -> None:
     outcome = deed("faults", either, shim, preload=shim)
     assert outcome["points"] >= 10
     assert outcome["refused"] > 0
@@ -101,7 +101,7 @@ def test_every_single_disk_fault_loses_nothing(either: Path, shim: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_sweep_catches_a_promise_in_spite_of_a_fault(path: Path, shim: str) -> None:
+def test_the_sweep_catches_an_acknowledgement_after_a_fault(path: Path, shim: str) -> None:
     assert deed("faults", path, shim, "lie", preload=shim)["lost"] > 0
 
 
@@ -109,12 +109,12 @@ def test_every_acknowledgement_follows_a_sync(either: Path, shim: str) -> None:
     assert deed("syncs", either, shim, preload=shim) == {"acks": 50, "without_sync": 0}
 
 
-def test_the_test_of_syncs_can_fail(path: Path, shim: str) -> None:
+def test_the_sync_test_catches_missing_syncs(path: Path, shim: str) -> None:
     assert deed("syncs", path, shim, "careless", preload=shim)["without_sync"] == 50
 
 
 @pytest.mark.slow
-def test_a_migration_killed_at_any_call_is_brought_to_its_end_by_the_next_start(tmp_path: Path, shim: str) -> None:
+def test_the_next_start_finishes_a_migration_killed_at_any_call(tmp_path: Path, shim: str) -> None:
     home = tmp_path / "home"
     home.mkdir()
     outcome = deed("migrations", home / "memory.db", shim, 30, preload=shim)

@@ -1,4 +1,4 @@
-"""Every utterance once, whatever the platform repeats, reorders, edits and deletes."""
+"""Every message is stored once, although the platform repeats, reorders, edits and deletes."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ async def test_twin_events_are_one_message_in_either_order(stores: Stores, path:
     assert look(path, "SELECT count(*) FROM inbox") == [(1,)]
 
 
-async def test_a_mention_is_heard_though_its_twin_was_not_addressed(stores: Stores) -> None:
+async def test_a_mention_is_accepted_after_its_unaddressed_twin(stores: Stores) -> None:
     assert await stores.inbox.accept(new_message(event="E1", conversation=ROOT, addressed=False)) is Acceptance.IGNORED
     assert await stores.inbox.accept(new_message(event="E2", conversation=ROOT)) is Acceptance.ACCEPTED
 
@@ -38,30 +38,30 @@ async def test_the_same_ts_in_another_channel_is_another_message(stores: Stores)
     assert await stores.inbox.accept(new_message(event="E2", conversation=other)) is Acceptance.ACCEPTED
 
 
-async def test_a_thread_is_followed_once_the_soul_spoke_there(stores: Stores) -> None:
+async def test_a_thread_is_followed_after_a_reply_there(stores: Stores) -> None:
     await stores.inbox.accept(new_message("51.0", conversation=ROOT))
     await stores.answer()
     assert await stores.inbox.accept(new_message("52.0", conversation=ROOT, addressed=False)) is Acceptance.ACCEPTED
 
 
-async def test_what_is_added_while_the_soul_still_thinks_belongs_to_the_question(stores: Stores) -> None:
+async def test_a_message_added_before_the_reply_belongs_to_the_question(stores: Stores) -> None:
     await stores.inbox.accept(new_message("51.0", conversation=ROOT))
     await stores.claim()
     assert await stores.inbox.accept(new_message("52.0", conversation=ROOT, addressed=False)) is Acceptance.ACCEPTED
 
 
-async def test_a_thread_in_which_the_soul_stayed_silent_is_not_followed(stores: Stores) -> None:
+async def test_a_thread_without_a_reply_is_not_followed(stores: Stores) -> None:
     await stores.inbox.accept(new_message("51.0", conversation=ROOT))
     await stores.commits.commit(effect(await stores.claim()))
     assert await stores.inbox.accept(new_message("52.0", conversation=ROOT, addressed=False)) is Acceptance.IGNORED
 
 
-async def test_nothing_is_kept_of_what_was_not_meant_for_the_soul(stores: Stores, path: Path) -> None:
+async def test_a_message_to_others_is_not_stored(stores: Stores, path: Path) -> None:
     await stores.inbox.accept(new_message(text="between us", conversation=ROOT, addressed=False))
     assert look(path, "SELECT count(*) FROM inbox UNION ALL SELECT count(*) FROM conversations") == [(0,), (0,)]
 
 
-async def test_words_to_others_are_an_aside_until_they_turn_out_to_be_a_mention(stores: Stores, path: Path) -> None:
+async def test_a_message_to_others_is_an_aside_until_its_mention_event_arrives(stores: Stores, path: Path) -> None:
     await stores.inbox.accept(new_message("51.0", conversation=ROOT))
     await stores.answer()
     aside = new_message("52.0", "@ben look", event="E1", conversation=ROOT, addressed=False, to_others=True)
@@ -72,14 +72,14 @@ async def test_words_to_others_are_an_aside_until_they_turn_out_to_be_a_mention(
     assert [one.perception.ts for one in (await stores.claim()).messages] == ["52.0"]
 
 
-async def test_the_newest_words_of_an_edited_message_are_answered(stores: Stores) -> None:
+async def test_an_edited_message_is_answered_in_its_newest_text(stores: Stores) -> None:
     await stores.inbox.accept(new_message("1.0", "teh"))
     assert await stores.inbox.accept(edited("1.0", "the")) is Acceptance.ACCEPTED
     assert await stores.inbox.accept(edited("1.0", "the")) is Acceptance.DUPLICATE
     assert [one.perception.content for one in (await stores.claim()).messages] == ["the"]
 
 
-async def test_an_edit_that_leaves_the_words_alone_disturbs_nobody(stores: Stores) -> None:
+async def test_an_edit_with_the_same_text_does_not_disturb_a_reply(stores: Stores) -> None:
     await stores.inbox.accept(new_message("1.0", "see example.org"))
     claim = await stores.claim()
     assert await stores.inbox.accept(edited("1.0", "see example.org", "unfurled")) is Acceptance.IGNORED
@@ -89,7 +89,7 @@ async def test_an_edit_that_leaves_the_words_alone_disturbs_nobody(stores: Store
 @pytest.mark.parametrize(
     ("arrival", "left"), [(edited("1.0", "new words"), ["new words", "and"]), (deleted("1.0"), ["and"])]
 )
-async def test_a_message_that_changes_under_the_reply_supersedes_it(
+async def test_a_message_that_changes_during_its_reply_supersedes_it(
     stores: Stores, path: Path, arrival: Edit | Deletion, left: list[str]
 ) -> None:
     await stores.inbox.accept(new_message("1.0", "old words"))
@@ -104,34 +104,34 @@ async def test_a_message_that_changes_under_the_reply_supersedes_it(
     assert [one.perception.content for one in (await stores.claim()).messages] == left
 
 
-async def test_a_message_deleted_before_it_was_answered_is_not_answered(stores: Stores, path: Path) -> None:
+async def test_a_message_deleted_before_its_reply_is_not_answered(stores: Stores, path: Path) -> None:
     await stores.inbox.accept(new_message("1.0", "secret"))
     await stores.inbox.accept(deleted("1.0"))
     assert await stores.conversations.claim_next() is None
     assert look(path, "SELECT state, body, envelope FROM inbox") == [("withdrawn", "", "{}")]
 
 
-async def test_a_message_whose_deletion_overtook_it_is_never_stored(stores: Stores, path: Path) -> None:
+async def test_a_message_that_arrives_after_its_deletion_is_never_stored(stores: Stores, path: Path) -> None:
     assert await stores.inbox.accept(deleted("1.0")) is Acceptance.IGNORED
     assert await stores.inbox.accept(new_message("1.0", "secret")) is Acceptance.IGNORED
     assert look(path, "SELECT count(*) FROM inbox") == [(0,)]
 
 
-async def test_a_message_is_withdrawn_once(stores: Stores) -> None:
+async def test_a_message_is_deleted_once(stores: Stores) -> None:
     await stores.inbox.accept(new_message("1.0"))
     assert await stores.inbox.accept(deleted("1.0", "first")) is Acceptance.ACCEPTED
     assert await stores.inbox.accept(deleted("1.0", "second")) is Acceptance.DUPLICATE
     assert await stores.inbox.accept(edited("1.0", "back")) is Acceptance.IGNORED
 
 
-async def test_half_a_surrogate_pair_is_stored_as_a_replacement(stores: Stores) -> None:
+async def test_a_lone_surrogate_is_stored_as_a_replacement(stores: Stores) -> None:
     assert await stores.inbox.accept(new_message(text="broken \ud83d emoji \U0001f600 \0")) is Acceptance.ACCEPTED
     assert (await stores.claim()).messages[
         0
     ].perception.content == "broken \N{REPLACEMENT CHARACTER} emoji \U0001f600 \0"
 
 
-async def test_a_ts_that_is_no_number_blocks_nobody(stores: Stores) -> None:
+async def test_a_ts_that_is_no_number_blocks_no_other_message(stores: Stores) -> None:
     await stores.inbox.accept(new_message("later"))
     await stores.inbox.accept(new_message("2.0"))
     assert [one.perception.ts for one in (await stores.claim()).messages] == ["later", "2.0"]
@@ -145,7 +145,7 @@ async def test_a_conversation_has_the_audience_of_its_newest_message(stores: Sto
     assert (await stores.claim()).audience == narrow
 
 
-async def test_feedback_finds_the_reply_it_was_given_under(stores: Stores, path: Path) -> None:
+async def test_feedback_is_stored_with_its_reply(stores: Stores, path: Path) -> None:
     await stores.inbox.accept(new_message("1.0"))
     await stores.outbox.sent(await stores.answer(), "2.0")
     given = Feedback("F1", SOUL, TEAM, "D1", "2.0", "U1", "bad")
@@ -155,20 +155,22 @@ async def test_feedback_finds_the_reply_it_was_given_under(stores: Stores, path:
     assert look(path, "SELECT author, value FROM feedback") == [("U1", "good")]
 
 
-async def test_the_mark_of_what_was_heard_never_moves_back(stores: Stores) -> None:
-    assert await stores.inbox.heard_until(SOUL, TEAM) is None
+async def test_the_watermark_never_moves_back(stores: Stores) -> None:
+    assert await stores.inbox.watermark(SOUL, TEAM) is None
     for ts in ("9.5", "10.1", "9.9"):
-        await stores.inbox.confirm_heard(SOUL, TEAM, ts)
-    assert await stores.inbox.heard_until(SOUL, TEAM) == "10.1"
+        await stores.inbox.advance_watermark(SOUL, TEAM, ts)
+    assert await stores.inbox.watermark(SOUL, TEAM) == "10.1"
 
 
-async def test_old_event_ids_are_forgotten_when_the_mark_moves(stores: Stores, path: Path, clock: FakeClock) -> None:
+async def test_old_event_ids_are_deleted_when_the_watermark_moves(stores: Stores, path: Path, clock: FakeClock) -> None:
     await stores.inbox.accept(new_message("1.0"))
     await clock.advance(49 * 3600)
     await stores.inbox.accept(new_message("2.0"))
-    await stores.inbox.confirm_heard(SOUL, TEAM, "2.0")
+    await stores.inbox.advance_watermark(SOUL, TEAM, "2.0")
     assert look(path, "SELECT event_id FROM deliveries") == [("ED12.0",)]
-    assert await stores.inbox.accept(new_message("1.0")) is Acceptance.DUPLICATE  # the message itself is known for ever
+    assert (
+        await stores.inbox.accept(new_message("1.0")) is Acceptance.DUPLICATE
+    )  # the id of the message is known for ever
 
 
 async def test_open_threads_and_known_channels_come_newest_first(stores: Stores, clock: FakeClock) -> None:
@@ -186,13 +188,13 @@ async def test_open_threads_and_known_channels_come_newest_first(stores: Stores,
     assert await stores.inbox.known_channels(SOUL, TEAM, 5) == ("C3", "C2", "C1")
 
 
-async def test_every_acceptance_is_told(stores: Stores) -> None:
+async def test_every_acceptance_emits_an_event(stores: Stores) -> None:
     await stores.inbox.accept(new_message())
     await stores.inbox.accept(new_message())
     assert stores.events.names == ["inbox.accepted", "inbox.duplicate"]
 
 
-async def test_another_soul_hears_the_same_message_for_itself(stores: Stores, clock: FakeClock) -> None:
+async def test_two_souls_get_the_same_message_independently(stores: Stores, clock: FakeClock) -> None:
     bo = Stores.of(stores.database, clock, "worker-bo", soul="bo")
     key = ConversationKey("bo", TEAM, DM.channel)
     assert await stores.inbox.accept(new_message(event="E1")) is Acceptance.ACCEPTED

@@ -1,4 +1,4 @@
-"""What is intended falls due exactly once a slot: beside a second daemon, after a kill, and whatever the clock does."""
+"""Each slot of an intention fires exactly once: with a second daemon, after a kill, and when the clock jumps."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ def waiting(path: Path) -> list[tuple[object, ...]]:
     return look(path, "SELECT slot, due_ms FROM intentions WHERE state = 'waiting' ORDER BY due_ms")
 
 
-async def test_what_falls_due_waits_in_the_inbox_as_a_perception_of_time(
+async def test_a_due_intention_goes_into_the_inbox_as_a_time_event(
     database: Database, clock: FakeClock, intentions: Intentions, path: Path
 ) -> None:
     assert await intentions.next_due_ms() is None
@@ -67,7 +67,7 @@ async def test_what_falls_due_waits_in_the_inbox_as_a_perception_of_time(
     assert await intentions.waiting(DM) == ()
 
 
-async def test_without_a_process_it_visits_none(
+async def test_an_intention_without_a_process_visits_none(
     database: Database, clock: FakeClock, intentions: Intentions, path: Path
 ) -> None:
     await intend(database, clock, NewIntention(slot="s", due_ms=clock.now_ms(), behalf="U1"))
@@ -75,17 +75,17 @@ async def test_without_a_process_it_visits_none(
     assert look(path, "SELECT process FROM inbox") == [(None,)]
 
 
-async def test_a_new_intention_takes_the_place_of_the_one_in_its_slot(
+async def test_a_new_intention_replaces_the_waiting_one_in_its_slot(
     database: Database, clock: FakeClock, path: Path
 ) -> None:
     await intend(database, clock, later(clock, minutes=5), later(clock, minutes=9), later(clock, "other", 7))
     assert [slot for slot, _ in waiting(path)] == ["other", "look"]
     assert look(path, "SELECT state, reason FROM intentions WHERE state <> 'waiting'") == [
-        ("cancelled", "another took its place")
+        ("cancelled", "replaced by a newer one")
     ]
 
 
-async def test_it_is_cancelled_by_slot_or_id_in_its_own_conversation_alone(
+async def test_intentions_are_cancelled_by_slot_or_id_within_their_conversation(
     database: Database, clock: FakeClock, intentions: Intentions, path: Path
 ) -> None:
     elsewhere = ConversationKey(SOUL, TEAM, "D2")
@@ -101,21 +101,23 @@ async def test_it_is_cancelled_by_slot_or_id_in_its_own_conversation_alone(
     assert [slot for slot, _ in waiting(path)] == ["three"]
 
 
-async def test_no_more_wait_than_may_and_what_is_too_much_is_told(
+async def test_the_cap_refuses_further_intentions_with_a_reason(
     database: Database, clock: FakeClock, path: Path
 ) -> None:
     elsewhere = ConversationKey(SOUL, TEAM, "D2")
     assert await intend(database, clock, later(clock, "a"), later(clock, "b"), most=2) == ()
     (refused,) = await intend(database, clock, later(clock, "c"), key=elsewhere, most=2)
-    assert refused == "c: 2 things are scheduled already, no more than 2 may be"
-    assert await intend(database, clock, later(clock, "b", 3), most=2) == ()  # takes a place that was counted
-    assert await intend(database, clock, later(clock, IDLE), key=elsewhere, most=2) == ()  # the house's own
+    assert refused == "c: 2 intentions are scheduled already, and no more than 2 may be"
+    assert await intend(database, clock, later(clock, "b", 3), most=2) == ()  # it replaces one that counts already
+    assert (
+        await intend(database, clock, later(clock, IDLE), key=elsewhere, most=2) == ()
+    )  # the daemon's own look does not count
     assert await intend(database, clock, later(clock, "c"), key=ConversationKey(SOUL, "T2", "D2"), most=2) == ()
     assert len(waiting(path)) == 4
 
 
 @pytest.mark.parametrize(
-    ("minutes", "every", "told"),
+    ("minutes", "every", "reason"),
     [
         (FARTHEST_MS / MINUTE_MS + 1, "", "more than a year ahead"),
         (0, "*/10 * * * *", "less than 15 minutes apart"),
@@ -123,18 +125,18 @@ async def test_no_more_wait_than_may_and_what_is_too_much_is_told(
         (0, "now and then", "is no crontab"),
     ],
 )
-async def test_what_may_not_be_is_refused_and_leaves_its_slot_alone(
-    *, database: Database, clock: FakeClock, path: Path, minutes: float, every: str, told: str
+async def test_a_refused_intention_leaves_its_slot_unchanged(
+    *, database: Database, clock: FakeClock, path: Path, minutes: float, every: str, reason: str
 ) -> None:
     await intend(database, clock, later(clock))
     before = waiting(path)
     (refused,) = await intend(database, clock, later(clock, minutes=minutes, every=every))
     assert refused.startswith("look: ")
-    assert told in refused
+    assert reason in refused
     assert waiting(path) == before
 
 
-async def test_what_comes_round_again_skips_what_was_missed(
+async def test_a_recurring_intention_skips_missed_slots(
     database: Database, clock: FakeClock, intentions: Intentions, path: Path
 ) -> None:
     await intend(database, clock, later(clock, minutes=0, every="0 * * * *"))
@@ -151,7 +153,7 @@ async def test_what_comes_round_again_skips_what_was_missed(
     assert look(path, "SELECT count(DISTINCT ts) FROM inbox") == [(2,)]
 
 
-async def test_what_comes_round_no_more_is_done(
+async def test_a_recurring_intention_ends_with_its_last_slot(
     database: Database, clock: FakeClock, intentions: Intentions, path: Path
 ) -> None:
     await intend(database, clock, later(clock, minutes=0))
@@ -160,7 +162,7 @@ async def test_what_comes_round_no_more_is_done(
     assert look(path, "SELECT state FROM intentions") == [("due",)]
 
 
-async def test_a_look_after_a_silence_falls_away_when_somebody_spoke(
+async def test_a_new_message_cancels_the_look_after_a_silence(
     database: Database, clock: FakeClock, intentions: Intentions, stores: Stores, path: Path
 ) -> None:
     await intend(database, clock, later(clock, IDLE, 1), later(clock, "promise", 1))
@@ -168,16 +170,16 @@ async def test_a_look_after_a_silence_falls_away_when_somebody_spoke(
     await clock.advance(120)
     assert await intentions.fall_due() == 1
     assert look(path, "SELECT slot, state, reason FROM intentions ORDER BY slot") == [
-        (IDLE, "cancelled", "somebody spoke"),
+        (IDLE, "cancelled", "a message came first"),
         ("promise", "due", ""),
     ]
     poke(path, "UPDATE inbox SET state = 'answered'")
     await intend(database, clock, later(clock, IDLE, 0))
-    assert await intentions.waiting(DM) == ()  # it is the house's own
+    assert await intentions.waiting(DM) == ()  # the daemon's own look is not listed
     assert await intentions.fall_due() == 1
 
 
-async def test_a_neighbours_intentions_are_left_alone(
+async def test_intentions_of_other_souls_and_workspaces_are_left_alone(
     database: Database, clock: FakeClock, intentions: Intentions
 ) -> None:
     await intend(database, clock, later(clock, minutes=0), key=ConversationKey("bo", TEAM, "D1"))
@@ -186,10 +188,10 @@ async def test_a_neighbours_intentions_are_left_alone(
     assert await intentions.next_due_ms() is None
 
 
-async def test_two_daemons_that_look_at_once_fire_each_slot_once(
+async def test_two_daemons_at_once_fire_each_slot_once(
     database: Database, clock: FakeClock, intentions: Intentions, second: Intentions, path: Path
 ) -> None:
-    number = 150  # more than one transaction moves
+    number = 150  # more than one transaction can move
     await intend(database, clock, *(later(clock, f"slot-{one}", 0) for one in range(number)), most=number)
     runs: list[int] = []
 
@@ -213,7 +215,7 @@ from daemon.memory.queues import intentions
 from daemon.memory.database import open_database
 from daemon.memory.records import Worker
 
-store = intentions.store_occurrence
+store = intentions.store_internal_event
 
 async def store_and_die(*args, **kwargs):
     await store(*args, **kwargs)
@@ -221,7 +223,7 @@ async def store_and_die(*args, **kwargs):
 
 async def main():
     if sys.argv[2] == "before":
-        intentions.store_occurrence = store_and_die
+        intentions.store_internal_event = store_and_die
     clock = SystemClock()
     async with open_database(Path(sys.argv[1]), clock) as database:
         moved = await intentions.Intentions(database, clock, Worker("child", "ada", "T1", 1000)).fall_due()
@@ -233,13 +235,13 @@ asyncio.run(main())
 
 
 @pytest.mark.parametrize(("moment", "left"), [("before", 1), ("after", 0)])
-async def test_a_daemon_killed_around_its_commit_fires_nothing_twice_and_loses_nothing(
+async def test_a_kill_around_the_commit_neither_repeats_nor_loses_a_slot(
     *, database: Database, clock: FakeClock, intentions: Intentions, path: Path, moment: str, left: int
 ) -> None:
     await intend(database, clock, later(clock, minutes=0))
     child = await asyncio.to_thread(
         subprocess.run, [sys.executable, "-c", _KILLED, str(path), moment], check=False, capture_output=True, text=True
-    )  # our own words
+    )
     assert child.returncode == -signal.SIGKILL, child.stderr
     assert await intentions.fall_due() == left
     assert look(path, "SELECT count(*), max(fired) FROM inbox, intentions") == [(1, 1)]
@@ -247,7 +249,7 @@ async def test_a_daemon_killed_around_its_commit_fires_nothing_twice_and_loses_n
 
 @settings(max_examples=25, deadline=None)
 @given(steps=st.lists(st.tuples(st.sampled_from([0, 1, 2]), st.integers(-180, 240)), max_size=12))
-def test_whatever_the_clock_does_no_slot_is_fired_twice(steps: list[tuple[int, int]]) -> None:
+def test_no_slot_is_fired_twice_when_the_clock_jumps(steps: list[tuple[int, int]]) -> None:
     async def live(path: Path) -> None:
         clock = FakeClock(auto=True)
         async with open_database(path, clock) as database, open_database(path, clock) as another:

@@ -1,4 +1,4 @@
-"""Jobs are done at least once, one of a kind at a time, and parked when they fail too often."""
+"""Jobs run at least once, one of a kind at a time, and die when they fail too often."""
 
 from pathlib import Path
 
@@ -45,7 +45,9 @@ async def test_a_job_is_claimed_by_one_worker(stores: Stores, others: Stores, cl
     assert (await _next(others)).fence == job.fence + 1
 
 
-async def test_whoever_lost_a_job_can_not_end_it(stores: Stores, others: Stores, clock: FakeClock, path: Path) -> None:
+async def test_a_worker_that_lost_a_job_can_not_end_it(
+    stores: Stores, others: Stores, clock: FakeClock, path: Path
+) -> None:
     await _ask(stores)
     lost = await _next(stores)
     await clock.advance(LEASE * 4 + 1)
@@ -53,10 +55,12 @@ async def test_whoever_lost_a_job_can_not_end_it(stores: Stores, others: Stores,
     await stores.jobs.finish(lost, (call("spent"),))
     await stores.jobs.fail(lost, "late", ())
     assert look(path, "SELECT state, reason FROM jobs") == [("running", "")]
-    assert look(path, "SELECT count(*) FROM llm_calls WHERE trace_id = 'spent'") == [(1,)]  # but what it spent counts
+    assert look(path, "SELECT count(*) FROM llm_calls WHERE trace_id = 'spent'") == [
+        (1,)
+    ]  # its model calls are recorded all the same
 
 
-async def test_a_failing_job_pauses_longer_each_time_and_is_parked_in_the_end(
+async def test_a_failing_job_is_retried_after_growing_pauses_and_dies_in_the_end(
     stores: Stores, clock: FakeClock, path: Path
 ) -> None:
     await _ask(stores)
@@ -73,18 +77,18 @@ async def test_a_failing_job_pauses_longer_each_time_and_is_parked_in_the_end(
     assert await stores.jobs.claim_next() is None
 
 
-async def test_a_job_that_kills_its_daemon_each_time_is_parked(stores: Stores, clock: FakeClock, path: Path) -> None:
+async def test_a_job_that_kills_its_daemon_each_time_dies(stores: Stores, clock: FakeClock, path: Path) -> None:
     await _ask(stores)
     for attempt in range(1, TRIES + 1):
         assert (await _next(stores)).attempts == attempt
         await clock.advance(LEASE * 4 + 1)
     assert await stores.jobs.claim_next() is None
     assert look(path, "SELECT state FROM jobs") == [("dead",)]
-    await _ask(stores, "2.0")  # a new one may be asked for
+    await _ask(stores, "2.0")  # a new one may be enqueued
     assert (await _next(stores)).attempts == 1
 
 
-async def test_a_job_tried_again_is_not_settled(stores: Stores, path: Path) -> None:
+async def test_a_job_that_will_be_retried_is_not_settled(stores: Stores, path: Path) -> None:
     await _ask(stores)
     await stores.jobs.fail(await _next(stores), "once more", ())
     assert look(path, "SELECT settled_ms FROM jobs") == [(None,)]

@@ -1,4 +1,4 @@
-"""The library: what of a folder gets in, what never does, and that any question finds what it should."""
+"""The library: which files of a folder are indexed, which never are, and what a query finds."""
 
 import asyncio
 import os
@@ -55,7 +55,7 @@ def write(folder: Path, **texts: str) -> None:
 
 
 def indexed(path: Path) -> set[object]:
-    """The files that have passages."""
+    """The files with passages in the index."""
     return {row[0] for row in look(path, "SELECT DISTINCT path FROM library_passages")}
 
 
@@ -87,7 +87,7 @@ async def test_one_file_takes_at_most_two_places(docs: Path, library: FolderLibr
     assert "docs/short.md:1" in [one.source for one in found]
 
 
-async def test_no_more_is_found_than_asked_for(docs: Path, library: FolderLibrary) -> None:
+async def test_a_search_returns_no_more_than_its_limit(docs: Path, library: FolderLibrary) -> None:
     write(docs, a="owl", b="owl", c="owl")
     await library.index()
     assert [len(await library.search("owl", limit)) for limit in (-1, 0, 1, 2, 9)] == [0, 0, 1, 2, 3]
@@ -99,7 +99,7 @@ async def test_a_long_word_finds_its_inflections(docs: Path, library: FolderLibr
     assert [one.source for one in await library.search("LIMIT", 5)] == ["docs/a.md:1"]
 
 
-async def test_short_words_count_only_where_there_are_no_others(docs: Path, library: FolderLibrary) -> None:
+async def test_short_words_count_only_in_queries_without_longer_ones(docs: Path, library: FolderLibrary) -> None:
     write(docs, a="go is a language", b="we deploy")
     await library.index()
     assert [one.source for one in await library.search("go", 5)] == ["docs/a.md:1"]
@@ -111,7 +111,7 @@ BODIES = ("alpha beta", "gamma NEAR delta", "alphabet 42", "body or not", "x1 x1
 
 
 def finds(body: str, query: str) -> bool:
-    """What the search promises, said a second time in plain Python."""
+    """The expected result of a search, computed in plain Python."""
     tokens = re.findall(r"[a-z0-9]+", body.lower())
     return any(
         token.startswith(term) if len(term) >= 4 else token == term for term in search_terms(query) for token in tokens
@@ -148,7 +148,7 @@ def test_any_text_is_a_query_and_finds_what_plain_python_finds(
 # -- keeping up ------------------------------------------------------------------------------------------------------
 
 
-async def test_the_index_follows_what_happens_in_the_folder(path: Path, docs: Path, library: FolderLibrary) -> None:
+async def test_the_index_follows_changes_in_the_folder(path: Path, docs: Path, library: FolderLibrary) -> None:
     write(docs, keep="an aardvark", change="a baboon", lose="a coati")
     first = await library.index()
     assert (first.files, first.changed, first.removed) == (3, 3, 0)
@@ -161,7 +161,7 @@ async def test_the_index_follows_what_happens_in_the_folder(path: Path, docs: Pa
     poke(path, "INSERT INTO library_index (library_index, rank) VALUES ('integrity-check', 1)")
 
 
-async def test_what_has_not_changed_is_not_read_again(docs: Path, library: FolderLibrary) -> None:
+async def test_an_unchanged_file_is_not_read_again(docs: Path, library: FolderLibrary) -> None:
     write(docs, a="one", b="two")
     (docs / "binary.bin").write_bytes(b"\0\1\2")
     await library.index()
@@ -181,7 +181,7 @@ async def test_many_and_long_files_are_written_in_several_transactions(docs: Pat
     assert await library.search("heron ibis", 5) == ()
 
 
-async def test_it_is_indexed_at_the_start_and_every_few_minutes(
+async def test_the_folder_is_indexed_at_the_start_and_every_few_minutes(
     docs: Path, index: LibraryIndex, events: Events
 ) -> None:
     clock = FakeClock()
@@ -202,7 +202,7 @@ async def test_it_is_indexed_at_the_start_and_every_few_minutes(
 
 
 class FailsOnce(LibraryIndex):
-    """An index on a store that is busy at first."""
+    """An index whose store is busy at first."""
 
     failing = True
 
@@ -213,7 +213,9 @@ class FailsOnce(LibraryIndex):
         await super().put(files)
 
 
-async def test_a_busy_store_is_made_up_for_at_the_next_look(docs: Path, database: Database, events: Events) -> None:
+async def test_files_missed_by_a_busy_store_are_indexed_at_the_next_look(
+    docs: Path, database: Database, events: Events
+) -> None:
     clock = FakeClock()
     library = FolderLibrary((docs,), FailsOnce(database, clock), clock, events)
     write(docs, a="patience")
@@ -226,7 +228,7 @@ async def test_a_busy_store_is_made_up_for_at_the_next_look(docs: Path, database
     assert await library.search("patience", 1)
 
 
-async def test_without_folders_nothing_is_left_and_nothing_goes_on(
+async def test_without_folders_the_index_is_emptied_and_the_task_ends(
     docs: Path, library: FolderLibrary, index: LibraryIndex, path: Path
 ) -> None:
     write(docs, a="a trace")
@@ -237,7 +239,7 @@ async def test_without_folders_nothing_is_left_and_nothing_goes_on(
     assert look(path, "SELECT count(*) FROM library_files") == [(0,)]
 
 
-async def test_a_missing_folder_is_told_once_and_keeps_nobody_from_the_others(
+async def test_a_missing_folder_is_reported_once_and_the_others_are_indexed(
     tmp_path: Path, docs: Path, index: LibraryIndex, clock: FakeClock, events: Events
 ) -> None:
     write(docs, a="here")
@@ -248,7 +250,7 @@ async def test_a_missing_folder_is_told_once_and_keeps_nobody_from_the_others(
     assert await library.search("here", 1)
 
 
-async def test_too_many_files_are_refused_and_told(
+async def test_too_many_files_are_refused_with_an_event(
     docs: Path, library: FolderLibrary, events: Events, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(walking, "MOST_FILES", 3)
@@ -260,7 +262,9 @@ async def test_too_many_files_are_refused_and_told(
 # -- what never gets in ----------------------------------------------------------------------------------------------
 
 
-async def test_only_texts_of_a_fair_size_get_in(path: Path, docs: Path, library: FolderLibrary) -> None:
+async def test_only_text_files_within_the_size_limit_are_indexed(
+    path: Path, docs: Path, library: FolderLibrary
+) -> None:
     good = "a secret word"
     write(docs, good=good, empty="")
     (docs / "bom.md").write_bytes(b"\xef\xbb\xbf" + good.encode())
@@ -282,7 +286,7 @@ async def test_only_texts_of_a_fair_size_get_in(path: Path, docs: Path, library:
     assert indexed(path) == {"docs/good.md", "docs/bom.md", "docs/largest.md"}
 
 
-async def test_nothing_outside_the_folder_is_reached_and_nothing_special_is_opened(
+async def test_files_outside_the_folder_and_special_files_are_never_opened(
     tmp_path: Path, path: Path, docs: Path, library: FolderLibrary
 ) -> None:
     outside = tmp_path / "outside"
@@ -301,7 +305,7 @@ async def test_nothing_outside_the_folder_is_reached_and_nothing_special_is_open
     assert indexed(path) == {"docs/inside.md"}
 
 
-def test_what_turns_into_a_link_after_it_was_found_is_not_followed(tmp_path: Path, docs: Path) -> None:
+def test_a_file_that_becomes_a_link_during_the_walk_is_not_followed(tmp_path: Path, docs: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "a.md").write_text("salamander", encoding="utf-8")
@@ -318,7 +322,7 @@ def test_what_turns_into_a_link_after_it_was_found_is_not_followed(tmp_path: Pat
     assert (read_text(nested), read_text(plain)) == (None, None)
 
 
-def test_what_turns_into_a_pipe_or_grows_after_it_was_found_is_not_read(docs: Path) -> None:
+def test_a_file_that_becomes_a_pipe_or_grows_during_the_walk_is_not_read(docs: Path) -> None:
     os.mkfifo(docs / "pipe.md")
     (docs / "grown.md").write_text("a" * (SIZE_CAP + 1), encoding="utf-8")
     assert [read_text(LibraryFile("x", "1:1", docs, (name,))) for name in ("pipe.md", "grown.md", "gone.md")] == [
@@ -327,7 +331,7 @@ def test_what_turns_into_a_pipe_or_grows_after_it_was_found_is_not_read(docs: Pa
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_folder_that_can_not_be_read_is_passed_over(docs: Path) -> None:
+def test_an_unreadable_folder_is_skipped(docs: Path) -> None:
     (docs / "locked").mkdir()
     write(docs / "locked", b="closed")
     write(docs, a="open")
@@ -335,7 +339,7 @@ def test_a_folder_that_can_not_be_read_is_passed_over(docs: Path) -> None:
     assert [found.path for found in walk({"docs": docs}).files] == ["docs/a.md"]
 
 
-def test_a_folder_that_never_ends_is_left_at_a_depth(docs: Path) -> None:
+def test_the_walk_stops_at_a_maximum_depth(docs: Path) -> None:
     deep = docs
     for _ in range(40):
         deep /= "d"
@@ -344,7 +348,7 @@ def test_a_folder_that_never_ends_is_left_at_a_depth(docs: Path) -> None:
     assert len(walk({"docs": docs}).files) == 23
 
 
-def test_no_handle_stays_open(docs: Path) -> None:
+def test_the_walk_leaves_no_file_handle_open(docs: Path) -> None:
     (docs / "sub").mkdir()
     write(docs / "sub", a="text")
     before = len(list(Path("/dev/fd").iterdir()))
@@ -394,15 +398,15 @@ def test_passages_end_where_paragraphs_and_functions_do() -> None:
     assert [line for line, _ in cut(f"{paragraph}\n\n{function}\n{function}")] == [1, 26, 51]
 
 
-def test_a_file_without_borders_is_cut_all_the_same_and_a_monster_is_cut_short() -> None:
+def test_a_file_without_paragraphs_is_split_and_a_huge_one_is_truncated() -> None:
     assert [line for line, _ in cut("\n".join(["    x"] * 100))] == [1, 41, 81]
     assert len(cut("a\n" * 200_000)) == MOST_PASSAGES
 
 
-async def test_a_damaged_store_is_told_as_ours(path: Path, library: FolderLibrary, docs: Path) -> None:
+async def test_a_damaged_store_raises_a_store_error(path: Path, library: FolderLibrary, docs: Path) -> None:
     write(docs, a="owl")
     await library.index()
     poke(path, "DROP TABLE library_index")
-    with pytest.raises(StoreError) as told:
+    with pytest.raises(StoreError) as raised:
         await library.search("owl", 1)
-    assert isinstance(told.value.__cause__, sqlite3.Error)
+    assert isinstance(raised.value.__cause__, sqlite3.Error)

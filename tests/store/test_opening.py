@@ -1,4 +1,4 @@
-"""What is opened, what is refused, and what stays in the file."""
+"""Which files open, which are refused, and which text stays in them."""
 
 import sqlite3
 from contextlib import closing
@@ -14,7 +14,7 @@ from tests.store.parts import acts, content, files, look, make_wal, note, overwr
 pytestmark = pytest.mark.migrates
 
 
-async def test_a_foreign_file_is_refused_and_left_alone(path: Path) -> None:
+async def test_a_file_of_another_program_is_refused_and_unchanged(path: Path) -> None:
     poke(path, "CREATE TABLE theirs (it TEXT)")
     before = content(path)
     with pytest.raises(SchemaMismatch, match="another program"):
@@ -32,14 +32,14 @@ async def test_a_newer_file_is_refused(path: Path, create: bool) -> None:
             pass
 
 
-async def test_an_older_file_is_not_migrated_unless_asked(path: Path) -> None:
+async def test_an_older_file_is_migrated_only_with_create(path: Path) -> None:
     with pytest.raises(SchemaMismatch, match="needs"):
         async with open_database(path, SystemClock(), create=False):
             pass
     assert files(path.parent) == []
 
 
-async def test_a_damaged_header_is_told_with_what_to_do(path: Path) -> None:
+async def test_a_damaged_header_raises_an_error_with_a_hint(path: Path) -> None:
     overwrite(path, b"not a database at all".ljust(8192, b"x"))
     with pytest.raises(StoreError, match="damaged") as error:
         async with open_database(path, SystemClock()):
@@ -47,7 +47,7 @@ async def test_a_damaged_header_is_told_with_what_to_do(path: Path) -> None:
     assert "restore" in error.value.hint
 
 
-async def test_a_damaged_page_is_told_by_reads_and_writes(path: Path) -> None:
+async def test_a_damaged_page_fails_reads_and_writes(path: Path) -> None:
     migrate.migrate(path)
     root = look(path, "SELECT rootpage FROM sqlite_schema WHERE name = 'audit'")[0][0]
     assert isinstance(root, int)
@@ -61,20 +61,20 @@ async def test_a_damaged_page_is_told_by_reads_and_writes(path: Path) -> None:
             await database.write(note("lost"))
 
 
-async def test_a_folder_in_the_place_of_the_file_is_told(tmp_path: Path) -> None:
+async def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="can't be opened"):
         async with open_database(tmp_path, SystemClock()):
             pass
 
 
-async def test_a_path_through_a_file_is_told(tmp_path: Path) -> None:
+async def test_a_path_through_a_file_is_refused(tmp_path: Path) -> None:
     overwrite(tmp_path / "file", b"")
-    with pytest.raises(StoreError, match="can't be made"):
+    with pytest.raises(StoreError, match="can't be created"):
         async with open_database(tmp_path / "file" / "memory.db", SystemClock()):
             pass
 
 
-async def test_deleted_words_leave_the_file(path: Path) -> None:
+async def test_deleted_text_leaves_the_file(path: Path) -> None:
     canary = "canary-" * 40
     async with open_database(path, SystemClock()) as database:
         for number in range(50):
@@ -84,7 +84,7 @@ async def test_deleted_words_leave_the_file(path: Path) -> None:
         assert b"canary-canary" not in content(file), file.name
 
 
-def test_the_test_for_deleted_words_can_fail(path: Path) -> None:
+def test_the_test_for_deleted_text_catches_it(path: Path) -> None:
     canary = "canary-" * 40
     migrate.migrate(path)
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -120,11 +120,11 @@ def test_a_fresh_file_is_private_and_an_existing_one_keeps_its_mode(path: Path) 
         ((4, 0, 0), True),
     ],
 )
-def test_a_wal_is_trusted_only_to_libraries_without_the_reset_fault(version: tuple[int, int, int], safe: bool) -> None:
+def test_wal_is_safe_only_in_versions_without_the_reset_fault(version: tuple[int, int, int], safe: bool) -> None:
     assert sqlite.wal_is_safe(version) is safe
 
 
-def test_a_fresh_file_gets_the_journal_that_its_library_can_be_trusted_with(path: Path) -> None:
+def test_a_fresh_file_uses_wal_only_where_it_is_safe(path: Path) -> None:
     migrate.migrate(path)
     with closing(sqlite.connect(path)) as connection:
         assert sqlite.journal_mode(connection) == ("wal" if sqlite.wal_is_safe() else "truncate")
@@ -162,12 +162,12 @@ def test_every_connection_syncs_fully_and_checks_keys(path: Path) -> None:
         (sqlite3.SQLITE_IOERR_FSYNC, StoreError, "soul db check"),
     ],
 )
-def test_what_sqlite_says_is_said_with_what_to_do(code: int, kind: type[StoreError], hint: str) -> None:
+def test_every_sqlite_error_becomes_a_store_error_with_a_hint(code: int, kind: type[StoreError], hint: str) -> None:
     error = sqlite3.OperationalError("it")
     error.sqlite_errorcode = code
-    told = sqlite.translate(error)
-    assert type(told) is kind
-    assert hint in told.hint
+    translated = sqlite.translate(error)
+    assert type(translated) is kind
+    assert hint in translated.hint
 
 
 def test_a_read_only_connection_writes_nothing(path: Path) -> None:

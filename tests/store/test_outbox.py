@@ -1,4 +1,4 @@
-"""Each post becomes visible once, in order within its conversation; the doubtful is looked up, the unsure reported."""
+"""Each post becomes visible once, in order within its conversation; a doubtful post is looked up first."""
 
 import asyncio
 from pathlib import Path
@@ -21,7 +21,7 @@ async def _next(stores: Stores) -> Delivery:
     return delivery
 
 
-async def test_the_commit_hands_the_first_part_out_and_the_others_follow_in_order(stores: Stores, path: Path) -> None:
+async def test_the_commit_claims_the_first_part_and_the_others_follow_in_order(stores: Stores, path: Path) -> None:
     await stores.inbox.accept(new_message())
     delivery = await stores.answer("a", "b", "c")
     bodies = [delivery.post.body]
@@ -63,23 +63,23 @@ async def test_a_post_found_sending_after_a_crash_is_doubtful(stores: Stores, ot
     assert (again.doubtful, again.fence, again.attempts) == (True, delivery.fence + 1, 2)
 
 
-@pytest.mark.parametrize("doing", ["sent", "give up", "postpone", "note"])
-async def test_whoever_lost_a_post_can_say_nothing_about_it(
-    stores: Stores, others: Stores, clock: FakeClock, path: Path, doing: str
+@pytest.mark.parametrize("action", ["sent", "give up", "postpone", "note"])
+async def test_a_worker_that_lost_a_post_can_not_change_it(
+    stores: Stores, others: Stores, clock: FakeClock, path: Path, action: str
 ) -> None:
     await stores.inbox.accept(new_message())
     lost = await stores.answer()
     await clock.advance(LEASE + 1)
     await _next(others)
     before = look(path, "SELECT * FROM outbox")
-    doings = {
+    calls = {
         "sent": lambda: stores.outbox.sent(lost, "9.0"),
         "give up": lambda: stores.outbox.give_up(lost, "dead", "no"),
         "postpone": lambda: stores.outbox.postpone(lost, 1, doubtful=False, reason="no"),
         "note": lambda: stores.outbox.note_draft(lost, "9.0"),
     }
     with pytest.raises(LostLease):
-        await doings[doing]()
+        await calls[action]()
     assert look(path, "SELECT * FROM outbox") == before
 
 
@@ -97,7 +97,7 @@ async def test_a_postponed_post_comes_back_when_it_is_due(stores: Stores, clock:
 
 
 @pytest.mark.parametrize("state", ["unknown", "expired", "dead"])
-async def test_a_post_that_ended_is_never_claimed_again_and_holds_nobody_up(
+async def test_a_settled_post_is_never_claimed_again_and_blocks_no_other(
     stores: Stores, clock: FakeClock, path: Path, state: str
 ) -> None:
     await stores.inbox.accept(new_message())
@@ -108,7 +108,7 @@ async def test_a_post_that_ended_is_never_claimed_again_and_holds_nobody_up(
     assert look(path, "SELECT state, reason FROM outbox WHERE part = 0") == [(state, "why")]
 
 
-async def test_what_is_known_of_a_draft_is_kept(stores: Stores, clock: FakeClock) -> None:
+async def test_the_ts_of_a_draft_survives_a_postponement(stores: Stores, clock: FakeClock) -> None:
     await stores.inbox.accept(new_message())
     claim = await stores.claim()
     await stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
@@ -118,7 +118,7 @@ async def test_what_is_known_of_a_draft_is_kept(stores: Stores, clock: FakeClock
     await stores.outbox.postpone(delivery, 1, doubtful=True, reason="history can't be read")
     await clock.advance(2)
     delivery = await _next(stores)
-    assert delivery.post.draft_lost  # still to be looked for
+    assert delivery.post.draft_lost  # it must still be looked up
     await stores.outbox.note_draft(delivery, "7.0")
     await stores.outbox.postpone(delivery, 1, doubtful=False, reason="429")
     await clock.advance(2)

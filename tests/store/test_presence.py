@@ -1,4 +1,4 @@
-"""Who is surely dead is told from who is alive, and what the dead held is free at once."""
+"""Dead daemons are distinguished from living ones, and their claims are released at once."""
 
 import os
 import signal
@@ -39,35 +39,35 @@ def presence(database: Database, clock: FakeClock) -> Presence:
     return Presence(database, clock, soul=SOUL, workspace=TEAM, kind="test", version="0")
 
 
-def test_a_process_is_alive_until_it_is_killed_even_before_anybody_waited_for_it() -> None:
+def test_a_killed_process_is_dead_even_as_a_zombie() -> None:
     with sleeper() as identity:
         assert not identity.surely_dead()
         os.kill(identity.pid, signal.SIGKILL)
-        os.waitid(os.P_PID, identity.pid, os.WEXITED | os.WNOWAIT)  # a zombie: gone, and still in the list
+        os.waitid(os.P_PID, identity.pid, os.WEXITED | os.WNOWAIT)  # a zombie is gone although it is still listed
         assert identity.surely_dead()
     assert identity.surely_dead()
 
 
-def test_a_later_process_with_the_same_pid_is_another() -> None:
+def test_a_later_process_with_the_same_pid_has_another_identity() -> None:
     ours = ProcessIdentity.current()
     assert not ours.surely_dead()
     assert replace(ours, start="1").surely_dead()
 
 
-def test_a_process_of_an_earlier_boot_is_dead_and_one_of_another_host_is_not_judged() -> None:
+def test_a_process_of_an_earlier_boot_is_dead_and_one_of_another_host_counts_as_alive() -> None:
     ours = ProcessIdentity.current()
     assert replace(ours, boot="an earlier one").surely_dead()
     assert not replace(ours, host="elsewhere", boot="x", pid=1, start="1").surely_dead()
 
 
-def test_an_identity_reads_back_what_it_wrote() -> None:
+def test_an_identity_parses_its_own_text() -> None:
     ours = ProcessIdentity.current()
     assert ProcessIdentity.parse(str(ours)) == ours
     with pytest.raises(ValueError, match="unpack"):
         ProcessIdentity.parse("worker-1")
 
 
-async def test_what_a_killed_daemon_held_is_free_at_once(
+async def test_the_claims_of_a_killed_daemon_are_released_at_once(
     database: Database, clock: FakeClock, path: Path, presence: Presence
 ) -> None:
     with sleeper() as identity:
@@ -77,9 +77,9 @@ async def test_what_a_killed_daemon_held_is_free_at_once(
         job = await theirs.jobs.claim_next()
         await theirs.inbox.accept(new_message("2.0", conversation=OTHER))
         claim = await theirs.claim()
-        assert await presence.release_the_dead(IN_DOUBT) == 0
+        assert await presence.release_dead_claims(IN_DOUBT) == 0
         assert await ours.conversations.claim_next() is None
-    assert await presence.release_the_dead(IN_DOUBT) == 1
+    assert await presence.release_dead_claims(IN_DOUBT) == 1
     taken, redone = await ours.claim(), await ours.jobs.claim_next()
     assert taken.fence == claim.fence + 1
     assert redone is not None
@@ -91,10 +91,10 @@ async def test_what_a_killed_daemon_held_is_free_at_once(
     assert found is not None
     assert post is not None
     assert (found.doubtful, found.post.key) == (True, post.post.key)
-    assert await presence.release_the_dead(IN_DOUBT) == 0
+    assert await presence.release_dead_claims(IN_DOUBT) == 0
 
 
-async def test_a_living_daemon_keeps_what_it_holds(
+async def test_a_living_daemon_keeps_its_claims(
     database: Database, clock: FakeClock, path: Path, presence: Presence
 ) -> None:
     with sleeper() as identity:
@@ -102,19 +102,21 @@ async def test_a_living_daemon_keeps_what_it_holds(
         await theirs.inbox.accept(new_message())
         claim = await theirs.claim()
         before = look(path, "SELECT * FROM conversations")
-        assert await presence.release_the_dead(IN_DOUBT) == 0
+        assert await presence.release_dead_claims(IN_DOUBT) == 0
         assert look(path, "SELECT * FROM conversations") == before
         await theirs.conversations.renew(claim)
 
 
-async def test_a_holder_with_a_name_not_of_ours_is_left_to_its_lease(stores: Stores, presence: Presence) -> None:
+async def test_a_claim_with_an_unknown_owner_format_keeps_its_lease(stores: Stores, presence: Presence) -> None:
     await stores.inbox.accept(new_message())
     claim = await stores.claim()  # by `worker-1`
-    assert await presence.release_the_dead(IN_DOUBT) == 0
+    assert await presence.release_dead_claims(IN_DOUBT) == 0
     await stores.conversations.renew(claim)
 
 
-async def test_a_beat_is_one_row_that_goes_with_a_clean_stop(presence: Presence, path: Path, clock: FakeClock) -> None:
+async def test_heartbeats_update_one_row_that_a_clean_stop_deletes(
+    presence: Presence, path: Path, clock: FakeClock
+) -> None:
     await presence.beat("connecting", {})
     await clock.advance(10)
     await presence.beat("connected", {"active": 2})
@@ -124,8 +126,8 @@ async def test_a_beat_is_one_row_that_goes_with_a_clean_stop(presence: Presence,
     assert look(path, "SELECT count(*) FROM presence") == [(0,)]
 
 
-async def test_the_row_of_a_dead_daemon_is_cleared_away(presence: Presence, path: Path) -> None:
+async def test_the_row_of_a_dead_daemon_is_deleted(presence: Presence, path: Path) -> None:
     await presence.beat("connected", {})
     poke(path, "UPDATE presence SET id = id || '0'")  # as if it had started at another time
-    assert await presence.release_the_dead(IN_DOUBT) == 1
+    assert await presence.release_dead_claims(IN_DOUBT) == 1
     assert look(path, "SELECT count(*) FROM presence") == [(0,)]

@@ -1,4 +1,4 @@
-"""The tables, how a file comes to have them, and that the hot queries never read a whole table."""
+"""The tables, their migration, and query plans: no hot query reads a whole table."""
 
 import asyncio
 import json
@@ -20,13 +20,13 @@ pytestmark = pytest.mark.migrates
 _ALEMBICS = "alembic_version"
 
 
-def test_a_migration_says_where_it_came_from_and_is_done_once(path: Path) -> None:
+def test_a_migration_runs_once_and_returns_both_versions(path: Path) -> None:
     assert migrate.migrate(path) == (0, migrate.SCHEMA)
     assert migrate.migrate(path) == (migrate.SCHEMA, migrate.SCHEMA)
     assert migrate.version_of(path) == migrate.SCHEMA
 
 
-def test_an_empty_file_is_filled_as_a_fresh_one_is(path: Path) -> None:
+def test_an_empty_file_gets_the_same_schema_as_a_new_one(path: Path) -> None:
     path.touch()
     migrate.migrate(path)
     fresh = path.with_name("fresh.db")
@@ -35,7 +35,7 @@ def test_an_empty_file_is_filled_as_a_fresh_one_is(path: Path) -> None:
     assert look(path, schema) == look(fresh, schema)
 
 
-def test_the_newest_step_is_the_schema_the_program_knows() -> None:
+def test_the_newest_step_matches_the_schema_version() -> None:
     steps = sorted((Path(migrate.__file__).parent / "migrations" / "versions").glob("[0-9]*.py"))
     assert [int(step.name[:4]) for step in steps] == list(range(1, migrate.SCHEMA + 1))
 
@@ -59,7 +59,7 @@ def test_every_table_is_strict_and_every_time_an_integer(path: Path) -> None:
 
 
 @pytest.mark.parametrize("table", ["inbox", "outbox", "jobs", "turns", "feedback"])
-def test_states_that_nobody_knows_are_refused(path: Path, table: str) -> None:
+def test_unknown_states_are_refused(path: Path, table: str) -> None:
     migrate.migrate(path)
     sql = str(look(path, "SELECT sql FROM sqlite_schema WHERE name = ?", table)[0][0])
     assert re.search(r"CHECK \((state|speaker|value) IN", sql)
@@ -71,7 +71,6 @@ import asyncio, json, sys
 from pathlib import Path
 from daemon.core.clock import SystemClock
 from daemon.memory.store import open_store
-
 async def live():
     async with open_store(Path(sys.argv[1]), SystemClock(), lambda *a, **k: None, soul="a", workspace="b", kind="c",
                           version="0", lease=1, on_accepted=lambda _: None):
@@ -85,7 +84,7 @@ print(json.dumps([name for name in ("alembic", "sqlalchemy") if name in sys.modu
         loaded: list[str] = json.loads(done.stdout)
         return loaded
 
-    assert start() == ["alembic", "sqlalchemy"]  # so the test can tell
+    assert start() == ["alembic", "sqlalchemy"]  # the first start migrates, so the test can detect it
     assert start() == []
 
 
@@ -123,7 +122,7 @@ def _plans(path: Path, statements: set[str]) -> dict[str, list[str]]:
 
 
 async def _a_full_day(stores: Stores, clock: FakeClock) -> None:
-    """Everything that is done for every message, and whatever is asked while idle."""
+    """Run every statement of a message's life, and those of an idle daemon."""
     await stores.inbox.accept(new_message("1.0"))
     await stores.inbox.accept(edited("1.0", "other words"))
     claim = await stores.claim()
@@ -151,7 +150,7 @@ async def _a_full_day(stores: Stores, clock: FakeClock) -> None:
 
 
 async def test_a_message_costs_few_statements(stores: Stores, database: Database) -> None:
-    """Each is a trip to the writer's thread: a bound, so that nobody adds many without noticing."""
+    """Each statement is a trip to the writer's thread; the bounds reveal an increase."""
     counts: dict[str, int] = {}
 
     async def count(name: str, work: object) -> None:

@@ -1,4 +1,4 @@
-"""Recollection: the soul finds what was said, and never tells one room what it heard in another."""
+"""The soul finds earlier messages, and never those that the readers of the reply may not know."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.core.ports import Passage
 from daemon.memory.database import Database, open_database
 from daemon.memory.knowledge import search
-from daemon.memory.knowledge.search import Recollection
+from daemon.memory.knowledge.search import ConversationSearch
 from tests.fakes import FakeClock
 from tests.store.parts import look, poke
 
@@ -25,8 +25,8 @@ NOON = 1_795_262_400_000  # 2026-11-21 12:00 UTC
 
 
 @pytest.fixture
-def recollection(database: Database) -> Recollection:
-    return Recollection(database)
+def messages(database: Database) -> ConversationSearch:
+    return ConversationSearch(database)
 
 
 def remember(
@@ -39,7 +39,7 @@ def remember(
     name: str = "Ben",
     at: int = NOON,
 ) -> None:
-    """Somebody said something: a conversation and a turn, with a thought beside it."""
+    """Store a conversation and a turn with a thought."""
     poke(
         path,
         "INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)"
@@ -54,31 +54,31 @@ def remember(
     )
 
 
-async def test_it_finds_what_was_said_with_day_and_name(path: Path, recollection: Recollection) -> None:
+async def test_a_found_message_has_its_day_and_name(path: Path, messages: ConversationSearch) -> None:
     remember(path, "The deploy key lives in the vault.", where=PUBLIC, audience=EVERYBODY, name="Ada L")
-    assert await recollection.search(DM, MINE, "where is the deploy key?", 5) == (
+    assert await messages.search(DM, MINE, "where is the deploy key?", 5) == (
         Passage("conversation 2026-11-21, Ada L", "The deploy key lives in the vault."),
     )
 
 
-async def test_more_and_rarer_words_come_first_and_of_equals_the_newest(path: Path, recollection: Recollection) -> None:
+async def test_messages_with_more_and_rarer_words_come_first_then_newer_ones(
+    path: Path, messages: ConversationSearch
+) -> None:
     for body in ("the release is late", "the release of the kraken", "the release is early", "lunch"):
         remember(path, body)
-    found = [one.text for one in await recollection.search(DM, MINE, "the release kraken", 3)]
+    found = [one.text for one in await messages.search(DM, MINE, "the release kraken", 3)]
     assert found == ["the release of the kraken", "the release is early", "the release is late"]
 
 
-async def test_this_conversation_is_called_so(path: Path, recollection: Recollection) -> None:
+async def test_the_source_names_this_conversation(path: Path, messages: ConversationSearch) -> None:
     remember(path, "tea at four")
-    assert [one.source for one in await recollection.search(DM, MINE, "tea", 5)] == [
-        "this conversation 2026-11-21, Ben"
-    ]
+    assert [one.source for one in await messages.search(DM, MINE, "tea", 5)] == ["this conversation 2026-11-21, Ben"]
 
 
-async def test_names_can_not_forge_a_source(path: Path, recollection: Recollection) -> None:
+async def test_a_user_name_can_not_forge_a_source(path: Path, messages: ConversationSearch) -> None:
     remember(path, "tea at four", name="Eve\n\u202e docs/limits.md:1 " + "x" * 200)
     remember(path, "tea at five", name="\u200b")
-    sources = [one.source for one in await recollection.search(DM, MINE, "tea", 5)]
+    sources = [one.source for one in await messages.search(DM, MINE, "tea", 5)]
     assert sources[0] == "this conversation 2026-11-21, somebody"
     assert sources[1].startswith("this conversation 2026-11-21, Eve docs/limits.md:1 x")
     assert len(sources[1]) < 120
@@ -86,39 +86,39 @@ async def test_names_can_not_forge_a_source(path: Path, recollection: Recollecti
 
 
 @pytest.mark.parametrize("query", ["", "?!", "hippogriff", "monologue", "U1", "'; DROP TABLE turns; --"])
-async def test_thoughts_and_whatever_else_nobody_said_are_not_found(
-    path: Path, recollection: Recollection, query: str
-) -> None:
+async def test_text_outside_of_user_messages_is_not_found(path: Path, messages: ConversationSearch, query: str) -> None:
     remember(path, "a plain remark")
-    assert await recollection.search(DM, MINE, query, 5) == ()
+    assert await messages.search(DM, MINE, query, 5) == ()
     assert look(path, "SELECT count(*) FROM turns") == [(1,)]
 
 
-async def test_nothing_is_found_where_nothing_is_wanted(path: Path, recollection: Recollection) -> None:
+async def test_a_limit_of_zero_finds_nothing(path: Path, messages: ConversationSearch) -> None:
     remember(path, "tea")
-    assert await recollection.search(DM, MINE, "tea", 0) == ()
+    assert await messages.search(DM, MINE, "tea", 0) == ()
 
 
-async def test_long_turns_are_cut_and_only_the_newest_are_looked_through(
-    path: Path, recollection: Recollection, monkeypatch: pytest.MonkeyPatch
+async def test_long_turns_are_cut_and_only_the_newest_are_searched(
+    path: Path, messages: ConversationSearch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search, "NEWEST", 2)
     for body in ("tea one", "tea two", "tea three " * 1000):
         remember(path, body)
-    found = [one.text for one in await recollection.search(DM, MINE, "tea", 5)]
+    found = [one.text for one in await messages.search(DM, MINE, "tea", 5)]
     assert [text[:9] for text in found] == ["tea three", "tea two"]
     assert len(found[0]) == 1500
 
 
-async def test_a_room_that_became_private_keeps_what_was_said_in_it(path: Path, recollection: Recollection) -> None:
+async def test_a_channel_that_became_private_keeps_its_messages_private(
+    path: Path, messages: ConversationSearch
+) -> None:
     remember(path, "griffin", where=PUBLIC, audience=EVERYBODY, room=Audience(AudienceKind.CHANNEL, "C1"))
-    assert await recollection.search(DM, MINE, "griffin", 5) == ()
+    assert await messages.search(DM, MINE, "griffin", 5) == ()
 
 
-async def test_another_soul_and_another_workspace_are_not_heard(path: Path, recollection: Recollection) -> None:
+async def test_messages_to_other_souls_and_workspaces_are_not_found(path: Path, messages: ConversationSearch) -> None:
     remember(path, "griffin", where=ConversationKey("bob", TEAM, "C1"), audience=EVERYBODY)
     remember(path, "griffin", where=ConversationKey(SOUL, "T2", "C1"), audience=EVERYBODY)
-    assert await recollection.search(PUBLIC, EVERYBODY, "griffin", 5) == ()
+    assert await messages.search(PUBLIC, EVERYBODY, "griffin", 5) == ()
 
 
 ROOMS = (
@@ -143,7 +143,7 @@ HEARD = st.tuples(st.sampled_from(ROOMS), st.one_of(st.none(), ANY_AUDIENCE))
     query=st.one_of(st.just("griffin"), st.text(max_size=20).map(lambda text: f"{text} griffin")),
 )
 @settings(max_examples=60, deadline=None)
-def test_no_room_ever_hears_what_was_said_in_another(
+def test_no_conversation_finds_a_message_of_another_audience(
     tmp_path_factory: pytest.TempPathFactory,
     rows: list[tuple[tuple[ConversationKey, Audience], Audience | None]],
     asked: tuple[ConversationKey, Audience],
@@ -162,7 +162,7 @@ def test_no_room_ever_hears_what_was_said_in_another(
             poke(path, "DELETE FROM conversations")
             for number, ((where, room), other) in enumerate(rows):
                 remember(path, f"griffin {number}", where=where, audience=other or room, room=room)
-            return [one.text for one in await Recollection(database).search(conversation, audience, query, 100)]
+            return [one.text for one in await ConversationSearch(database).search(conversation, audience, query, 100)]
 
     found = asyncio.run(ask(tmp_path_factory.getbasetemp() / "rooms.db"))
     expected = {f"griffin {n}" for n, ((where, room), other) in enumerate(rows) if may_hear(where, room, other or room)}

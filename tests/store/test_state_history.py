@@ -1,4 +1,4 @@
-"""The path of states is kept in order, for each conversation by itself."""
+"""The path of states is stored in order, for each conversation apart."""
 
 import sqlite3
 
@@ -6,7 +6,7 @@ import pytest
 
 from daemon.core.perception import ConversationKey
 from daemon.memory.database import Database
-from daemon.memory.knowledge.state_history import PathStep, Transitions, store_path
+from daemon.memory.knowledge.state_history import PathStep, state_path, store_path
 from tests.given import DM, SOUL, TEAM
 from tests.store.parts import room
 
@@ -16,21 +16,20 @@ async def _store(database: Database, key: ConversationKey, trace: str, *steps: P
     await database.write(lambda transaction: store_path(transaction, key, trace, steps, 7))
 
 
-async def test_a_path_is_told_oldest_first_and_its_newest_steps_are_kept_by_a_limit(database: Database) -> None:
+async def test_a_path_is_read_oldest_first_and_a_limit_keeps_the_newest_steps(database: Database) -> None:
     moved = PathStep(1, "move", "greeting", "curious", "model", "Ben asked why.", {"topic": "tides"})
     await _store(database, DM, "t1", PathStep(0, "enter", "", "greeting", "rule", "A stranger."), moved)
     await _store(database, DM, "t2", PathStep(0, "stay", "curious", "curious", "rule", "There is more."))
     await _store(
         database, ConversationKey(SOUL, TEAM, "D2"), "t3", PathStep(0, "enter", "", "ready", "schedule", "Due.")
     )
-    transitions = Transitions(database)
-    whole = await transitions.path(DM, 10)
+    whole = await state_path(database, DM, 10)
     assert [(one.trace_id, one.hop, one.act) for one in whole] == [
         ("t1", 0, "enter"),
         ("t1", 1, "move"),
         ("t2", 0, "stay"),
     ]
-    assert await transitions.path(DM, 2) == whole[1:]
+    assert await state_path(database, DM, 2) == whole[1:]
     (_, second, _) = whole
     assert (second.origin, second.target, second.decided_by, second.reason, second.params, second.at_ms) == (
         "greeting",
@@ -43,7 +42,9 @@ async def test_a_path_is_told_oldest_first_and_its_newest_steps_are_kept_by_a_li
 
 
 @pytest.mark.parametrize(("act", "decided_by"), [("leap", "rule"), ("move", "whim")])
-async def test_a_step_that_nobody_knows_is_not_stored(database: Database, act: str, decided_by: str) -> None:
+async def test_a_step_with_an_unknown_act_or_decider_is_not_stored(
+    database: Database, act: str, decided_by: str
+) -> None:
     with pytest.raises(sqlite3.IntegrityError):
         await _store(database, DM, "t1", PathStep(0, act, "", "greeting", decided_by, ""))
-    assert await Transitions(database).path(DM, 1) == ()
+    assert await state_path(database, DM, 1) == ()

@@ -1,4 +1,4 @@
-"""What was said stays for ever unless its author takes it back, and no summary outlives the words it was made of."""
+"""Turns stay for ever unless their author deletes them, and no summary outlives the messages it was made from."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ async def test_an_unknown_conversation_has_an_empty_transcript(stores: Stores) -
     assert (transcript.summary, transcript.summarized_to, transcript.turns, transcript.aside) == ("", 0, (), ())
 
 
-async def test_a_summary_stands_for_the_turns_it_covers(stores: Stores) -> None:
+async def test_a_summary_replaces_the_turns_it_covers(stores: Stores) -> None:
     await _talk(stores, "1.0", "2.0")
     turns = (await stores.turns.transcript(DM, 9)).turns
     assert await stores.turns.summarize(DM, "they greeted", turns[1].seq, instead_of=0)
@@ -50,7 +50,7 @@ async def test_a_summary_made_from_one_no_longer_in_force_is_refused(stores: Sto
 
 
 @pytest.mark.parametrize("arrival", [deleted("1.0"), edited("1.0", "never mind")])
-async def test_words_taken_back_are_gone_from_turns_and_summary(
+async def test_an_edited_or_deleted_message_leaves_turns_and_summary(
     stores: Stores, path: Path, arrival: Deletion | Edit
 ) -> None:
     await _talk(stores, "1.0", "2.0")
@@ -75,7 +75,7 @@ async def test_a_summary_of_other_turns_survives(stores: Stores) -> None:
 
 
 @pytest.mark.parametrize("covered", [0, 1])
-async def test_words_taken_back_while_they_are_summarized_do_not_come_back(stores: Stores, covered: int) -> None:
+async def test_a_message_changed_during_a_summary_does_not_come_back(stores: Stores, covered: int) -> None:
     await _talk(stores, "1.0", "2.0")
     if covered:
         turns = (await stores.turns.transcript(DM, 9)).turns

@@ -53,7 +53,7 @@ def capabilities() -> Capabilities:
         approvals=NoApprovals(),
         may_intend=_has_room,
         intended=_none_intended,
-        room_of=_unreachable,
+        find_room=_unreachable,
         approvers=(),
         approval_seconds=900.0,
     )

@@ -10,7 +10,7 @@ from daemon.core.ports import Passage, Task, Tool
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.memory.database import Database
-from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, store_approvals
+from daemon.memory.queues.approvals import Approval, Approvals, NewApproval, store_approval
 from daemon.memory.records import ProcessState
 from daemon.mind.interrupts import Interrupt
 from daemon.mind.mental_process import ProcessContext, Stay, Transition
@@ -110,7 +110,7 @@ async def allowed(
     """A question for permission in this state, in memory.db."""
     audience = Audience(AudienceKind.DM, "D1")
     await database.write(
-        lambda it: store_approvals(it, conversation=DM, turn=1, audience=audience, approvals=(new,), now=clock.now_ms())
+        lambda it: store_approval(it, new, conversation=DM, turn=1, audience=audience, now=clock.now_ms())
     )
     await database.write(
         lambda it: it.run(

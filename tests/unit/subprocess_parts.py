@@ -9,6 +9,7 @@ from daemon.memory.database import Database, Transaction
 from daemon.memory.knowledge.soul_states import SoulState, SoulStates
 from daemon.memory.knowledge.turns import Turns
 from daemon.memory.knowledge.user_models import UserModel, UserModels, record_encounter
+from daemon.memory.records import Worker
 from daemon.mind.cognition import Mind
 from daemon.mind.mental_subprocess import SubprocessContext
 from daemon.soul import Notes, Soul
@@ -16,6 +17,7 @@ from daemon.soul_engine import build_prompt
 from tests.fakes import Events, FakeClock
 from tests.models import Script, ScriptedLLM
 
+WORKER = Worker("worker-1", "ada", "T1", 60_000)
 SOUL = Soul(
     name="ada",
     display_name="Ada",
@@ -77,7 +79,7 @@ class SubprocessBench:
                 name=f"Name of {person}",
                 audience=audience,
                 now=self.clock.now_ms(),
-                visit_silence_ms=1000,
+                visit_timeout_ms=1000,
             )
 
         await self.database.write(met)
@@ -119,8 +121,8 @@ class SubprocessBench:
             conversation=conversation,
             audience=audience,
             turns=Turns(self.database, self.clock),
-            user_models=UserModels(self.database, self.clock),
-            soul_states=SoulStates(self.database, self.clock),
+            user_models=UserModels(self.database, self.clock, WORKER),
+            soul_states=SoulStates(self.database, self.clock, WORKER),
             clock=self.clock,
             trace_id="t",
             emit=self.events,
@@ -134,12 +136,12 @@ class SubprocessBench:
         return [prompt.step for prompt in self.llm.prompts]
 
     async def model(self, person: str = "U1", audience: Audience = IN_DM) -> UserModel:
-        found = await UserModels(self.database, self.clock).learned("ada", "T1", person, audience)
+        found = await UserModels(self.database, self.clock, WORKER).model(person, audience)
         assert found is not None
         return found
 
     async def state(self, audience: Audience = IN_DM) -> SoulState | None:
-        return await SoulStates(self.database, self.clock).known("ada", "T1", audience)
+        return await SoulStates(self.database, self.clock, WORKER).known(audience)
 
 
 def notes(*add: str, correct: Mapping[int, str] | None = None, retire: tuple[int, ...] = ()) -> str:

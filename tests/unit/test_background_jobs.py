@@ -19,7 +19,6 @@ from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.user_models import UserModels
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.jobs import TRIES, Job
-from daemon.memory.records import Worker
 from daemon.mind.interrupts import Interrupts
 from daemon.mind.mental_subprocess import Subprocess, SubprocessContext
 from daemon.mind.steps.instruction import instruction
@@ -27,9 +26,9 @@ from daemon.runtime.background_jobs import JobRunner
 from daemon.runtime.cycle_services import CycleServices, Timing
 from daemon.runtime.triage import Triage
 from tests.fakes import Events, FakeClock
-from tests.given import DM, SOUL, TEAM, new_message, soul
+from tests.given import DM, SOUL, new_message, soul
 from tests.models import ScriptedLLM
-from tests.store.parts import Stores, look
+from tests.store.parts import WORKER, Stores, look
 from tests.unit.process_parts import capabilities
 
 KIND = "counts_the_looms"
@@ -41,13 +40,13 @@ class Stumbling(Conversations):
     held = False
     stumbled: asyncio.Event
 
-    async def anything_new(self, conversation: ConversationKey) -> bool:
-        """See `Conversations.anything_new`."""
+    async def has_new_messages(self, conversation: ConversationKey) -> bool:
+        """See `Conversations.has_new_messages`."""
         if self.held:
             self.held = False
             self.stumbled.set()
             raise StoreBusy("memory.db is held", hint="wait")
-        return await super().anything_new(conversation)
+        return await super().has_new_messages(conversation)
 
 
 async def _nothing(*_: object) -> tuple[Passage, ...]:
@@ -93,7 +92,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     channel = TerminalChannel(SOUL, "Ada", clock, source=source, output=io.StringIO(), interactive=False)
     async with open_database(path, clock) as database:
         stores = Stores.of(database, clock)
-        conversations = Stumbling(database, clock, Worker("worker-1", SOUL, TEAM, 60_000))
+        conversations = Stumbling(database, clock, WORKER)
         conversations.stumbled = asyncio.Event()
         house = CycleServices(
             llm=ScriptedLLM("Three looms."),
@@ -106,8 +105,8 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             conversations=conversations,
             commits=stores.commits,
             turns=stores.turns,
-            user_models=UserModels(database, clock),
-            soul_states=SoulStates(database, clock),
+            user_models=UserModels(database, clock, WORKER),
+            soul_states=SoulStates(database, clock, WORKER),
             triage=Triage(channel, clock, events, stale_after=60),
             timing=Timing(1, 1, 1),
             capabilities=capabilities(),

@@ -1,4 +1,4 @@
-"""Copies of memory.db: whole, checked, private, rotated; and the way back from one."""
+"""Copies of memory.db are complete, checked, private and rotated; a restore puts one back."""
 
 import asyncio
 import os
@@ -74,7 +74,7 @@ def test_a_copy_holds_everything_in_one_private_file(path: Path, tmp_path: Path,
 
 @pytest.mark.parametrize("journal", ["rollback", "wal"])
 @pytest.mark.slow
-async def test_copies_of_a_busy_file_are_all_whole(path: Path, tmp_path: Path, journal: str) -> None:
+async def test_copies_of_a_busy_file_are_all_complete(path: Path, tmp_path: Path, journal: str) -> None:
     filled(path, 5000)
     if journal == "wal":
         in_wal_mode(path)
@@ -112,7 +112,7 @@ async def test_copies_of_a_busy_file_are_all_whole(path: Path, tmp_path: Path, j
     assert leftovers(tmp_path) == []
 
 
-def test_a_copy_survives_what_a_killed_process_left_half_written(path: Path, tmp_path: Path) -> None:
+def test_a_copy_rolls_back_the_journal_of_a_killed_process(path: Path, tmp_path: Path) -> None:
     code = (
         "import os, sys; from pathlib import Path; from daemon.memory.database import sqlite\n"
         "c = sqlite.connect(Path(sys.argv[1])); c.execute('PRAGMA cache_size=2'); c.execute('BEGIN IMMEDIATE')\n"
@@ -146,13 +146,13 @@ def test_a_kill_during_a_copy_leaves_nothing_under_its_name(path: Path, tmp_path
     assert leftovers(target) == []
 
 
-def test_a_copy_that_is_called_off_leaves_nothing(path: Path, tmp_path: Path) -> None:
+def test_a_cancelled_copy_leaves_nothing(path: Path, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="not finished"):
         back_up(path, tmp_path / "copy.db", CLOCK, stopped=lambda: True)
     assert sorted(found.name for found in tmp_path.iterdir() if "copy" in found.name) == []
 
 
-def test_a_file_that_changes_with_every_step_is_copied_in_one(path: Path, tmp_path: Path) -> None:
+def test_a_file_that_changes_at_every_step_is_copied_in_one_step(path: Path, tmp_path: Path) -> None:
     filled(path, 5000)
     with opened(path) as writer:
 
@@ -166,7 +166,7 @@ def test_a_file_that_changes_with_every_step_is_copied_in_one(path: Path, tmp_pa
     assert one(made.path, "SELECT count(*) FROM audit WHERE act = 'between'") in range(1, 20)
 
 
-def test_no_copy_is_made_over_another_file_or_of_nothing(path: Path, tmp_path: Path) -> None:
+def test_a_copy_never_replaces_a_file_and_needs_a_source(path: Path, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="exists already"):
         back_up(path, path, CLOCK)
     with pytest.raises(StoreError, match="there is no"):
@@ -191,7 +191,7 @@ def damage(path: Path) -> None:
 
 
 @pytest.mark.parametrize(("content", "said"), [(b"not a database at all" * 100, "damaged"), (b"", "empty")])
-def test_what_is_no_copy_is_refused_in_words(tmp_path: Path, content: bytes, said: str) -> None:
+def test_a_file_that_is_no_copy_is_refused_with_the_reason(tmp_path: Path, content: bytes, said: str) -> None:
     strange = tmp_path / "strange.db"
     strange.write_bytes(content)
     with pytest.raises(StoreError, match=said):
@@ -206,7 +206,7 @@ def test_a_copy_with_a_broken_row_is_refused(path: Path, tmp_path: Path) -> None
         back_up(path, tmp_path / "copy.db", CLOCK)
 
 
-def test_names_tell_when_a_copy_was_made() -> None:
+def test_the_name_of_a_copy_holds_its_time() -> None:
     assert name_at(1_769_847_300_250) == "memory-20260131T081500.250Z.db"
     assert made_at("memory-20260131T081500.250Z.db") == 1_769_847_300_250
     assert made_at("memory.db") is None
@@ -254,7 +254,7 @@ async def test_a_copy_is_made_every_quarter_of_an_hour(path: Path) -> None:
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
-async def test_a_failed_copy_is_told_and_tried_again_after_a_minute(path: Path) -> None:
+async def test_a_failed_copy_is_logged_and_tried_again_after_a_minute(path: Path) -> None:
     clock, events = FakeClock(start_ms=NOW), Events()
     folder = folder_beside(path)
     folder.write_text("a file where the folder should be")
@@ -270,7 +270,7 @@ async def test_a_failed_copy_is_told_and_tried_again_after_a_minute(path: Path) 
     assert events.named("backup.failed")[0]["hint"]
 
 
-async def test_whoever_is_first_makes_the_copy(path: Path) -> None:
+async def test_the_first_daemon_makes_the_copy(path: Path) -> None:
     clock, events = FakeClock(start_ms=NOW), Events()
     folder = folder_beside(path)
     folder.mkdir()
@@ -291,7 +291,7 @@ def copy(path: Path, tmp_path: Path) -> Path:
     return back_up(path, tmp_path / "backup.db", CLOCK).path
 
 
-def test_a_restored_file_holds_what_the_copy_held_and_the_former_one_is_kept(path: Path, copy: Path) -> None:
+def test_a_restore_brings_back_the_copy_and_keeps_the_former_file(path: Path, copy: Path) -> None:
     with opened(path) as connection:
         connection.execute("DELETE FROM turns")
     done = restore(copy, path, CLOCK, actor="ada")
@@ -303,7 +303,7 @@ def test_a_restored_file_holds_what_the_copy_held_and_the_former_one_is_kept(pat
     assert leftovers(path.parent) == []
 
 
-async def test_what_waited_in_the_copy_is_not_done_twice(path: Path, copy: Path) -> None:
+async def test_work_that_waited_in_the_copy_is_not_done_twice(path: Path, copy: Path) -> None:
     with opened(path) as connection:
         connection.execute("INSERT INTO watermarks VALUES ('minoan', 'T1', '5.5', 1)")
     assert restore(copy, path, CLOCK, actor="ada").waiting == 2
@@ -325,7 +325,7 @@ def test_a_restore_into_an_empty_folder_needs_no_former_file(copy: Path, tmp_pat
     assert one(tmp_path / "new" / "memory.db", "SELECT count(*) FROM outbox") == 8
 
 
-def test_a_former_file_in_wal_mode_is_kept_whole(path: Path, copy: Path) -> None:
+def test_a_former_file_in_wal_mode_is_kept_complete(path: Path, copy: Path) -> None:
     in_wal_mode(path)
     with opened(path) as holder:  # keeps the write-ahead log in place
         holder.execute("INSERT INTO audit (actor, act, object, done_ms) VALUES ('a', 'late', 'c', 1)")
@@ -335,21 +335,21 @@ def test_a_former_file_in_wal_mode_is_kept_whole(path: Path, copy: Path) -> None
     assert one(path, "SELECT count(*) FROM audit WHERE act = 'late'") == 0
 
 
-def test_no_restore_under_a_living_daemon(path: Path, copy: Path) -> None:
+def test_a_restore_is_refused_while_a_daemon_is_alive(path: Path, copy: Path) -> None:
     add_daemon(path)
-    with pytest.raises(StoreError, match="process 42") as told:
+    with pytest.raises(StoreError, match="process 42") as raised:
         restore(copy, path, CLOCK, actor="ada")
-    assert "--force" in told.value.hint
+    assert "--force" in raised.value.hint
     assert restore(copy, path, CLOCK, actor="ada", force=True).replaced is not None
 
 
-def test_a_daemon_that_is_gone_does_not_stand_in_the_way(path: Path, copy: Path) -> None:
+def test_a_dead_daemon_does_not_block_a_restore(path: Path, copy: Path) -> None:
     add_daemon(path, identity=dead_identity())
     assert restore(copy, path, CLOCK, actor="ada").replaced is not None
     assert one(path, "SELECT count(*) FROM presence") == 0
 
 
-def test_a_file_too_damaged_to_tell_who_is_alive_is_replaced_by_force_alone(path: Path, copy: Path) -> None:
+def test_a_file_too_damaged_to_read_presence_is_replaced_only_with_force(path: Path, copy: Path) -> None:
     path.write_bytes(b"garbage, no database" * 1000)
     with pytest.raises(StoreError, match="whether a daemon is alive"):
         restore(copy, path, CLOCK, actor="ada")
@@ -378,19 +378,19 @@ def spoil(copy: Path, how: str) -> None:
 def test_a_bad_copy_changes_nothing(path: Path, copy: Path, how: str, error: type[StoreError]) -> None:
     spoil(copy, how)
     before = path.stat().st_ino
-    with pytest.raises(error) as told:
+    with pytest.raises(error) as raised:
         restore(copy, path, CLOCK, actor="ada")
-    assert told.value.hint
+    assert raised.value.hint
     assert path.stat().st_ino == before
     assert [found.name for found in path.parent.iterdir() if "replaced" in found.name] == []
 
 
-def test_the_live_file_is_no_backup_of_itself(path: Path) -> None:
+def test_the_live_file_is_refused_as_its_own_backup(path: Path) -> None:
     with pytest.raises(StoreError, match="live file itself"):
         restore(path, path, CLOCK, actor="ada")
 
 
-def test_a_folder_that_cannot_be_written_is_told(copy: Path, tmp_path: Path) -> None:
+def test_an_unwritable_folder_raises_an_error(copy: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="can't be replaced"):
         restore(copy, tmp_path / "file" / "memory.db", CLOCK, actor="ada")
@@ -398,7 +398,7 @@ def test_a_folder_that_cannot_be_written_is_told(copy: Path, tmp_path: Path) -> 
 
 @pytest.fixture
 def opens() -> Iterator[list[str]]:
-    """Every plain open of a file by this process, once the list is watched."""
+    """The plain opens of files by this process, once the list is watched."""
     seen: list[str] = []
     watching = [True]
 
@@ -411,7 +411,7 @@ def opens() -> Iterator[list[str]]:
     watching.clear()
 
 
-def test_live_files_are_never_opened_plainly(path: Path, copy: Path, opens: list[str]) -> None:
+def test_only_sqlite_opens_live_files(path: Path, copy: Path, opens: list[str]) -> None:
     path.read_bytes()  # the watch is not blind
     assert str(path) in opens
     opens.clear()
@@ -422,9 +422,7 @@ def test_live_files_are_never_opened_plainly(path: Path, copy: Path, opens: list
     assert live.isdisjoint(opens)
 
 
-def test_a_safe_library_gives_a_restored_file_its_write_ahead_log(
-    path: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_restored_file_uses_wal_where_it_is_safe(path: Path, copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "wal_is_safe", lambda: True)
     restore(copy, path, CLOCK, actor="ada")
     with opened(path) as connection:

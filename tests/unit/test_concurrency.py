@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from daemon.core.concurrency import alongside
+from daemon.core.concurrency import alongside, time_limit
 from daemon.core.errors import LostLease, StoreError
-from tests.fakes import EndlessWork
+from tests.fakes import EndlessWork, FakeClock
 
 
 async def test_work_is_cancelled_when_the_body_ends() -> None:
@@ -136,3 +136,33 @@ async def test_an_exit_raised_by_a_coroutine_is_raised_at_once() -> None:
         async with alongside(EndlessWork().fail(Leave())):
             await asyncio.Event().wait()
     assert isinstance(raised.value, Leave)
+
+
+async def test_a_late_body_is_cancelled_and_has_cleaned_up_before_the_timeout_is_raised() -> None:
+    clock, work = FakeClock(auto=True), EndlessWork()
+
+    async def late() -> None:
+        async with time_limit(clock, 3.0):
+            await work.forever()
+
+    with pytest.raises(TimeoutError):
+        await late()
+    assert work.cancelled
+    assert clock.slept == [3.0]
+
+
+async def test_a_body_within_its_time_limit_runs_in_the_callers_task_and_starts_no_timer() -> None:
+    clock, task = FakeClock(), asyncio.current_task()
+    async with time_limit(clock, 3.0):
+        assert asyncio.current_task() is task
+    assert clock.slept == []
+
+
+async def test_an_error_of_the_body_comes_out_bare() -> None:
+    async def broken() -> None:
+        async with time_limit(FakeClock(), 3.0):
+            await asyncio.sleep(0)
+            raise LookupError("broken")
+
+    with pytest.raises(LookupError, match="broken"):
+        await broken()

@@ -1,4 +1,4 @@
-"""What leaves for Slack addresses nobody uninvited and hides no link, in a stream as in whole."""
+"""Text for Slack mentions no user and hides no link, whole and streamed."""
 
 import random
 import re
@@ -12,7 +12,7 @@ from daemon.channels.slack.outgoing.links import allowed_scheme, honest
 from daemon.channels.slack.outgoing.markup import BREAK, InertStream, break_everyone, inert
 
 ACTIVE = re.compile(
-    r"<!(?!--|\[|doctype)|<#|<@(?!U0KNOWN>)|@(?:channel|here|everyone)"
+    r"<!(?!--|\[|doctype)|<#|<@|@(?:channel|here|everyone)"
     r"|<(?!https?:|mailto:)[a-z][a-z0-9+.-]{0,31}:(?!:)|<https?:[^\s<>|]*\|"
     r"|\]\(\s{0,16}<?(?!https?:|mailto:)[a-z][a-z0-9+.-]*:|&(?:lt|#60|#x3c);?[!@#]"
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]",
@@ -28,8 +28,8 @@ ATTACKS = [
         "<!subteam^S0TEAM|@team>",
         "<!Channel>",
     ),
-    *("<!date^1^{date}|x>", "<@U0STRANGER>", "<@W0STRANGER|Ada>", "<#C0SECRET>", "<#C0SECRET|general>", "<@U0KNOWN"),
-    *("@channel", "@here", "@Everyone", "&lt;!channel&gt;", "&#60;@U0KNOWN&#62;", "&lt!here>"),
+    *("<!date^1^{date}|x>", "<@U0STRANGER>", "<@W0STRANGER|Ada>", "<#C0SECRET>", "<#C0SECRET|general>", "<@U0ADA"),
+    *("@channel", "@here", "@Everyone", "&lt;!channel&gt;", "&#60;@U0ADA&#62;", "&lt!here>"),
     *(
         "<javascript:alert(1)|x>",
         "[x](javascript:alert(1))",
@@ -42,7 +42,7 @@ ATTACKS = [
 ]
 HARMLESS = [
     *("Hello", " ", "\n", "```\n", "`", "a < b", "<div>", "std::vector<std::string>", "x[0](y)", "vec![1](2)", "&amp;"),
-    *("me@example.com", "&lt;div&gt;", "<@U0KNOWN>", "https://example.com", "[docs](https://example.com/a?b=c#d)"),
+    *("me@example.com", "&lt;div&gt;", "https://example.com", "[docs](https://example.com/a?b=c#d)"),
     *(
         "👩‍👩‍👧",
         "**b**",
@@ -61,12 +61,11 @@ HARMLESS = [
     ),
 ]
 HOSTILE = st.sampled_from("<>@!#|[]()&;:/^hertpscanlvyoU0KNOWmi \n\x00\u202e")
-KNOWN = ("U0KNOWN",)
 
 
 def streamed(text: str, sizes: list[int]) -> str:
-    """The text in pieces of the given sizes, over and over."""
-    stream, out, at, turn = InertStream(known_people=KNOWN), "", 0, 0
+    """The inert text, fed in pieces of the given sizes in turn."""
+    stream, out, at, turn = InertStream(), "", 0, 0
     while at < len(text):
         size = sizes[turn % len(sizes)]
         out += stream.feed(text[at : at + size])
@@ -75,10 +74,10 @@ def streamed(text: str, sizes: list[int]) -> str:
 
 
 def check(text: str) -> str:
-    """Inert, the same once more, and the same in pieces; returns it."""
-    safe = inert(text, known_people=KNOWN)
+    """The inert text; a second pass and a stream must give the same."""
+    safe = inert(text)
     assert not ACTIVE.search(safe), (text, safe)
-    assert inert(safe, known_people=KNOWN) == safe
+    assert inert(safe) == safe
     assert streamed(text, [1]) == safe
     return safe
 
@@ -87,7 +86,7 @@ def check(text: str) -> str:
 @pytest.mark.parametrize(
     "frame", ["{}", "a {} b", "```\n{}\n```", "`{}`", "> {}", "| {} |", "**{}**", "x{}{}", "[{}](https://e.example)"]
 )
-def test_an_attack_has_no_power_anywhere(frame: str, attack: str) -> None:
+def test_an_attack_has_no_effect_anywhere_in_a_text(frame: str, attack: str) -> None:
     check(frame.replace("{}", attack))
 
 
@@ -95,7 +94,7 @@ def test_an_attack_has_no_power_anywhere(frame: str, attack: str) -> None:
     "text",
     [
         "plain words, a < b, <div class='x'>, List<int>, </p>, x && y, std::vector<std::string>",
-        "hi <@U0KNOWN>, see <https://example.com/a?b=c>",
+        "hi, see <https://example.com/a?b=c>",
         "[docs](https://example.com/a_(b)?q=1#f) and [mail](mailto:me@example.com)",
         "[example.com](https://www.example.com/x) [example.com](https://docs.example.com)",
         "[https://example.com](https://example.com/a)",
@@ -111,7 +110,7 @@ def test_an_attack_has_no_power_anywhere(frame: str, attack: str) -> None:
         "[a](https://example.com)",
     ],
 )
-def test_harmless_text_is_left_to_the_letter(text: str) -> None:
+def test_harmless_text_is_unchanged(text: str) -> None:
     assert check(text) == text
 
 
@@ -136,19 +135,15 @@ def test_harmless_text_is_left_to_the_letter(text: str) -> None:
         ("<https://e.example/" + "a" * 2000 + "|x>", f"<{BREAK}https://e.example/" + "a" * 2000 + "|x>"),
         ("[x](", f"[x]{BREAK}("),
         ("a\x00b\rc\u202ed\u2028e\ufefff\ud800g", "abcd\nefg"),
-        ("<@U0KN", f"<{BREAK}@U0KN"),
+        ("<@U0A", f"<{BREAK}@U0A"),
         ("<!", f"<{BREAK}!"),
     ],
 )  # fmt: skip
-def test_what_loses_its_power_stays_readable(text: str, safe: str) -> None:
+def test_disabled_markup_stays_readable(text: str, safe: str) -> None:
     assert check(text) == safe
 
 
-def test_nobody_is_known_unless_named() -> None:
-    assert inert("<@U0KNOWN>") == f"<{BREAK}@U0KNOWN>"
-
-
-def test_a_stream_holds_back_only_what_may_become_something() -> None:
+def test_a_stream_holds_back_only_text_that_may_become_a_construct() -> None:
     stream = InertStream()
     assert stream.feed("Hello <") == "Hello "
     assert stream.feed("div> and @her") == "<div> and "
@@ -157,7 +152,7 @@ def test_a_stream_holds_back_only_what_may_become_something() -> None:
     assert stream.finish() == ""
 
 
-def test_good_links_survive_hostile_neighbours(capsys: pytest.CaptureFixture[str]) -> None:
+def test_good_links_survive_beside_attacks(capsys: pytest.CaptureFixture[str]) -> None:
     choice = random.Random(41)
     attacks = kept = good = 0
     for number in range(2000):
@@ -174,7 +169,7 @@ def test_good_links_survive_hostile_neighbours(capsys: pytest.CaptureFixture[str
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(ATTACKS + HARMLESS), max_size=12), st.lists(st.integers(1, 9), min_size=1, max_size=5))
-def test_any_mixture_is_inert_and_streams_alike(parts: list[str], sizes: list[int]) -> None:
+def test_any_mixture_is_inert_whole_and_streamed(parts: list[str], sizes: list[int]) -> None:
     text = "".join(parts)
     assert streamed(text, sizes) == check(text)
 
@@ -186,17 +181,17 @@ def test_any_mixture_is_inert_and_streams_alike(parts: list[str], sizes: list[in
         max_size=60,
     )
 )
-def test_any_text_is_inert_and_streams_alike(text: str) -> None:
+def test_any_text_is_inert_whole_and_streamed(text: str) -> None:
     check(text)
 
 
 def test_a_text_of_forty_thousand_characters_is_inert() -> None:
-    for unit in ("<https://e.example|x> ", "[[[", "](", "<", "&lt", "@chan", "<@U0KNOWN", "<!here>"):
+    for unit in ("<https://e.example|x> ", "[[[", "](", "<", "&lt", "@chan", "<@U0ADA", "<!here>"):
         text = unit * (40_000 // len(unit))
-        assert streamed(text, [997]) == inert(text, known_people=KNOWN)
+        assert streamed(text, [997]) == inert(text)
 
 
-def test_everyone_is_broken_in_plain_text() -> None:
+def test_mentions_of_everyone_are_disabled_in_plain_text() -> None:
     assert break_everyone("@channel <@U1> @HERE") == f"@{BREAK}channel <@U1> @{BREAK}HERE"
 
 
@@ -219,7 +214,7 @@ def test_a_label_may_name_no_other_host(label: str, address: str, fair: bool) ->
     assert honest(label, address) is fair
 
 
-def test_few_schemes_are_allowed() -> None:
+def test_only_http_https_and_mailto_are_allowed() -> None:
     assert [scheme for scheme in ("HTTP", "https", "mailto", "javascript", "file") if allowed_scheme(scheme)] == [
         "HTTP", "https", "mailto"
     ]  # fmt: skip

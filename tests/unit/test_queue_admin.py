@@ -1,4 +1,4 @@
-"""What an admin may see and change in memory.db, and that every change is on record."""
+"""An admin lists and changes rows of memory.db, and every change goes into the audit log."""
 
 import json
 from collections.abc import AsyncIterator
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from daemon.core.errors import StoreError
-from daemon.memory.admin.overview import inspect, library, survey
+from daemon.memory.admin.overview import check_file, sqlite_build, survey
 from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES, Admin, Retried
 from daemon.memory.database import open_database
 from daemon.memory.database.migrate import SCHEMA
@@ -47,7 +47,7 @@ async def test_a_message_is_found_by_its_id_and_by_its_ts(path: Path) -> None:
         assert await admin.message("6.5") == found
 
 
-async def test_a_ts_that_means_several_messages_is_refused(path: Path) -> None:
+async def test_a_ts_of_several_messages_is_refused(path: Path) -> None:
     with opened(path) as connection:
         connection.execute(
             "INSERT INTO inbox SELECT 'minoan/T2/D1/6.5', soul, 'T2', channel, ts, conversation, author, name, place,"
@@ -59,7 +59,7 @@ async def test_a_ts_that_means_several_messages_is_refused(path: Path) -> None:
             await admin.message("6.5")
 
 
-async def test_what_is_not_there_is_said_to_be_absent(path: Path) -> None:
+async def test_an_unknown_name_raises_an_error(path: Path) -> None:
     async with admin_of(path) as admin:
         with pytest.raises(StoreError, match="no message x"):
             await admin.message("x")
@@ -68,7 +68,7 @@ async def test_what_is_not_there_is_said_to_be_absent(path: Path) -> None:
 
 
 @pytest.mark.parametrize("state", ["dead", "ignored", "stale", "dropped"])
-async def test_a_retried_message_is_claimed_by_the_daemon_as_fresh(path: Path, state: str) -> None:
+async def test_a_retried_message_is_claimed_as_a_new_one(path: Path, state: str) -> None:
     clock = FakeClock(auto=True, start_ms=NOW + 10_000_000)
     with opened(path) as connection:
         connection.execute("UPDATE inbox SET state = 'answered' WHERE state IN ('new', 'claimed')")
@@ -83,16 +83,16 @@ async def test_a_retried_message_is_claimed_by_the_daemon_as_fresh(path: Path, s
 
 
 @pytest.mark.parametrize("state", ["new", "claimed", "answered", "withdrawn"])
-async def test_a_message_that_waits_or_was_settled_is_not_retried(path: Path, state: str) -> None:
+async def test_a_waiting_or_settled_message_is_not_retried(path: Path, state: str) -> None:
     async with admin_of(path) as admin:
-        with pytest.raises(StoreError) as told:
+        with pytest.raises(StoreError) as raised:
             await admin.retry_message(message_in(state))
-    assert told.value.hint
+    assert raised.value.hint
     assert one(path, "SELECT state FROM inbox WHERE id = ?", message_in(state)) == state
     assert one(path, "SELECT count(*) FROM audit") == 0
 
 
-async def test_force_answers_a_second_time_but_not_what_was_withdrawn(path: Path) -> None:
+async def test_force_retries_an_answered_message_but_no_deleted_one(path: Path) -> None:
     async with admin_of(path) as admin:
         await admin.retry_message(message_in("answered"), force=True)
         with pytest.raises(StoreError, match="withdrawn"):
@@ -133,22 +133,22 @@ async def test_a_retried_post_is_claimed_and_an_unknown_one_is_looked_up_first(
     with opened(path) as connection:
         connection.execute("UPDATE outbox SET state = 'sent' WHERE state IN ('pending', 'sending')")
     async with open_database(path, clock, create=False) as database:
-        told = await Admin(database, clock, "ada").retry_post(post_in(state), blindly=blindly)
+        outcome = await Admin(database, clock, "ada").retry_post(post_in(state), blindly=blindly)
         delivery = await Outbox(database, clock, WORKER).claim_next()
-    assert told is (Retried.LOOKED_UP_FIRST if doubtful else Retried.SENT_AGAIN)
+    assert outcome is (Retried.LOOKED_UP_FIRST if doubtful else Retried.SENT_AGAIN)
     assert delivery is not None
     assert (delivery.post.key, delivery.doubtful, delivery.created_ms) == (post_in(state), doubtful, clock.now_ms())
 
 
 @pytest.mark.parametrize("state", ["drafting", "pending", "sending", "sent"])
-async def test_a_post_on_its_way_or_sent_is_not_retried(path: Path, state: str) -> None:
+async def test_a_post_that_waits_or_was_sent_is_not_retried(path: Path, state: str) -> None:
     async with admin_of(path) as admin:
         with pytest.raises(StoreError, match=f"is {state}"):
             await admin.retry_post(post_in(state))
 
 
 @pytest.mark.parametrize("state", OUTBOX_STATES)
-async def test_only_posts_that_nobody_is_sending_are_dropped(path: Path, state: str) -> None:
+async def test_a_post_that_is_being_sent_is_not_dropped(path: Path, state: str) -> None:
     droppable = state in {"pending", "unknown", "dead", "expired"}
     async with admin_of(path) as admin:
         if droppable:
@@ -159,7 +159,7 @@ async def test_only_posts_that_nobody_is_sending_are_dropped(path: Path, state: 
     assert one(path, "SELECT state FROM outbox WHERE id = ?", post_in(state)) == ("dropped" if droppable else state)
 
 
-async def test_every_change_is_on_record_without_anybodys_words(path: Path) -> None:
+async def test_every_change_goes_into_the_audit_log_without_messages(path: Path) -> None:
     async with admin_of(path) as admin:
         await admin.retry_message(message_in("dead"))
         await admin.drop_message(message_in("new"))
@@ -177,7 +177,7 @@ async def test_every_change_is_on_record_without_anybodys_words(path: Path) -> N
     assert not any(WORDS in row[3] for row in rows)
 
 
-async def test_a_survey_counts_and_says_since_when_the_oldest_waits(path: Path) -> None:
+async def test_a_survey_counts_rows_and_gives_the_age_of_the_oldest(path: Path) -> None:
     add_daemon(path, seen_ms=NOW)
     add_daemon(path, identity=dead_identity(), seen_ms=NOW)
     clock = FakeClock(auto=True)
@@ -195,7 +195,7 @@ async def test_a_survey_counts_and_says_since_when_the_oldest_waits(path: Path) 
     assert THOUGHT not in repr(seen)
 
 
-async def test_a_presence_row_that_cannot_be_read_is_told(path: Path) -> None:
+async def test_an_unreadable_presence_row_raises_an_error(path: Path) -> None:
     add_daemon(path, identity="nonsense")
     async with open_database(path, FakeClock(auto=True), create=False) as database:
         with pytest.raises(StoreError, match="presence"):
@@ -203,43 +203,43 @@ async def test_a_presence_row_that_cannot_be_read_is_told(path: Path) -> None:
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_an_inspection_finds_nothing_wrong_with_a_good_file(path: Path, whole: bool) -> None:
-    found = inspect(path, whole=whole)
+def test_a_check_finds_no_fault_in_a_sound_file(path: Path, whole: bool) -> None:
+    found = check_file(path, whole=whole)
     assert (found.schema, found.faults) == (SCHEMA, ())
 
 
 @pytest.mark.parametrize(("version", "said"), [(0, "soul db migrate"), (99, "update the program")])
-def test_an_inspection_tells_another_schema(path: Path, version: int, said: str) -> None:
+def test_a_check_reports_another_schema(path: Path, version: int, said: str) -> None:
     with opened(path) as connection:
         connection.execute(f"PRAGMA user_version={version}")
-    found = inspect(path, whole=False)
+    found = check_file(path, whole=False)
     assert len(found.faults) == 1
     assert said in found.cure
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_damage_is_loud(path: Path, whole: bool) -> None:
+def test_a_check_reports_damage(path: Path, whole: bool) -> None:
     content = bytearray(path.read_bytes())
     for page in range(2, len(content) // 4096):
         content[page * 4096 : page * 4096 + 64] = b"\xa5" * 64
     path.write_bytes(bytes(content))
-    assert "damaged" in _told(path, whole)
+    assert "damaged" in _report(path, whole)
 
 
-def _told(path: Path, whole: bool) -> str:
-    """What an inspection says: its faults, or why it could not look."""
+def _report(path: Path, whole: bool) -> str:
+    """The faults that a check reports, or the error that it raises."""
     try:
-        return " ".join(f"damaged: {fault}" for fault in inspect(path, whole=whole).faults)
+        return " ".join(f"damaged: {fault}" for fault in check_file(path, whole=whole).faults)
     except StoreError as error:
         return error.message
 
 
-def test_a_row_that_points_nowhere_is_found_by_the_whole_check(path: Path) -> None:
+def test_the_whole_check_finds_a_row_that_refers_to_a_missing_one(path: Path) -> None:
     with opened(path) as connection:
         connection.execute("PRAGMA foreign_keys=OFF")
         connection.execute("DELETE FROM conversations")
-    assert any("conversations" in fault for fault in inspect(path, whole=True).faults)
+    assert any("conversations" in fault for fault in check_file(path, whole=True).faults)
 
 
-def test_the_library_is_named() -> None:
-    assert library().version.count(".") == 2
+def test_the_sqlite_build_has_a_version() -> None:
+    assert sqlite_build().version.count(".") == 2

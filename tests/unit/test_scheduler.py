@@ -12,7 +12,7 @@ from daemon.core.errors import StoreBusy
 from daemon.core.perception import Audience, AudienceKind, Place
 from daemon.core.ports import Clock
 from daemon.memory.database import Database, open_database
-from daemon.memory.queues.approvals import Approvals, NewApproval, store_approvals
+from daemon.memory.queues.approvals import Approvals, NewApproval, store_approval
 from daemon.memory.queues.intentions import Intentions, NewIntention, store_intentions
 from daemon.memory.records import Worker
 from daemon.runtime.scheduler import POLL, Scheduler
@@ -86,9 +86,7 @@ class SchedulerBench:
     async def ask(self, seconds: float) -> None:
         new = NewApproval("a1", "files/write", {}, ("U1",), self.clock.now_ms() + int(seconds * 1000))
         await self.database.write(
-            lambda it: store_approvals(
-                it, conversation=DM, turn=1, audience=HEARERS, approvals=(new,), now=self.clock.now_ms()
-            )
+            lambda it: store_approval(it, new, conversation=DM, turn=1, audience=HEARERS, now=self.clock.now_ms())
         )
 
 

@@ -28,7 +28,7 @@ from daemon.ism.problem import KEPT_BYTES, MOST_FOUND, Problem
 from daemon.ism.regions import OBSERVATION_CAP, with_observation
 from daemon.memory.database import Database, open_database
 from daemon.memory.queues.approvals import Approvals, NewApproval
-from daemon.memory.queues.internal_events import store_occurrence
+from daemon.memory.queues.internal_events import store_internal_event
 from daemon.mind.mental_process import Stay
 from daemon.mind.steps.choose_actions import ChosenAction
 from tests.fakes import FakeClock
@@ -313,11 +313,11 @@ async def test_an_approved_message_is_posted_word_for_word(
 ) -> None:
     await allowed(database, approvals, clock, permission(POST_ELSEWHERE, clock, **LETTER))
 
-    async def room_of(contact: str) -> Room:
+    async def find_room(contact: str) -> Room:
         assert contact == "C9"
         return ROOM
 
-    one = stage(approvals, clock, room_of=room_of)
+    one = stage(approvals, clock, find_room=find_room)
     assert (await carry_out(one.context, "a1")).sentence == "The message to the potters: on its way, word for word."
     cross_post = one.context.motor.cross_post
     assert cross_post is not None
@@ -331,10 +331,10 @@ async def test_an_unreachable_contact_is_reported(
 ) -> None:
     await allowed(database, approvals, clock, permission(POST_ELSEWHERE, clock, **LETTER))
 
-    async def room_of(_: str) -> Room:
+    async def find_room(_: str) -> Room:
         raise error
 
-    one = stage(approvals, clock, room_of=room_of)
+    one = stage(approvals, clock, find_room=find_room)
     assert "nothing was sent" in (await carry_out(one.context, "a1")).sentence
     assert one.context.motor.cross_post is None
 
@@ -362,7 +362,7 @@ async def test_a_decision_is_not_absorbed_by_a_reply_in_progress(database: Datab
     await stores.inbox.accept(new_message("1.0", conversation=DM))
     claim = await stores.claim()
     await database.write(
-        lambda it: store_occurrence(
+        lambda it: store_internal_event(
             it,
             name="decision:a1",
             conversation=DM,
@@ -377,10 +377,10 @@ async def test_a_decision_is_not_absorbed_by_a_reply_in_progress(database: Datab
             now=clock.now_ms(),
         )
     )
-    assert not await stores.conversations.anything_new(DM)
+    assert not await stores.conversations.has_new_messages(DM)
     assert await stores.conversations.absorb_new_messages(claim) == claim
     await stores.inbox.accept(new_message("2.0", conversation=DM))
-    assert await stores.conversations.anything_new(DM)
+    assert await stores.conversations.has_new_messages(DM)
     taken = await stores.conversations.absorb_new_messages(claim)
     assert [one.perception.modality for one in taken.messages] == [Modality.WORDS] * 2
     await stores.conversations.release(taken)

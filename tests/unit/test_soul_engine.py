@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from daemon.core.fencing import NAME_CAP, clean_name, cut, defang, fence, fresh_nonce
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
-from daemon.core.ports import Overheard, Prompt, Speaker
+from daemon.core.ports import Prompt, Speaker, ThreadMessage
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens, thought
 from daemon.mind.steps.mental_query import mental_query
@@ -90,7 +90,7 @@ def full_memory(soul: Soul = SOUL) -> WorkingMemory:
     memory = with_now(begin(soul), 1_763_700_000_000, Place.PUBLIC_CHANNEL)
     memory = with_notes(memory, SUMMARY, "They met.")
     memory = with_thread(
-        memory, [Overheard("1", "U2", "Bob", "It broke."), Overheard("2", "U0", "x", "Did it?", own=True)]
+        memory, [ThreadMessage("1", "U2", "Bob", "It broke."), ThreadMessage("2", "U0", "x", "Did it?", own=True)]
     )
     memory = with_notes(memory, SHARED_CONTEXT, "Release on Friday.")
     memory = with_notes(memory, MEMORIES, "She likes tea.", " ", "She sails.")
@@ -225,7 +225,7 @@ def surrounded(data: str) -> str:
     """A prompt with the data in every place that users' words can reach."""
     memory = with_notes(begin(SOUL), PERSON, f"x{data}", about=data)
     memory = with_notes(memory, SUMMARY, f"x{data}")
-    memory = with_thread(memory, [Overheard("1", "U2", data, f"x{data}")])
+    memory = with_thread(memory, [ThreadMessage("1", "U2", data, f"x{data}")])
     memory = integrate(memory, perceive(f"x{data}", data)).with_memory(Memory(Role.ASSISTANT, f"x{data}"))
     prompt = rendered(integrate(memory, perceive(f"x{data}", data, late=True, ts=data)))
     return "\n".join(texts(prompt)[1:])
@@ -338,7 +338,7 @@ def test_the_message_being_answered_is_whole_up_to_its_cap_and_cut_visibly_beyon
 
 def test_each_region_keeps_to_its_budget_and_the_thread_keeps_its_newest() -> None:
     soul = SOUL.model_copy(update={"budgets": Budgets(thread=60, memories=60)})
-    memory = with_thread(begin(soul), [Overheard(str(n), "U2", "Bob", f"line {n} " + "x" * 100) for n in range(9)])
+    memory = with_thread(begin(soul), [ThreadMessage(str(n), "U2", "Bob", f"line {n} " + "x" * 100) for n in range(9)])
     memory = with_notes(memory, MEMORIES, *(f"note {n} " + "x" * 100 for n in range(9)))
     text = everything(rendered(memory, soul))
     assert "line 8" in text
@@ -357,7 +357,7 @@ def long_conversation(soul: Soul, turns: int, text: str) -> int:
     memory = with_now(begin(soul), 1_763_700_000_000, Place.DM)
     for region in (SOUL_STATE, PERSON, MEMORIES, SHARED_CONTEXT, SUMMARY):
         memory = with_notes(memory, region, *[text * 4] * 20, about="Ada")
-    memory = with_thread(memory, [Overheard(str(n), "U2", "Bob", text) for n in range(50)])
+    memory = with_thread(memory, [ThreadMessage(str(n), "U2", "Bob", text) for n in range(50)])
     memory = memory.concat(turn(number, text) for number in range(turns))
     return size(rendered(integrate(memory, perceive("And now?")), soul))
 

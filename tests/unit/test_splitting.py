@@ -1,4 +1,4 @@
-"""Long replies leave whole: nothing lost, nothing torn, code fences balanced in every message."""
+"""Long replies are split without loss, at good places, with closed code fences in every message."""
 
 import random
 import re
@@ -32,7 +32,7 @@ BLOCKS = [
 
 
 def check(text: str, limit: int) -> tuple[str, ...]:
-    """Every invariant of a split; returns the messages."""
+    """Assert every invariant of a split; returns the messages."""
     parts = split(text, limit)
     assert all(0 < len(part) <= limit for part in parts)
     assert all(part.strip() for part in parts)
@@ -43,7 +43,7 @@ def check(text: str, limit: int) -> tuple[str, ...]:
 
 
 def fences_close(message: str) -> bool:
-    """Whether a CommonMark parser finds every fence of a message closed."""
+    """Whether every fence of a message is closed, by a CommonMark parser."""
     lines = message.split("\n")
     for token in MarkdownIt("commonmark").parse(message):
         if token.type == "fence" and token.map:
@@ -53,17 +53,17 @@ def fences_close(message: str) -> bool:
     return True
 
 
-def test_nothing_to_say_makes_no_message() -> None:
+def test_a_blank_reply_makes_no_message() -> None:
     assert split("") == ()
     assert split(" \n\t ") == ()
 
 
-def test_a_short_reply_is_one_message_to_the_letter() -> None:
+def test_a_short_reply_is_one_unchanged_message() -> None:
     for text in ("Hi\n", "```py\nunclosed", "x" * LIMIT):
         assert split(text) == (text,)
 
 
-def test_a_limit_too_small_is_refused() -> None:
+def test_a_limit_that_is_too_small_is_refused() -> None:
     with pytest.raises(ValueError, match="too small"):
         split("x", 999)
 
@@ -77,7 +77,7 @@ def test_paragraphs_are_preferred_to_lines_to_sentences_to_words() -> None:
     assert split("漢字。" * 500, 1000)[0].endswith("。")
 
 
-def test_a_code_fence_is_closed_and_opened_again_alike() -> None:
+def test_a_code_fence_is_closed_and_opened_again() -> None:
     code = "".join(f"line {number}\n" for number in range(300))
     parts = split(f"Look:\n\n````python title=x\n{code}````\nDone.", 1000)
     assert len(parts) > 2
@@ -88,7 +88,7 @@ def test_a_code_fence_is_closed_and_opened_again_alike() -> None:
     assert "".join(re.findall(r"line \d+\n", "".join(parts))) == code
 
 
-def test_a_line_of_code_longer_than_a_message_is_cut_with_the_fence_repaired() -> None:
+def test_a_line_of_code_longer_than_a_message_is_cut_inside_fences() -> None:
     parts = split("```\n" + "x" * 3000 + "\n```", 1000)
     assert all(fences_close(part) for part in parts)
     assert sum(part.count("x") for part in parts) == 3000
@@ -123,29 +123,29 @@ CLUSTERS = [
 
 
 @pytest.mark.parametrize("cluster", [*CLUSTERS, "\U0001f3f4\U000e0067\U000e0062\U000e007f"])
-def test_what_is_seen_as_one_character_is_not_torn(cluster: str) -> None:
+def test_joined_characters_are_not_cut(cluster: str) -> None:
     parts = split("a" + cluster * 2000, 1000)
     assert "".join(parts) == "a" + cluster * 2000
     assert all(len(part.removeprefix("a")) % len(cluster) == 0 for part in parts)
 
 
-def test_an_endless_cluster_is_cut_somewhere() -> None:
+def test_an_endless_run_of_joined_characters_is_cut() -> None:
     text = "a" + "\u0301" * 5000
     assert "".join(check(text, 1000)) == text
 
 
-def test_a_message_of_blanks_alone_is_left_out() -> None:
+def test_a_blank_message_is_left_out() -> None:
     assert [part.strip() for part in split("a" + "\n" * 5000 + "b", 1000)] == ["a", "b"]
 
 
-def test_the_first_message_depends_on_the_first_characters_alone() -> None:
+def test_the_first_message_depends_only_on_the_first_characters() -> None:
     head = "Some words and more. " * 1000
     assert split(head[:LIMIT] + "x" * 5)[0] == split(head[:LIMIT] + "\n```\n" * 900)[0]
     for size in (1, 100, 8000):
         assert split(head)[0].startswith(head[:size])
 
 
-def test_forty_thousand_characters_of_anything_come_through() -> None:
+def test_forty_thousand_characters_are_split_without_loss() -> None:
     choice = random.Random(11)
     for _ in range(12):
         text = "".join(choice.choice(BLOCKS) for _ in range(2000))[:40_000]
@@ -156,7 +156,7 @@ def test_forty_thousand_characters_of_anything_come_through() -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(BLOCKS) | st.text(max_size=40), max_size=60).map("".join), st.integers(1000, 3000))
-def test_any_reply_is_whole_and_within_the_limit(text: str, limit: int) -> None:
+def test_the_messages_of_any_reply_are_complete_and_within_the_limit(text: str, limit: int) -> None:
     check(text, limit)
 
 

@@ -16,7 +16,7 @@ from daemon.memory.database import Transaction, open_database
 from daemon.memory.knowledge.forgetting import forget_derived
 from daemon.memory.knowledge.soul_states import SoulState, SoulStates
 from daemon.memory.knowledge.turns import Transcript, Turns
-from daemon.memory.knowledge.user_models import UserModels
+from daemon.memory.knowledge.user_models import model_history
 from daemon.mind.mental_subprocess import Subprocess, SubprocessContext
 from daemon.mind.steps.feel import TASK_CAP, TOPIC_CAP, feel
 from daemon.processes.subprocesses import SUBPROCESSES
@@ -36,6 +36,7 @@ from tests.unit.subprocess_parts import (
     NOT_LEARNED,
     ROOM,
     SOUL,
+    WORKER,
     SubprocessBench,
     Thoughts,
     feeling,
@@ -65,7 +66,7 @@ async def test_a_users_own_words_become_notes_and_whispers(bench: SubprocessBenc
     assert [prompt.creativity for prompt in bench.llm.prompts] == [0.7, 0.5, 0.85]
     model = await bench.model()
     assert (model.notes, model.whispers, model.version) == (("keeps bees on the roof",), "I hope they like it", 1)
-    history = await UserModels(bench.database, bench.clock).history("U1", 9)
+    history = await model_history(bench.database, "U1", 9)
     assert [one.change["added"] for one in history] == [["keeps bees on the roof"]]
 
 
@@ -168,7 +169,7 @@ async def test_fresh_turns_are_shown_with_some_modelled_before(bench: Subprocess
     bench.script("Three hives.", notes(correct={1: "keeps three hives of bees"}), "(nothing)")
     await models_the_visitor(bench.context())
     assert "I keep bees on the roof" in shown(bench.llm.prompts[0])
-    newest = (await UserModels(bench.database, bench.clock).history("U1", 9))[0]
+    newest = (await model_history(bench.database, "U1", 9))[0]
     assert newest.notes == ("keeps three hives of bees",)
     assert newest.change["corrected"] == [["keeps bees", "keeps three hives of bees"]]
     assert (newest.change["added"], newest.change["retired"]) == ([], [])
@@ -253,8 +254,8 @@ async def test_a_message_deleted_just_after_it_was_read_is_not_noted(bench: Subp
     await bench.say("U1", "on the roof", "lovely", {**LEARNED, "soul_state_check": True})
     context = replace(bench.context(), turns=ReadThenTakenBack(bench.database, bench.clock))
     bench.llm.replies.extend((feeling(), feeling()))
-    await SoulStates(bench.database, bench.clock).revise(
-        "ada", "T1", IN_DM, expected_version=0, emotional_state="weary", topic="", task=""
+    await SoulStates(bench.database, bench.clock, WORKER).revise(
+        IN_DM, expected_version=0, emotional_state="weary", topic="", task=""
     )
     await keeps_its_own_state(context)
     bench.llm.replies.clear()
@@ -316,8 +317,8 @@ async def test_a_state_derived_from_an_outdated_one_is_dropped(bench: Subprocess
     await bench.say("U1", "I keep bees", "lovely", {"soul_state_check": True})
 
     async def faster(_: Prompt) -> Reply:
-        assert await SoulStates(bench.database, bench.clock).revise(
-            "ada", "T1", IN_DM, expected_version=0, emotional_state="weary", topic="", task=""
+        assert await SoulStates(bench.database, bench.clock, WORKER).revise(
+            IN_DM, expected_version=0, emotional_state="weary", topic="", task=""
         )
         return feeling()
 

@@ -1,4 +1,4 @@
-"""The terminal as a channel: lines in, replies out once, nothing that could steer the terminal."""
+"""The terminal channel: it reads lines, prints each reply once, and prints nothing that controls the terminal."""
 
 import asyncio
 import io
@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.channels.terminal import TerminalChannel, check_person, printable
-from daemon.channels.terminal_input import LONGEST_LINE, Lines
+from daemon.channels.terminal import LONGEST_LINE, LineReader, TerminalChannel, check_user, printable
 from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
 from daemon.core.ports import FoundPost, NewMessage, Post, Task, TaskState
@@ -46,7 +45,7 @@ class Terminal:
         self.end()
         os.close(self.source)
 
-    async def heard(self) -> NewMessage:
+    async def next_message(self) -> NewMessage:
         return await self.intake.next()
 
     @asynccontextmanager
@@ -94,29 +93,34 @@ def post(body: str, reply_to: str = "1.5", **more: object) -> Post:
     return Post(body=body, **fields | more)  # type: ignore[arg-type]  # each test gives the fields it is about
 
 
-async def test_a_line_becomes_an_utterance_of_a_private_conversation(terminal: Terminal) -> None:
+async def test_a_line_becomes_a_message_of_a_private_conversation(terminal: Terminal) -> None:
     async with terminal.listening():
         terminal.type("  Grüße \x1b[31m\n")
-        said = await terminal.heard()
-    assert said.perception.content == "Grüße ␛[31m"
-    assert (said.perception.conversation, said.perception.author, said.perception.place, said.addressed) == (
+        message = await terminal.next_message()
+    assert message.perception.content == "Grüße ␛[31m"
+    assert (
+        message.perception.conversation,
+        message.perception.author,
+        message.perception.place,
+        message.addressed,
+    ) == (
         ADA,
         "Ada",
         Place.TERMINAL,
         True,
     )
-    assert str(said.perception.audience) == "dm:Ada"
-    assert ConversationKey.parse(str(said.perception.conversation)) == ADA
+    assert str(message.perception.audience) == "dm:Ada"
+    assert ConversationKey.parse(str(message.perception.conversation)) == ADA
 
 
-async def test_in_a_pipe_each_line_waits_for_the_answer_to_the_one_before(terminal: Terminal) -> None:
+async def test_in_a_pipe_each_line_waits_for_the_reply_to_the_line_before(terminal: Terminal) -> None:
     terminal.type("one\n\n  \ntwo")
     terminal.end()
     async with terminal.listening() as task:
-        first = await terminal.heard()
+        first = await terminal.next_message()
         assert not terminal.intake.waiting
         await terminal.channel.deliver(post("1", first.perception.ts))
-        second = await terminal.heard()
+        second = await terminal.next_message()
         assert not task.done()
         await terminal.channel.deliver(post("2", second.perception.ts))
         await asyncio.wait_for(task, TIMEOUT)
@@ -125,31 +129,31 @@ async def test_in_a_pipe_each_line_waits_for_the_answer_to_the_one_before(termin
     assert terminal.screen.getvalue() == "1\n2\n"
 
 
-async def test_it_ends_only_after_the_last_part_of_the_last_answer(terminal: Terminal) -> None:
+async def test_listening_ends_after_the_last_part_of_the_last_reply(terminal: Terminal) -> None:
     terminal.type("one")
     terminal.end()
     async with terminal.listening() as task:
-        said = await terminal.heard()
-        await terminal.channel.deliver(post("part one", said.perception.ts, part=0, last=False))
+        message = await terminal.next_message()
+        await terminal.channel.deliver(post("part one", message.perception.ts, part=0, last=False))
         await asyncio.sleep(0)
         assert not task.done()
-        await terminal.channel.deliver(post("part two", said.perception.ts, part=1, last=True))
+        await terminal.channel.deliver(post("part two", message.perception.ts, part=1, last=True))
         await asyncio.wait_for(task, TIMEOUT)
     assert terminal.screen.getvalue() == "part one\npart two\n"
 
 
-async def test_no_input_ends_at_once(terminal: Terminal) -> None:
+async def test_listening_ends_at_once_without_input(terminal: Terminal) -> None:
     terminal.end()
     async with terminal.listening() as task:
         await asyncio.wait_for(task, TIMEOUT)
     assert terminal.screen.getvalue() == ""
 
 
-async def test_a_person_may_go_on_typing_and_one_reply_answers_all(interactive: Terminal) -> None:
+async def test_a_user_may_type_several_lines_and_one_reply_answers_them(interactive: Terminal) -> None:
     interactive.type("one\ntwo\n")
     async with interactive.listening() as task:
-        await interactive.heard()
-        last = await interactive.heard()
+        await interactive.next_message()
+        last = await interactive.next_message()
         async with interactive.channel.thinking(perception()):
             assert interactive.screen.getvalue() == "> … thinking"
         await interactive.channel.deliver(post("both", last.perception.ts))
@@ -158,18 +162,18 @@ async def test_a_person_may_go_on_typing_and_one_reply_answers_all(interactive: 
     assert interactive.screen.getvalue() == "> … thinking\r\x1b[Kboth\n> \n"
 
 
-async def test_a_ts_that_another_terminal_took_is_passed_over() -> None:
+async def test_a_ts_that_another_terminal_used_is_skipped() -> None:
     terminal = Terminal(refusals=2)
     async with terminal.listening():
         terminal.type("one\n")
-        said = await terminal.heard()
+        message = await terminal.next_message()
     terminal.close()
     offered = [one.perception.ts for one in terminal.intake.offered if isinstance(one, NewMessage)]
     assert len(set(offered)) == 3
-    assert said.perception.ts == max(offered)
+    assert message.perception.ts == max(offered)
 
 
-async def test_what_streamed_is_not_printed_a_second_time(terminal: Terminal) -> None:
+async def test_streamed_text_is_not_printed_twice(terminal: Terminal) -> None:
     log = FakeDrafts()
     speech = terminal.channel.speak(perception(), log.log)
     for piece in ("\n ", "Hel", "lo ", "there"):
@@ -181,11 +185,13 @@ async def test_what_streamed_is_not_printed_a_second_time(terminal: Terminal) ->
     await terminal.channel.deliver(post("Hello there, you", draft=log.steps[1]))
     assert terminal.screen.getvalue() == "Hello there, you\n"
     await terminal.channel.deliver(post("Hello there, you", draft=log.steps[1]))
-    assert terminal.screen.getvalue() == "Hello there, you\nHello there, you\n"  # it knows of no draft any more
+    assert terminal.screen.getvalue() == "Hello there, you\nHello there, you\n"  # the draft is no longer known
 
 
 @pytest.mark.parametrize(("body", "printed"), [("Hello", "Hello \n"), ("Sorry.", "Hello \nSorry.\n")])
-async def test_a_reply_that_ended_otherwise_is_printed_anew(terminal: Terminal, body: str, printed: str) -> None:
+async def test_a_reply_that_differs_from_its_draft_is_printed_whole(
+    terminal: Terminal, body: str, printed: str
+) -> None:
     log = FakeDrafts()
     speech = terminal.channel.speak(perception(), log.log)
     await speech.say("Hello ")
@@ -194,14 +200,14 @@ async def test_a_reply_that_ended_otherwise_is_printed_anew(terminal: Terminal, 
     assert terminal.screen.getvalue() == printed
 
 
-async def test_nothing_is_shown_of_an_answer_that_somebody_else_gives(terminal: Terminal) -> None:
+async def test_nothing_is_shown_of_a_reply_that_another_daemon_writes(terminal: Terminal) -> None:
     speech = terminal.channel.speak(perception(), FakeDrafts(lost=True).log)
     await speech.say("Hello")
     await speech.say(" there")
     assert terminal.screen.getvalue() == ""
 
 
-async def test_another_persons_words_are_left_to_their_terminal(terminal: Terminal) -> None:
+async def test_messages_of_another_terminal_are_not_delivered_here(terminal: Terminal) -> None:
     assert (await terminal.channel.admit(perception())).name == "Ada"
     with pytest.raises(NotDelivered):
         await terminal.channel.admit(perception(conversation=BEN))
@@ -210,38 +216,38 @@ async def test_another_persons_words_are_left_to_their_terminal(terminal: Termin
     assert terminal.screen.getvalue() == ""
 
 
-async def test_it_knows_what_it_delivered(terminal: Terminal) -> None:
+async def test_a_delivered_post_is_found(terminal: Terminal) -> None:
     assert await terminal.channel.find(post("x")) is None
     ts = await terminal.channel.deliver(post("x"))
     assert await terminal.channel.find(post("x")) == FoundPost(ts, finished=True)
 
 
-async def test_a_closed_output_ends_it_without_noise(terminal: Terminal) -> None:
+async def test_a_closed_output_ends_listening_without_an_error(terminal: Terminal) -> None:
     async with terminal.listening() as task:
         terminal.type("one\n")
-        said = await terminal.heard()
+        message = await terminal.next_message()
         terminal.screen.close()
-        with pytest.raises(NotDelivered, match="gone"):
-            await terminal.channel.deliver(post("x", said.perception.ts))
+        with pytest.raises(NotDelivered, match="closed"):
+            await terminal.channel.deliver(post("x", message.perception.ts))
         await asyncio.wait_for(task, TIMEOUT)
     assert not terminal.channel.healthy()
 
 
 async def test_a_reply_is_one_part_and_belongs_to_the_line_it_answers(terminal: Terminal) -> None:
     channel = terminal.channel
-    assert channel.split("  a\nb ") == ("a\nb",)
-    assert channel.split(" \n") == ()
+    assert channel.split("  a\nb ", perception().conversation) == ("a\nb",)
+    assert channel.split(" \n", perception().conversation) == ()
     assert channel.reply_to(perception("7.5")) == "7.5"
-    assert await channel.overheard(perception(), 5) == ()
+    assert await channel.thread_before(perception(), 5) == ()
     assert channel.healthy()
     with pytest.raises(ChannelRefused):
-        await channel.room_of("U0BEN")
+        await channel.find_room("U0BEN")
 
 
-async def test_a_task_stands_dim_in_the_place_of_the_thinking_until_the_first_words(interactive: Terminal) -> None:
+async def test_a_task_is_shown_dimmed_until_the_first_text(interactive: Terminal) -> None:
     channel, log = interactive.channel, FakeDrafts()
     speech = channel.speak(perception(), log.log)
-    await speech.show(Task("1", "nobody thinks yet", TaskState.IN_PROGRESS))
+    await speech.show(Task("1", "The soul does not think yet", TaskState.IN_PROGRESS))
     async with channel.thinking(perception()):
         await speech.show(Task("0", "Later", TaskState.PENDING))
         await speech.show(Task("1", "Reading\n\x1b[2J" + "x" * 200, TaskState.IN_PROGRESS))
@@ -266,52 +272,52 @@ async def test_a_pipe_shows_no_tasks(terminal: Terminal) -> None:
 
 
 @pytest.mark.parametrize("modality", [Modality.TIME, Modality.DECISION])
-async def test_what_comes_by_itself_answers_no_line(terminal: Terminal, modality: Modality) -> None:
+async def test_a_post_without_a_message_answers_no_line(terminal: Terminal, modality: Modality) -> None:
     channel = terminal.channel
     async with terminal.listening() as task:
         terminal.type("a question\n")
-        said = await terminal.heard()
+        message = await terminal.next_message()
         terminal.end()
         reply_to = channel.reply_to(perception("9999999999.5", modality=modality))
         await channel.deliver(post("It is time.", reply_to, key="k2"))
         assert not task.done()
-        await channel.deliver(post("An answer.", said.perception.ts))
+        await channel.deliver(post("An answer.", message.perception.ts))
         await asyncio.wait_for(task, TIMEOUT)
     assert terminal.screen.getvalue() == "It is time.\nAn answer.\n"
 
 
-async def test_a_terminal_that_waits_for_a_line_is_left_at_once(terminal: Terminal) -> None:
-    async with asyncio.timeout(TIMEOUT):
+async def test_cancelling_ends_a_read_that_waits_for_a_line(terminal: Terminal) -> None:
+    async with asyncio.timeout(10):
         async with terminal.listening():
             await asyncio.sleep(0)
         await asyncio.get_running_loop().shutdown_default_executor()
 
 
-async def test_lines_come_from_files_too(tmp_path: Path) -> None:
+async def test_lines_are_read_from_files_too(tmp_path: Path) -> None:
     file = tmp_path / "lines"
     file.write_bytes(b"one\r\n\xff\xc3\xa4" + b"x" * (2 * LONGEST_LINE) + b"\nlast \xc3")
     with file.open("rb") as source:
-        lines = [line async for line in Lines(source.fileno()).read()]
+        lines = [line async for line in LineReader(source.fileno()).lines()]
     assert lines[0] == "one\r"
     assert "".join(lines[1:-1]) == "\ufffdä" + "x" * (2 * LONGEST_LINE)
     assert lines[-1] == "last \ufffd"
 
 
-async def test_an_endless_line_is_taken_in_pieces(terminal: Terminal) -> None:
+async def test_an_endless_line_becomes_several_messages(terminal: Terminal) -> None:
     async with terminal.listening() as task:
         terminal.type("x" * (LONGEST_LINE + 5))
-        said = await terminal.heard()
+        message = await terminal.next_message()
         task.cancel()
-    assert len(said.perception.content) >= LONGEST_LINE
+    assert len(message.perception.content) >= LONGEST_LINE
 
 
-async def test_a_terminal_that_hung_up_is_an_end(tmp_path: Path) -> None:
+async def test_a_read_error_ends_the_input(tmp_path: Path) -> None:
     with (tmp_path / "file").open("wb") as unreadable:
-        assert [line async for line in Lines(unreadable.fileno()).read()] == []
+        assert [line async for line in LineReader(unreadable.fileno()).lines()] == []
 
 
 @given(st.text())
-def test_nothing_printed_steers_the_terminal(text: str) -> None:
+def test_printed_text_can_not_control_the_terminal(text: str) -> None:
     shown = printable(text)
     assert not any(ord(char) < 0x20 and char not in "\n\t" for char in shown)
     assert not any(0x7F <= ord(char) < 0xA0 or char in "\u202e\u2066\u200f\u2028" for char in shown)
@@ -319,20 +325,20 @@ def test_nothing_printed_steers_the_terminal(text: str) -> None:
     shown.encode()
 
 
-def test_ordinary_words_stay_as_they_are() -> None:
+def test_ordinary_text_is_printed_unchanged() -> None:
     for text in ("naïve 日本語\n\tb", "👩‍👩‍👧 می‌خواهم", "a → b"):
         assert printable(text) == text
     assert printable("a\r\nb\x1b[2J\x7f\u202e\x9b") == "a\nb␛[2J␡\\u202e\\u009b"
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "../x", " a", "a\nb", "\x1b[2J", "x" * 81])
-def test_a_name_that_could_be_mistaken_is_refused(name: str) -> None:
-    with pytest.raises(ConfigError) as told:
-        check_person(name)
-    assert "\x1b" not in told.value.message
-    assert told.value.hint
+def test_an_unsafe_user_name_is_refused(name: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        check_user(name)
+    assert "\x1b" not in refused.value.message
+    assert refused.value.hint
 
 
 @pytest.mark.parametrize("name", ["ada", "Ada Byron", "o.k-2_b@home", "Ölaf"])
-def test_ordinary_names_are_taken(name: str) -> None:
-    assert check_person(name) == name
+def test_ordinary_user_names_are_accepted(name: str) -> None:
+    assert check_user(name) == name

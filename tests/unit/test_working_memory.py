@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
+from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens, thought
 from tests.unit.operations import OPERATIONS, memories, working_memories
 
 

@@ -23,11 +23,11 @@ from daemon.core.ports import (
     FoundPost,
     GateDecision,
     Intake,
-    Overheard,
     Post,
     Room,
     Speech,
     Task,
+    ThreadMessage,
 )
 from daemon.core.telemetry.metrics import Metrics
 
@@ -113,7 +113,7 @@ class HttpChannel:
         self._live.begin(perception.conversation, perception.ts)
         return _HttpSpeech(self._live, perception.conversation)
 
-    def split(self, reply: str) -> tuple[str, ...]:
+    def split(self, reply: str, conversation: ConversationKey) -> tuple[str, ...]:
         """See `Channel.split`; a reply stays whole, and in JSON no markup can do harm."""
         text = reply.strip()
         return (text,) if text else ()
@@ -122,8 +122,8 @@ class HttpChannel:
         """See `Channel.reply_to`."""
         return perception.ts
 
-    async def room_of(self, contact: str) -> Room:
-        """See `Channel.room_of`; programs call the daemon, never the other way round."""
+    async def find_room(self, contact: str) -> Room:
+        """See `Channel.find_room`; programs call the daemon, never the other way round."""
         raise ChannelRefused("the soul can't start a conversation over HTTP", code="no_room", hint="use a Slack id")
 
     async def deliver(self, post: Post) -> str:
@@ -135,8 +135,8 @@ class HttpChannel:
         """See `Channel.find`; a stored reply can be fetched at any time and counts as delivered."""
         return FoundPost(await self.deliver(post), finished=True)
 
-    async def overheard(self, perception: Perception, limit: int) -> tuple[Overheard, ...]:
-        """See `Channel.overheard`; a session holds nothing before its first message."""
+    async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
+        """See `Channel.thread_before`; a session holds nothing before its first message."""
         return ()
 
     @property

@@ -113,7 +113,6 @@ async def _set_headers(_request: web.Request, response: web.StreamResponse) -> N
 
 
 def _connections(server: web.Server, emit: Emit) -> Callable[[], asyncio.Protocol]:
-    """A protocol for each connection, for `loop.create_server`."""
     return lambda: _Connection(server, emit)
 
 

@@ -1,1 +1,1 @@
-"""How does the daemon speak with Slack? `incoming`, `access`, `outgoing`, and the `api` they stand on."""
+"""How does the daemon speak with Slack? `incoming`, `access`, `outgoing`, and the `api` that they use."""

@@ -8,7 +8,7 @@ from daemon.cli.output import age
 from daemon.core.config import Settings
 from daemon.core.errors import StoreError
 from daemon.core.ports import Clock
-from daemon.memory.admin.overview import LiveDaemon, Overview, SqliteBuild, inspect, library, survey
+from daemon.memory.admin.overview import LiveDaemon, Overview, SqliteBuild, check_file, sqlite_build, survey
 from daemon.memory.database.backup import folder_beside, newest_copy
 
 _OLD_MS = 24 * 3600 * 1000
@@ -19,12 +19,12 @@ def memory(settings: Settings, clock: Clock) -> list[Finding]:
     """All findings about memory.db, or that there is none yet."""
     path = settings.database_path.absolute()
     if not path.exists():
-        return [sqlite_library(library(), ""), skip("database", f"there is no {path} yet; `soul run` creates it")]
+        return [sqlite_library(sqlite_build(), ""), skip("database", f"there is no {path} yet; `soul run` creates it")]
     try:
-        found = inspect(path, whole=False)
+        found = check_file(path, whole=False)
     except StoreError as error:
-        return [sqlite_library(library(), ""), fail("database", error.message, error.hint)]
-    findings = [sqlite_library(library(), found.journal)]
+        return [sqlite_library(sqlite_build(), ""), fail("database", error.message, error.hint)]
+    findings = [sqlite_library(sqlite_build(), found.journal)]
     if found.faults:
         return [*findings, *(fail("database", fault, found.cure) for fault in found.faults)]
     now = clock.now_ms()

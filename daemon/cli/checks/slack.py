@@ -4,9 +4,9 @@ import asyncio
 from typing import Final
 
 from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.api.identity import Identity
-from daemon.channels.slack.api.manifest import FACES_SCOPE, REACHING_SCOPE, REQUIRED_SCOPES
-from daemon.channels.slack.api.preflight import check_tokens, establish
+from daemon.channels.slack.api.identity import SlackIdentity
+from daemon.channels.slack.api.manifest import CUSTOMIZE_SCOPE, OPEN_DM_SCOPE, REQUIRED_SCOPES
+from daemon.channels.slack.api.preflight import check_tokens, fetch_identity
 from daemon.cli.checks.finding import Finding, fail, ok, skip, warn
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings
@@ -15,8 +15,8 @@ from daemon.core.errors import ChannelError, ConfigError
 _TIMEOUT: Final = 20.0
 
 _OPTIONAL_SCOPES = {
-    FACES_SCOPE: "further souls post under the app's own name",
-    REACHING_SCOPE: "the soul can't start a DM with a user who never wrote to it",
+    CUSTOMIZE_SCOPE: "further souls post under the app's own name",
+    OPEN_DM_SCOPE: "the soul can't start a DM with a user who never wrote to it",
 }
 
 
@@ -44,7 +44,7 @@ async def _ask(settings: Settings) -> list[Finding]:
     client = SlackClient(settings, SystemClock(), collect)
     try:
         async with asyncio.timeout(_TIMEOUT):
-            identity = await establish(client, settings, clock, collect)
+            identity = await fetch_identity(client, settings, clock, collect)
     except (ConfigError, ChannelError) as error:
         return [fail("slack", error.message, error.hint)]
     except (_WouldWait, TimeoutError):
@@ -57,7 +57,7 @@ async def _ask(settings: Settings) -> list[Finding]:
     return [ok("slack", found), scopes(identity)]
 
 
-def scopes(identity: Identity) -> Finding:
+def scopes(identity: SlackIdentity) -> Finding:
     """Compares the bot token's scopes with those that the daemon needs."""
     if not identity.scopes:
         return warn("slack scopes", "Slack did not report the token's scopes", "run `soul doctor` again later")
@@ -71,7 +71,7 @@ def scopes(identity: Identity) -> Finding:
     return ok("slack scopes", f"all {len(REQUIRED_SCOPES) + len(_OPTIONAL_SCOPES)} are granted")
 
 
-def _adding(identity: Identity, scopes: list[str]) -> str:
+def _adding(identity: SlackIdentity, scopes: list[str]) -> str:
     page = f"https://api.slack.com/apps/{identity.app}".rstrip("/")
     return (
         f"open {page}, OAuth & Permissions, Bot Token Scopes; add {', '.join(scopes)}; "

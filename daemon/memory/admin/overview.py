@@ -1,4 +1,4 @@
-"""How a daemon and its memory.db are doing, read in one look: who is alive, what waits, what was spent."""
+"""The state of the daemons and of memory.db at one moment: heartbeats, waiting work, spending, faults of the file."""
 
 import json
 import sqlite3
@@ -9,15 +9,16 @@ from pathlib import Path
 
 from daemon.core.errors import StoreError
 from daemon.memory.database import Database, Transaction, migrate, sqlite
-from daemon.memory.database.backup import sqlite_faults
+from daemon.memory.database.backup import check_pragma, file_faults
 from daemon.memory.queues.presence import ProcessIdentity
+from daemon.memory.records import read_row
 
-SILENT_MS = 60_000  # a daemon beats every few seconds; one not seen for so long hangs, sleeps or runs elsewhere
+SILENT_MS = 60_000  # heartbeats come every few seconds; after this time a daemon hangs, or its machine sleeps
 
 
 @dataclass(frozen=True, slots=True)
 class LiveDaemon:
-    """A daemon that said it was alive; `gone` when its process surely ended, `silent` when it was not seen lately."""
+    """A row of `presence`; `gone`: its process has surely ended, `silent`: no heartbeat within SILENT_MS."""
 
     soul: str
     workspace: str
@@ -35,13 +36,13 @@ class LiveDaemon:
 
     @property
     def alive(self) -> bool:
-        """Whether it may be counted on."""
+        """Whether it is neither gone nor silent."""
         return not self.gone and not self.silent
 
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Model calls since a moment; `unpriced` counts those whose cost is not known and not in `cost_usd`."""
+    """Model calls since a time; `unpriced` counts those without a known price, which `cost_usd` leaves out."""
 
     calls: int
     failed: int
@@ -54,7 +55,7 @@ class Spending:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Counts by state of what came in, goes out and is to be done, and since when the oldest of each waits."""
+    """Rows of the inbox, the outbox and the jobs by state, and since when the oldest row of each waits."""
 
     daemons: tuple[LiveDaemon, ...]
     inbox: Mapping[str, int]
@@ -70,15 +71,15 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class SqliteBuild:
-    """The SQLite that this program runs on; `wal_safe` when it is free of the WAL-reset fault."""
+    """The SQLite library of this program; `wal_safe` when it is free of the WAL-reset fault."""
 
     version: str
     wal_safe: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Inspection:
-    """A look at memory.db as a file: its schema, its journal, what is wrong with it, and what to do about that."""
+class FileCheck:
+    """The schema, the journal and the faults of memory.db; `cure` says what to do about the faults."""
 
     schema: int
     journal: str
@@ -86,24 +87,20 @@ class Inspection:
     cure: str = ""
 
 
-def library() -> SqliteBuild:
-    """Which SQLite is linked."""
+def sqlite_build() -> SqliteBuild:
+    """The version of the linked SQLite."""
     return SqliteBuild(sqlite3.sqlite_version, sqlite.wal_is_safe())
 
 
-def inspect(path: Path, *, whole: bool) -> Inspection:
-    """Check a file through SQLite: all of it with every index, or (much faster) its structure alone.
+def check_file(path: Path, *, whole: bool) -> FileCheck:
+    """Check a file with SQLite: the `whole` file with every index, or (much faster) its structure alone.
 
-    Raises StoreError when it can't be read and SchemaMismatch when it isn't ours.
+    Raises StoreError when it can't be read and SchemaMismatch when another program made it.
     """
     try:
         with closing(sqlite.connect(path)) as connection:
             schema, journal = sqlite.schema_version(connection), sqlite.journal_mode(connection)
-            if whole:
-                faults = sqlite_faults(connection)
-            else:
-                told = [str(row[0]) for row in connection.execute("PRAGMA quick_check(10)")]
-                faults = [] if told == ["ok"] else told
+            faults = file_faults(connection) if whole else check_pragma(connection, "quick_check")
     except sqlite3.Error as error:
         raise sqlite.translate(error) from error
     cure = "stop the daemon, then restore a backup: soul db restore PATH" if faults else ""
@@ -113,11 +110,11 @@ def inspect(path: Path, *, whole: bool) -> Inspection:
     if schema > migrate.SCHEMA:
         faults.append(f"schema {schema}, this program knows {migrate.SCHEMA}")
         cure = cure or "update the program; the file itself is sound"
-    return Inspection(schema, journal, tuple(faults), cure)
+    return FileCheck(schema, journal, tuple(faults), cure)
 
 
 async def survey(database: Database, now_ms: int, since_ms: int) -> Overview:
-    """The state of things at a moment, with what was spent since another."""
+    """The overview at `now_ms`, with the spending since `since_ms`."""
 
     async def unit(transaction: Transaction) -> Overview:
         schema = await _number(transaction, "PRAGMA user_version")
@@ -151,7 +148,7 @@ async def _number(transaction: Transaction, sql: str) -> int | None:
 
 
 async def _counts(transaction: Transaction, table: str) -> dict[str, int]:
-    rows = await transaction.rows(f"SELECT state, count(*) AS n FROM {table} GROUP BY state ORDER BY state")  # noqa: S608  # a name of ours
+    rows = await transaction.rows(f"SELECT state, count(*) AS n FROM {table} GROUP BY state ORDER BY state")  # noqa: S608  # a literal of this module
     return {row["state"]: row["n"] for row in rows}
 
 
@@ -167,7 +164,7 @@ async def _spending(transaction: Transaction, since_ms: int) -> Spending:
         since=since_ms,
     )
     assert row is not None  # an aggregate always has a row
-    return Spending(**{name: row[name] for name in Spending.__dataclass_fields__})
+    return read_row(Spending, row)
 
 
 def _daemon(row: sqlite3.Row, now_ms: int) -> LiveDaemon:

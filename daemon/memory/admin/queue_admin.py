@@ -1,7 +1,7 @@
-"""What the person who runs the daemon may see and change by hand: messages and posts by state, each change on record.
+"""Lists, retries and drops messages and posts for an admin; each change goes into the audit log.
 
-Changes are made in the daemon's own terms, so that a running one finds them at its next look: a message becomes `new`,
-a post `pending`, or `sending` with a lapsed lease where it has to be looked up first.
+A running daemon picks up a change at its next look: a retried message is `new`, a retried post `pending`, or `sending`
+with a lapsed lease when it has to be looked up first.
 """
 
 import json
@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from daemon.core.errors import StoreError
-from daemon.core.ports import Clock
-from daemon.memory.database import Database, Transaction
+from daemon.memory.audit import AuditedChanges
+from daemon.memory.database import Transaction
+from daemon.memory.records import read_row
 
 INBOX_STATES = ("new", "claimed", "answered", "ignored", "withdrawn", "stale", "dead", "dropped")
 OUTBOX_STATES = ("drafting", "pending", "sending", "sent", "unknown", "expired", "dead", "dropped")
@@ -22,8 +23,8 @@ _OUTBOX_DROPPED = frozenset({"pending", "unknown", "dead", "expired"})
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
-    """One message of the inbox; times in milliseconds UTC. `body` is what the person said."""
+class InboxRow:
+    """One message of the inbox; times are in milliseconds UTC, `body` is the user's text."""
 
     id: str
     state: str
@@ -43,7 +44,7 @@ class Arrived:
 
 
 @dataclass(frozen=True, slots=True)
-class Leaving:
+class OutboxRow:
     """One post of the outbox; `id` is its key, `platform_ts` the platform's id of the message or its draft."""
 
     seq: int
@@ -64,51 +65,42 @@ class Leaving:
 
 
 class Retried(StrEnum):
-    """What a retry of a post set in motion."""
+    """What the daemon does with a retried post."""
 
     SENT_AGAIN = "sent again"
     LOOKED_UP_FIRST = "looked up first"
 
 
-class Admin:
-    """Lists, shows and changes rows for the admin `actor`, a name of the operating system."""
+class Admin(AuditedChanges):
+    """Lists, shows and changes rows for the admin `actor`, a user name of the operating system."""
 
-    def __init__(self, database: Database, clock: Clock, actor: str) -> None:
-        self._database = database
-        self._clock = clock
-        self._actor = actor
-
-    async def messages(self, state: str | None, limit: int) -> tuple[Arrived, ...]:
+    async def messages(self, state: str | None, limit: int) -> tuple[InboxRow, ...]:
         """The newest messages, of one state or of all."""
+        rows = await self._database.rows(
+            "SELECT * FROM inbox WHERE :state IS NULL OR state = :state ORDER BY received_ms DESC LIMIT :limit",
+            state=state,
+            limit=limit,
+        )
+        return tuple(read_row(InboxRow, row) for row in rows)
 
-        async def unit(transaction: Transaction) -> tuple[Arrived, ...]:
-            rows = await transaction.rows(
-                "SELECT * FROM inbox WHERE :state IS NULL OR state = :state ORDER BY received_ms DESC LIMIT :limit",
-                state=state,
-                limit=limit,
-            )
-            return tuple(_arrived(row) for row in rows)
-
-        return await self._database.read(unit)
-
-    async def message(self, name: str) -> Arrived:
+    async def message(self, name: str) -> InboxRow:
         """One message by its id or its ts. Raises StoreError when there is none or more than one."""
         return await self._database.read(lambda transaction: _find_message(transaction, name))
 
-    async def retry_message(self, name: str, *, force: bool = False) -> Arrived:
-        """Have a message answered that was not; returns it as it was before.
+    async def retry_message(self, name: str, *, force: bool = False) -> InboxRow:
+        """Queue a message for a reply again; returns the row before the change.
 
-        Raises StoreError for one that waits already, was withdrawn, or (without `force`) was answered.
+        Raises StoreError when it waits already, was deleted, or (without `force`) was answered.
         """
         now = self._clock.now_ms()
 
-        async def unit(transaction: Transaction) -> Arrived:
+        async def unit(transaction: Transaction) -> InboxRow:
             found = await _find_message(transaction, name)
             if found.state == "answered" and not force:
-                raise StoreError(f"{found.id} was answered", hint="--force has it answered a second time")
+                raise StoreError(f"{found.id} has a reply", hint="repeat with --force for a second reply")
             if found.state not in _INBOX_RETRIED | {"answered"}:
-                raise StoreError(f"{found.id} is {found.state}; nothing to retry", hint=_why_not(found.state))
-            # Counts as live and fresh from now on: an old one would only be set aside as stale again.
+                raise StoreError(f"{found.id} is {found.state}; nothing to retry", hint=_why_no_retry(found.state))
+            # It counts as received live and now, or it would be stale again at once.
             await transaction.run(
                 """
                 UPDATE inbox SET state = 'new', aside = 0, reason = '', attempts = 0, not_before = 0, settled_ms = NULL,
@@ -122,11 +114,11 @@ class Admin:
 
         return await self._database.write(unit)
 
-    async def drop_message(self, name: str) -> Arrived:
-        """Leave a message without an answer for good; returns it as it was. Raises StoreError when it is settled."""
+    async def drop_message(self, name: str) -> InboxRow:
+        """Leave a message without a reply for good; returns the row before. Raises StoreError when it is settled."""
         now = self._clock.now_ms()
 
-        async def unit(transaction: Transaction) -> Arrived:
+        async def unit(transaction: Transaction) -> InboxRow:
             found = await _find_message(transaction, name)
             if found.state not in _INBOX_DROPPED:
                 raise StoreError(f"{found.id} is {found.state} already", hint="nothing to do")
@@ -141,35 +133,31 @@ class Admin:
 
         return await self._database.write(unit)
 
-    async def posts(self, state: str | None, limit: int) -> tuple[Leaving, ...]:
+    async def posts(self, state: str | None, limit: int) -> tuple[OutboxRow, ...]:
         """The newest posts, of one state or of all."""
+        rows = await self._database.rows(
+            "SELECT * FROM outbox WHERE :state IS NULL OR state = :state ORDER BY seq DESC LIMIT :limit",
+            state=state,
+            limit=limit,
+        )
+        return tuple(_outbox_row(row) for row in rows)
 
-        async def unit(transaction: Transaction) -> tuple[Leaving, ...]:
-            rows = await transaction.rows(
-                "SELECT * FROM outbox WHERE :state IS NULL OR state = :state ORDER BY seq DESC LIMIT :limit",
-                state=state,
-                limit=limit,
-            )
-            return tuple(_leaving(row) for row in rows)
-
-        return await self._database.read(unit)
-
-    async def post(self, name: str) -> Leaving:
+    async def post(self, name: str) -> OutboxRow:
         """One post by its key or its number. Raises StoreError when there is none."""
         return await self._database.read(lambda transaction: _find_post(transaction, name))
 
     async def retry_post(self, name: str, *, blindly: bool = False) -> Retried:
-        """Have a post sent that was given up.
+        """Queue a post again that was given up.
 
-        One that may have been sent (`unknown`) is looked up in the platform's history first, unless `blindly`. Raises
-        StoreError for one that is on its way or was sent.
+        The daemon first looks up an `unknown` post, which may have been sent, in the platform's history, unless
+        `blindly`. Raises StoreError when the post still waits or was sent.
         """
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> Retried:
             found = await _find_post(transaction, name)
             if found.state not in _OUTBOX_RETRIED:
-                raise StoreError(f"{found.id} is {found.state}; nothing to retry", hint=_why_not(found.state))
+                raise StoreError(f"{found.id} is {found.state}; nothing to retry", hint=_why_no_retry(found.state))
             look = found.state == "unknown" and not blindly
             await transaction.run(
                 """
@@ -185,14 +173,15 @@ class Admin:
 
         return await self._database.write(unit)
 
-    async def drop_post(self, name: str) -> Leaving:
-        """Never send a post; returns it as it was. Raises StoreError when it is being sent, was sent or was dropped."""
+    async def drop_post(self, name: str) -> OutboxRow:
+        """Never send a post; returns the row before. Raises StoreError when it is being sent, was sent or dropped."""
         now = self._clock.now_ms()
 
-        async def unit(transaction: Transaction) -> Leaving:
+        async def unit(transaction: Transaction) -> OutboxRow:
             found = await _find_post(transaction, name)
             if found.state not in _OUTBOX_DROPPED:
-                hint = "wait until it is settled" if found.state in ("drafting", "sending") else "nothing to do"
+                working = found.state in ("drafting", "sending")
+                hint = "wait until the daemon is done with it" if working else "nothing to do"
                 raise StoreError(f"{found.id} is {found.state}; it can't be dropped", hint=hint)
             await transaction.run(
                 """
@@ -208,48 +197,34 @@ class Admin:
 
         return await self._database.write(unit)
 
-    async def _record(self, transaction: Transaction, act: str, name: str, detail: str) -> None:
-        await transaction.run(
-            "INSERT INTO audit (actor, act, object, detail, done_ms) VALUES (:actor, :act, :object, :detail, :now)",
-            actor=self._actor,
-            act=act,
-            object=name,
-            detail=detail,
-            now=self._clock.now_ms(),
-        )
 
-
-def _before(found: Arrived | Leaving, **more: object) -> str:
-    """What a row was before a change, for the record; no words of anybody."""
+def _before(found: InboxRow | OutboxRow, **more: object) -> str:
+    """The state of a row before a change, for the audit log, without its text."""
     return json.dumps({"state": found.state, "reason": found.reason, "attempts": found.attempts, **more})
 
 
-def _why_not(state: str) -> str:
+def _why_no_retry(state: str) -> str:
     if state == "withdrawn":
         return "its author deleted it"
     return "nothing to do: it was sent" if state == "sent" else "nothing to do: the daemon works on it"
 
 
-async def _find_message(transaction: Transaction, name: str) -> Arrived:
+async def _find_message(transaction: Transaction, name: str) -> InboxRow:
     rows = await transaction.rows("SELECT * FROM inbox WHERE id = :name OR ts = :name LIMIT 5", name=name)
     if not rows:
         raise StoreError(f"there is no message {name}", hint="see `soul inbox list`")
     if len(rows) > 1:
         ids = ", ".join(row["id"] for row in rows)
-        raise StoreError(f"{name} may mean several messages: {ids}", hint="give the whole id")
-    return _arrived(rows[0])
+        raise StoreError(f"{name} matches several messages: {ids}", hint="give the whole id")
+    return read_row(InboxRow, rows[0])
 
 
-async def _find_post(transaction: Transaction, name: str) -> Leaving:
+async def _find_post(transaction: Transaction, name: str) -> OutboxRow:
     row = await transaction.one("SELECT * FROM outbox WHERE id = :name OR CAST(seq AS TEXT) = :name", name=name)
     if row is None:
         raise StoreError(f"there is no post {name}", hint="see `soul outbox list`")
-    return _leaving(row)
+    return _outbox_row(row)
 
 
-def _arrived(row: sqlite3.Row) -> Arrived:
-    return Arrived(**{name: row[name] for name in Arrived.__dataclass_fields__})
-
-
-def _leaving(row: sqlite3.Row) -> Leaving:
-    return Leaving(**{name: row[name] for name in Leaving.__dataclass_fields__} | {"last": bool(row["last"])})
+def _outbox_row(row: sqlite3.Row) -> OutboxRow:
+    return read_row(OutboxRow, row, last=bool)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Clock, StoredReply
 from daemon.memory.database import Database, Transaction
+from daemon.memory.queues.jobs import enqueue_job
 
 _OPEN = ("new", "claimed")
 
@@ -40,18 +41,14 @@ class StoredReplies:
 
     async def last_name(self, conversation: ConversationKey) -> str:
         """The name that the user of a conversation gave last; '' for none. Raises StoreError."""
-
-        async def unit(transaction: Transaction) -> str:
-            row = await transaction.one(
-                """
-                SELECT name FROM turns WHERE conversation = :conversation AND speaker = 'person' AND name <> ''
-                ORDER BY seq DESC LIMIT 1
-                """,
-                conversation=str(conversation),
-            )
-            return row["name"] if row else ""
-
-        return await self._database.read(unit)
+        row = await self._database.one(
+            """
+            SELECT name FROM turns WHERE conversation = :conversation AND speaker = 'person' AND name <> ''
+            ORDER BY seq DESC LIMIT 1
+            """,
+            conversation=str(conversation),
+        )
+        return row["name"] if row else ""
 
 
 async def _parts(transaction: Transaction, first: str) -> tuple[str, ...]:
@@ -85,38 +82,22 @@ class Backlog:
             if known is None:
                 return None
             for kind in kinds:
-                await transaction.run(
-                    """
-                    INSERT INTO jobs (kind, conversation, soul, workspace, turn, state, created_ms)
-                    VALUES (:kind, :conversation, :soul, :workspace, :turn, 'ready', :now)
-                    ON CONFLICT (conversation, kind) WHERE state IN ('ready', 'running')
-                    DO UPDATE SET turn = excluded.turn
-                    """,
-                    kind=kind,
-                    conversation=str(conversation),
-                    turn=known["version"],
-                    now=now,
-                    **self._scope,
-                )
+                await enqueue_job(transaction, kind, conversation, known["version"], now)
             return tuple(kinds)
 
         return await self._database.write(unit)
 
     async def waiting(self) -> dict[str, int]:
         """The number of rows that wait in `inbox`, `outbox` and `jobs`. Raises StoreError."""
-
-        async def unit(transaction: Transaction) -> dict[str, int]:
-            row = await transaction.one(
-                """
-                SELECT (SELECT count(*) FROM inbox WHERE soul = :soul AND workspace = :workspace
-                          AND state IN ('new', 'claimed')) AS inbox,
-                       (SELECT count(*) FROM outbox WHERE soul = :soul AND workspace = :workspace
-                          AND state IN ('pending', 'sending')) AS outbox,
-                       (SELECT count(*) FROM jobs WHERE soul = :soul AND workspace = :workspace
-                          AND state IN ('ready', 'running')) AS jobs
-                """,
-                **self._scope,
-            )
-            return {name: row[name] for name in row.keys()} if row else {}  # noqa: SIM118  # a Row iterates over values
-
-        return await self._database.read(unit)
+        rows = await self._database.rows(
+            """
+            SELECT 'inbox' AS queue, count(*) AS waiting FROM inbox
+            WHERE soul = :soul AND workspace = :workspace AND state IN ('new', 'claimed')
+            UNION ALL SELECT 'outbox', count(*) FROM outbox
+            WHERE soul = :soul AND workspace = :workspace AND state IN ('pending', 'sending')
+            UNION ALL SELECT 'jobs', count(*) FROM jobs
+            WHERE soul = :soul AND workspace = :workspace AND state IN ('ready', 'running')
+            """,
+            **self._scope,
+        )
+        return {row["queue"]: row["waiting"] for row in rows}

@@ -1,4 +1,4 @@
-"""Putting a copy of memory.db in the place of the live file, so that what it left half done is not done twice."""
+"""Restores a backup in place of memory.db, so that work which was unfinished in it is not done twice."""
 
 import json
 import secrets
@@ -14,11 +14,11 @@ from daemon.memory.database import backup, migrate, sqlite
 from daemon.memory.queues.presence import ProcessIdentity
 
 _REASON: Final = "restored from a backup"
-_STOP_FIRST: Final = "stop it first; --force restores all the same, and loses what it is doing"
+_STOP_FIRST: Final = "stop it first; --force restores anyway, and loses the work that it is doing"
 
-# What waited when the copy was made may have been done since: posts are looked up before they are sent, messages are
-# reported instead of answered, and the mark of what was heard goes, so that Slack's history is read again.
-_ADOPT: Final = (
+# Work that waited when the copy was made may be done by now: posts are looked up before they are sent, messages become
+# stale instead of getting a second reply, and the watermark goes, so that Slack's history is read again.
+_PREPARE: Final = (
     "UPDATE outbox SET state = 'sending', lease_until = 0, lease_owner = '', not_before = 0 WHERE state = 'pending'",
     "UPDATE outbox SET lease_until = 0, lease_owner = '' WHERE state = 'sending'",
     "UPDATE outbox SET state = 'dropped', reason = :reason, settled_ms = :now WHERE state = 'drafting'",
@@ -40,7 +40,7 @@ _SET_ASIDE: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """`replaced` is where the former file went, if there was one; `waiting` counts messages set aside as stale."""
+    """`replaced` is the new path of the former file, if there was one; `waiting` counts messages that became stale."""
 
     replaced: Path | None
     schema: int
@@ -48,22 +48,22 @@ class Restored:
 
 
 def restore(source: Path, path: Path, clock: Clock, *, actor: str, force: bool = False) -> Restored:
-    """Put the copy `source` in the place of memory.db at `path`; the former file is kept beside it under another name.
+    """Put the copy `source` in the place of memory.db at `path`; the former file stays beside it under another name.
 
-    The change is one rename, made when the new file is checked and on disk. Raises StoreError or SchemaMismatch, and
-    nothing is changed then: a damaged or newer copy, or (without `force`) a daemon that is or may be alive.
+    The change is one rename, made when the new file is checked and on disk. Raises StoreError or SchemaMismatch and
+    changes nothing when the copy is damaged or newer, or (without `force`) when a daemon is or may be alive.
     """
     if path.exists() and source.exists() and source.samefile(path):
-        raise StoreError(f"{source} is the live file itself", hint="name a backup")
+        raise StoreError(f"{source} is the live file itself", hint="give the path of a backup")
     backup.verify(source)
     if not force:
-        _require_nobody_alive(path)
+        _require_no_daemon(path)
     fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}.restoring")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         backup.back_up(source, fresh, clock)
         migrate.migrate(fresh)
-        waiting = _adopt(fresh, source, clock, actor)
+        waiting = _prepare(fresh, source, clock, actor)
         replaced = _keep_aside(path, clock) if path.exists() else None
         fresh.rename(path)
         backup.sync(path.parent)
@@ -76,7 +76,7 @@ def restore(source: Path, path: Path, clock: Clock, *, actor: str, force: bool =
     return Restored(replaced, migrate.SCHEMA, waiting)
 
 
-def _require_nobody_alive(path: Path) -> None:
+def _require_no_daemon(path: Path) -> None:
     if not path.exists():
         return
     try:
@@ -84,23 +84,23 @@ def _require_nobody_alive(path: Path) -> None:
             rows = connection.execute("SELECT id, pid, host FROM presence").fetchall()
     except (sqlite3.Error, StoreError) as error:
         raise StoreError(
-            f"{path} can't tell whether a daemon is alive: {error}",
-            hint="see that none is running, then repeat with --force",
+            f"{path} can't be read to see whether a daemon is alive: {error}",
+            hint="check that no daemon runs, then repeat with --force",
         ) from error
     for row in rows:
         if not ProcessIdentity.parse(row["id"]).surely_dead():
             raise StoreError(f"a daemon is alive (process {row['pid']} on {row['host']})", hint=_STOP_FIRST)
 
 
-def _adopt(fresh: Path, source: Path, clock: Clock, actor: str) -> int:
-    """Make the copy fit to be lived in; the number of messages that waited in it."""
+def _prepare(fresh: Path, source: Path, clock: Clock, actor: str) -> int:
+    """Prepare the copy for a daemon; returns the number of messages that waited in it."""
     now = clock.now_ms()
     values = {"now": now, "reason": _REASON, "actor": actor, "file": str(source)}
     try:
         with closing(sqlite.connect(fresh)) as connection:
             connection.execute("BEGIN IMMEDIATE")
             waiting = len(connection.execute(_SET_ASIDE, values).fetchall())
-            for statement in _ADOPT:
+            for statement in _PREPARE:
                 connection.execute(statement, {**values, "detail": json.dumps({"waiting": waiting})})
             connection.execute("COMMIT")
             if sqlite.wal_is_safe():
@@ -111,7 +111,7 @@ def _adopt(fresh: Path, source: Path, clock: Clock, actor: str) -> int:
 
 
 def _keep_aside(path: Path, clock: Clock) -> Path:
-    """Give the former file a second name; whatever journal SQLite could not fold into it goes along."""
+    """Give the former file a second name, and move a journal along that SQLite could not fold into it."""
     aside = path.with_name(f"{path.stem}-replaced-{backup.name_at(clock.now_ms()).removeprefix('memory-')}")
     with suppress(sqlite3.Error, StoreError), closing(sqlite.connect(path)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

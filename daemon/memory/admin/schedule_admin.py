@@ -1,55 +1,45 @@
-"""What the person who runs the daemon may see and change by hand of scheduled work and of questions for permission.
+"""Lists and changes intentions and questions for permission for an admin; each change goes into the audit log.
 
-Each change is on record, and made in the daemon's own terms, so that a running one finds it at its next look.
+A running daemon picks up a change at its next look.
 """
 
 from dataclasses import replace
 
 from daemon.core.errors import StoreError
 from daemon.core.perception import Audience, ConversationKey, Place
-from daemon.core.ports import Clock
-from daemon.memory.database import Database, Transaction
+from daemon.memory.audit import AuditedChanges
+from daemon.memory.database import Transaction
 from daemon.memory.queues.approvals import Approval, close_question, is_being_posted
 from daemon.memory.queues.intentions import Intention, NewIntention, cancel_intentions, store_intentions
-from daemon.memory.queues.internal_events import record
 
 INTENTION_STATES = ("waiting", "due", "cancelled")
 APPROVAL_STATES = ("waiting", "approved", "refused", "expired", "using", "used", "failed", "unknown")
 _CANDIDATES = 8
 
 
-class Agenda:
-    """Lists and changes rows for the admin `actor`, a name of the operating system."""
-
-    def __init__(self, database: Database, clock: Clock, actor: str) -> None:
-        self._database = database
-        self._clock = clock
-        self._actor = actor
+class Agenda(AuditedChanges):
+    """Lists and changes rows for the admin `actor`, a user name of the operating system."""
 
     async def conversation(self, name: str) -> ConversationKey:
-        """The conversation whose id is `name` or alone contains it. Raises StoreError that names the candidates."""
+        """The conversation that `name` means; see `find_conversation`. Raises StoreError."""
         return await self._database.read(lambda transaction: find_conversation(transaction, name))
 
     async def intentions(self, state: str | None, limit: int) -> tuple[Intention, ...]:
-        """Intentions of one state or of all, the next due first where they wait, else the newest."""
-
-        async def unit(transaction: Transaction) -> tuple[Intention, ...]:
-            rows = await transaction.rows(
-                """
-                SELECT * FROM intentions WHERE :state IS NULL OR state = :state
-                ORDER BY state <> 'waiting', CASE WHEN state = 'waiting' THEN due_ms ELSE -due_ms END, id LIMIT :limit
-                """,
-                state=state,
-                limit=limit,
-            )
-            return tuple(map(Intention.from_row, rows))
-
-        return await self._database.read(unit)
+        """Intentions of one state or of all: waiting ones first, the next due first, then the newest."""
+        rows = await self._database.rows(
+            """
+            SELECT * FROM intentions WHERE :state IS NULL OR state = :state
+            ORDER BY state <> 'waiting', CASE WHEN state = 'waiting' THEN due_ms ELSE -due_ms END, id LIMIT :limit
+            """,
+            state=state,
+            limit=limit,
+        )
+        return tuple(map(Intention.from_row, rows))
 
     async def schedule(self, conversation: ConversationKey, new: NewIntention, most: int) -> Intention:
-        """Schedule something in a conversation; an empty `behalf` means whoever spoke there last.
+        """Schedule an intention in a conversation; an empty `behalf` becomes the user who wrote there last.
 
-        Raises StoreError when nobody ever spoke there, or with the reason why it is refused.
+        Raises StoreError when no user ever wrote there, or with the reason for a refusal.
         """
         now = self._clock.now_ms()
 
@@ -81,42 +71,35 @@ class Agenda:
         return await self._database.write(unit)
 
     async def cancel(self, name: str) -> Intention:
-        """Cancel a waiting intention by its id; returns it as it was. Raises StoreError when it doesn't wait."""
+        """Cancel a waiting intention by its id; returns it as it was. Raises StoreError when it is not waiting."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> Intention:
             row = await transaction.one("SELECT * FROM intentions WHERE id = :id", id=name)
             if row is None:
-                raise StoreError(f"nothing is scheduled as {name}", hint="see `soul schedule list`")
+                raise StoreError(f"there is no intention {name}", hint="see `soul schedule list`")
             found = Intention.from_row(row)
             if found.state != "waiting":
                 raise StoreError(f"{name} is {found.state} already", hint="nothing to do")
             await cancel_intentions(transaction, ConversationKey.parse(found.conversation), (found.id,), now)
-            await self._record(transaction, "schedule.cancel", name, "")
+            await self._record(transaction, "schedule.cancel", name)
             return found
 
         return await self._database.write(unit)
 
     async def approvals(self, state: str | None, limit: int) -> tuple[Approval, ...]:
         """The newest questions for permission, of one state or of all."""
-
-        async def unit(transaction: Transaction) -> tuple[Approval, ...]:
-            rows = await transaction.rows(
-                """
-                SELECT * FROM approvals WHERE :state IS NULL OR state = :state
-                ORDER BY created_ms DESC, id LIMIT :limit
-                """,
-                state=state,
-                limit=limit,
-            )
-            return tuple(map(Approval.from_row, rows))
-
-        return await self._database.read(unit)
+        rows = await self._database.rows(
+            "SELECT * FROM approvals WHERE :state IS NULL OR state = :state ORDER BY created_ms DESC, id LIMIT :limit",
+            state=state,
+            limit=limit,
+        )
+        return tuple(map(Approval.from_row, rows))
 
     async def refuse(self, name: str) -> Approval:
-        """Refuse a waiting question in the place of those asked; returns it as it was.
+        """Refuse a waiting question instead of the users who were asked; returns it as it was.
 
-        Raises StoreError for one that was decided, and for one that is just being posted.
+        Raises StoreError when it is decided already, or is being posted at this moment.
         """
         now = self._clock.now_ms()
 
@@ -126,23 +109,20 @@ class Agenda:
                 raise StoreError(f"there is no question {name}", hint="see `soul approvals list`")
             found = Approval.from_row(row)
             if found.state != "waiting":
-                raise StoreError(f"{name} is {found.state} already", hint=_what_now(found.state))
+                raise StoreError(f"{name} is {found.state} already", hint=_why_no_refusal(found.state))
             if await is_being_posted(transaction, found):
                 raise StoreError(f"{name} is being posted at this moment", hint="try again in a few seconds")
             await close_question(transaction, found, "refused", by=self._actor, now=now)
-            await self._record(transaction, "approval.refused", name, "")
+            await self._record(transaction, "approval.refused", name)
             return found
 
         return await self._database.write(unit)
 
-    async def _record(self, transaction: Transaction, act: str, subject: str, detail: str) -> None:
-        await record(transaction, actor=self._actor, act=act, subject=subject, detail=detail, now=self._clock.now_ms())
-
 
 async def find_conversation(transaction: Transaction, name: str) -> ConversationKey:
-    """The conversation whose id is `name`, alone ends in it as a whole part, or alone contains it.
+    """The conversation whose id is `name`, or the only one that ends in it as a whole part, or that contains it.
 
-    So a direct message is found by its room, whatever threads it has. Raises StoreError that names the candidates.
+    So the id of a DM finds its timeline, although its threads contain the id too. Raises StoreError.
     """
     pattern = "".join(f"\\{letter}" if letter in "\\%_" else letter for letter in name)
     rows = await transaction.rows(
@@ -162,7 +142,7 @@ async def find_conversation(transaction: Transaction, name: str) -> Conversation
     if not clear:
         ids = ", ".join(row["id"] for row in rows[:_CANDIDATES])
         more = ", …" if len(rows) > _CANDIDATES else ""
-        raise StoreError(f"{name} may mean several conversations: {ids}{more}", hint="give more of the id")
+        raise StoreError(f"{name} matches several conversations: {ids}{more}", hint="give more of the id")
     return ConversationKey.parse(rows[0]["id"])
 
 
@@ -175,9 +155,9 @@ async def _last_person(transaction: Transaction, conversation: ConversationKey) 
         id=str(conversation),
     )
     if row is None:
-        raise StoreError(f"nobody ever spoke in {conversation}", hint="say for whom with --on-behalf USER")
+        raise StoreError(f"no user ever wrote in {conversation}", hint="name the user with --on-behalf USER")
     return str(row["author"])
 
 
-def _what_now(state: str) -> str:
-    return "it is being carried out; nothing can stop it here" if state == "using" else "nothing to do"
+def _why_no_refusal(state: str) -> str:
+    return "the action is running and can't be stopped here" if state == "using" else "nothing to do"

@@ -1,8 +1,8 @@
 """One writer with a queue and a few readers on memory.db; a write is a short unit of work, grouped with others.
 
 Units that wait at the same moment share one transaction, each under its own savepoint, so that a burst pays for one
-sync instead of many. A caller is answered only after the commit. Units must await nothing but their transaction: no
-model, network or file inside (design, section 6).
+sync instead of many. A call returns only after the commit. A unit awaits nothing but its transaction: a model, the
+network or a file would hold the write lock against all other writers.
 """
 
 import asyncio
@@ -28,38 +28,46 @@ Unit = Callable[["Transaction"], Awaitable[T]]
 
 BATCH = 64  # units that may share one transaction; keeps the write lock short
 _READERS = 2
-_BUSY_MS = 50  # SQLite's own wait, a floor only: fairness comes from our jittered retry
+_BUSY_MS = 50  # SQLite's own wait, which starves late writers; `_retrying` waits at random on top of it
 _OF_ONE_UNIT = (
     sqlite3.IntegrityError,
     sqlite3.ProgrammingError,
     sqlite3.DataError,
     sqlite3.InterfaceError,
     sqlite3.NotSupportedError,
-)  # faults of a statement; every other one is of the disk or the file and undoes the whole batch
+)  # errors of one statement; any other concerns the disk or the file and undoes the whole batch
 
 
 class Transaction:
-    """A handle for statements inside one transaction; rows come back whole, so no cursor outlives a statement."""
+    """Runs statements inside one transaction; it fetches all rows at once, so no cursor outlives a statement."""
 
     def __init__(self, connection: aiosqlite.Connection) -> None:
         self._connection = connection
 
     async def rows(self, sql: str, **values: object) -> list[sqlite3.Row]:
-        """Run a statement and fetch all its rows. Half a surrogate pair in a text is stored as U+FFFD."""
+        """Run a statement and fetch all its rows. A lone surrogate in a text is stored as U+FFFD."""
         try:
             return list(await self._connection.execute_fetchall(sql, values))
-        except UnicodeEncodeError:  # JSON can carry one and UTF-8 can't; raised before the statement ran
+        except UnicodeEncodeError:  # JSON can carry a lone surrogate, UTF-8 can't; the statement has not run yet
             storable = {name: _storable(value) for name, value in values.items()}
             return list(await self._connection.execute_fetchall(sql, storable))
 
     async def one(self, sql: str, **values: object) -> sqlite3.Row | None:
         """Run a statement and fetch its first row, if any."""
-        found = await self.rows(sql, **values)
-        return found[0] if found else None
+        rows = await self.rows(sql, **values)
+        return rows[0] if rows else None
 
     async def run(self, sql: str, **values: object) -> None:
         """Run a statement for its effect."""
         await self.rows(sql, **values)
+
+    async def insert(self, table: str, then: str = "", /, **values: object) -> sqlite3.Row | None:
+        """Insert one row; `then` may hold `ON CONFLICT` and `RETURNING` clauses, whose row is returned.
+
+        Table, column names and `then` become part of the statement: they are literals of this package, never input.
+        """
+        columns, placeholders = ", ".join(values), ", ".join(f":{name}" for name in values)
+        return await self.one(f"INSERT INTO {table} ({columns}) VALUES ({placeholders}) {then}", **values)  # noqa: S608
 
 
 def _storable(value: object) -> object:
@@ -73,7 +81,7 @@ class _Job(Generic[T]):
     done: asyncio.Future[T] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
     def resolve(self, value: T) -> None:
-        if not self.done.done():  # the caller may have been cancelled meanwhile
+        if not self.done.done():  # cancelled together with its caller
             self.done.set_result(value)
 
     def fail(self, error: BaseException) -> None:
@@ -82,7 +90,7 @@ class _Job(Generic[T]):
 
 
 class Database:
-    """memory.db as the rest of the house sees it; see `open_database`."""
+    """Reads and writes memory.db; `open_database` makes one."""
 
     def __init__(
         self, path: Path, clock: Clock, writer: aiosqlite.Connection, readers: list[aiosqlite.Connection]
@@ -93,15 +101,15 @@ class Database:
         self._readers: asyncio.Queue[aiosqlite.Connection] = asyncio.Queue()
         for reader in readers:
             self._readers.put_nowait(reader)
-        self._waiting: asyncio.Queue[_Job[object] | None] = asyncio.Queue()  # None: nothing comes any more
+        self._waiting: asyncio.Queue[_Job[object] | None] = asyncio.Queue()  # None asks the writer to stop
         self._ended = asyncio.Event()
 
     async def write(self, unit: Unit[T], *, within: float = 5.0) -> T:
         """Run a unit of work and return its value once it is durable.
 
-        Raises what the unit raises (nothing of it is stored then), StoreBusy after `within` seconds, StoreFull, or
-        SchemaMismatch when a newer program has migrated the file meanwhile. A cancelled caller's unit may still commit,
-        and so may one whose StoreError tells of a disk that failed in the very commit.
+        Raises what the unit raises and then stores nothing of it; StoreBusy after `within` seconds; StoreFull; or
+        SchemaMismatch when a newer program has migrated the file meanwhile. A unit may still commit when its caller is
+        cancelled, or when the disk fails during the commit and StoreError is raised.
         """
         if self._ended.is_set():
             raise StoreError("memory.db is closed", hint="the daemon is stopping; start it again")
@@ -120,16 +128,28 @@ class Database:
         finally:
             self._readers.put_nowait(connection)
 
+    async def rows(self, sql: str, **values: object) -> list[sqlite3.Row]:
+        """Read with one statement, on a snapshot of its own. Raises as `read` does."""
+        return await self.read(lambda transaction: transaction.rows(sql, **values))
+
+    async def one(self, sql: str, **values: object) -> sqlite3.Row | None:
+        """Read the first row of one statement, if any. Raises as `read` does."""
+        return await self.read(lambda transaction: transaction.one(sql, **values))
+
+    async def run(self, sql: str, **values: object) -> list[sqlite3.Row]:
+        """Write with one statement and give the rows that it returns. Raises as `write` does."""
+        return await self.write(lambda transaction: transaction.rows(sql, **values))
+
     async def _read_once(self, connection: aiosqlite.Connection, unit: Unit[T]) -> T:
         try:
             await connection.execute_fetchall("BEGIN")
             return await unit(Transaction(connection))
-        finally:  # also after a cancelled BEGIN, which is under way all the same: no reader goes back with a snapshot
-            with suppress(sqlite3.OperationalError):  # none was begun
+        finally:  # a cancelled BEGIN runs all the same, and a reader must not go back to the queue with a snapshot
+            with suppress(sqlite3.OperationalError):  # no transaction was begun
                 await connection.execute_fetchall("ROLLBACK")
 
     async def run_writer(self) -> None:
-        """Serve the queue until told to stop or cancelled; `open_database` runs it."""
+        """Run the queued units until `stop` is called or the task is cancelled; `open_database` starts it."""
         try:
             while (first := await self._waiting.get()) is not None:
                 batch = [first]
@@ -141,33 +161,33 @@ class Database:
                 await self._commit(batch)
         finally:
             self._ended.set()
-            self._turn_away()
+            self._fail_queued()
 
     async def stop(self) -> None:
-        """Take no more units, and wait until all that wait are committed."""
+        """Refuse new units, and wait until all queued ones are committed."""
         self._waiting.put_nowait(None)
         await self._ended.wait()
 
-    def _turn_away(self) -> None:
+    def _fail_queued(self) -> None:
         while not self._waiting.empty():
             if (job := self._waiting.get_nowait()) is not None:
                 job.fail(StoreError("memory.db is closed", hint="the daemon is stopping; start it again"))
 
     async def _commit(self, batch: list[_Job[object]]) -> None:
-        """Run the units of a batch in one transaction; callers are answered only when it has ended."""
+        """Run the units of a batch in one transaction; their callers get values or errors only after its end."""
         try:
             batch = await self._begin(batch)
             if not batch:
                 return
             await self._refuse_newer_schema()
             answers = [await self._run_under_savepoint(job) for job in batch]
-            patience = max(job.deadline for job in batch)
-            await self._retrying(patience, lambda: self._writer.execute_fetchall("COMMIT"))
+            deadline = max(job.deadline for job in batch)
+            await self._retrying(deadline, lambda: self._writer.execute_fetchall("COMMIT"))
         except (sqlite3.Error, StoreError) as error:
             await self._rollback()
             for job in batch:
                 job.fail(sqlite.translate(error) if isinstance(error, sqlite3.Error) else error)
-        except BaseException:  # cancelled, or a fault of ours: whether it is stored can't be told any more
+        except BaseException:  # cancelled, or a bug: it is not known whether the units are stored
             for job in batch:
                 job.fail(StoreBusy("the daemon is stopping"))
             raise
@@ -176,26 +196,26 @@ class Database:
                 answer()
 
     async def _begin(self, batch: list[_Job[object]]) -> list[_Job[object]]:
-        """Take the write lock and return those who still wait: not the cancelled, nor those whose patience ended."""
+        """Take the write lock; return the jobs that are neither cancelled nor past their deadline."""
         while batch := [job for job in batch if not job.done.done()]:
-            patience = min(job.deadline for job in batch)
+            deadline = min(job.deadline for job in batch)
             try:
-                await self._retrying(patience, lambda: self._writer.execute_fetchall("BEGIN IMMEDIATE"))
+                await self._retrying(deadline, lambda: self._writer.execute_fetchall("BEGIN IMMEDIATE"))
             except StoreBusy as busy:
                 for job in batch:
-                    if job.deadline <= patience:
+                    if job.deadline <= deadline:
                         job.fail(busy)
             else:
                 break
         return batch
 
     async def _run_under_savepoint(self, job: _Job[object]) -> Callable[[], None]:
-        """Run one unit, undoing it alone when it fails; returns how its caller is to be answered."""
+        """Run one unit and undo it alone when it fails; returns the call that hands its caller the value or error."""
         await self._writer.execute_fetchall("SAVEPOINT unit")
         answer: Callable[[], None]
         try:
             answer = partial(job.resolve, await job.unit(Transaction(self._writer)))
-        except Exception as error:  # whatever a unit raises belongs to its caller, not to the writer
+        except Exception as error:  # the error of a unit belongs to its caller, not to the writer
             if isinstance(error, sqlite3.Error) and not isinstance(error, _OF_ONE_UNIT):
                 raise
             answer = partial(job.fail, error)
@@ -212,7 +232,7 @@ class Database:
             await self._writer.execute_fetchall("ROLLBACK")
 
     async def _retrying(self, deadline: float, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Our own fair retry: small random waits instead of SQLite's growing ones, which starve a late comer."""
+        """Retry while the file is locked, after small random waits; SQLite's own growing ones starve late writers."""
         longest = 0.002
         while True:
             try:

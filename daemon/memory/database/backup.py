@@ -1,7 +1,7 @@
-"""Copies of memory.db by SQLite's backup API alone: made aside, checked, then named; and the way back from one.
+"""Copies memory.db with SQLite's backup API: under a temporary name, then checked, then renamed.
 
-Live files are never opened, copied or hashed with plain file calls (on POSIX that drops the process's locks); where one
-has to give way it is renamed by path.
+Plain file calls never open, copy or hash a live file, because on POSIX closing it drops the process's locks. A file is
+moved away by renaming its path.
 """
 
 import asyncio
@@ -26,8 +26,9 @@ _QUARTER_MS: Final = EVERY_S * 1000
 _DAY_MS: Final = 24 * 3600 * 1000
 _DAYS_KEPT: Final = 14
 _PAGES: Final = 256
-_ROUNDS: Final = 3  # a change by others starts a copy over; one that took so often its steps is made in a single one
-_PATIENCE_S: Final = 60.0
+_ROUNDS: Final = 3  # a write during a copy starts it over; after the steps of so many rounds it is made in one step
+_TIMEOUT_S: Final = 60.0
+_MOST_FAULTS: Final = 10
 _RETRY_S: Final = 60.0
 _NAME: Final = re.compile(r"memory-(\d{8}T\d{6})\.(\d{3})Z\.db")
 _PARTIAL: Final = ".partial"
@@ -36,7 +37,7 @@ COMPANIONS: Final = ("-journal", "-wal", "-shm")
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A copy that was opened and checked; `bytes` on disk."""
+    """A checked copy; `bytes` is its size on disk."""
 
     path: Path
     schema: int
@@ -44,29 +45,29 @@ class Backup:
 
 
 class _StartsOver(Exception):
-    """Too much is written to copy step by step."""
+    """Writes start the copy over too often to make it in steps."""
 
 
 def folder_beside(path: Path) -> Path:
-    """Where the copies of a memory.db are kept: the folder `backups` beside it."""
+    """The folder for the copies of a memory.db: `backups` beside it."""
     return path.parent / "backups"
 
 
 def back_up(path: Path, target: Path, clock: Clock, *, stopped: Callable[[], bool] = lambda: False) -> Backup:
     """Copy memory.db while it is in use; the copy appears under its name only when it is whole, checked and on disk.
 
-    A directory as `target` gets a file named by the time. Raises StoreError: nothing to copy, a target that exists or
-    can't be written, a copy that fails its check, or a file so busy that no copy could be made within a minute.
+    A directory as `target` gets a file named after the time. Raises StoreError when `path` does not exist, the target
+    exists or can't be written, the copy fails its check, or the file is too busy to copy within a minute.
     """
     if not path.exists():
         raise StoreError(f"there is no {path} to copy", hint="set SOUL_HOME to the data folder")
     if target.is_dir():
         target = target / name_at(clock.now_ms())
     if target.exists():
-        raise StoreError(f"{target} exists already", hint="choose another name, or a folder")
+        raise StoreError(f"{target} exists already", hint="choose another file name, or a folder")
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}{_PARTIAL}")
     try:
-        _create_private(partial)
+        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # private from the start
         _copy(path, partial, clock, stopped)
         found = verify(partial)
         sync(partial)
@@ -74,7 +75,7 @@ def back_up(path: Path, target: Path, clock: Clock, *, stopped: Callable[[], boo
         sync(target.parent)
     except OSError as error:
         raise StoreError(
-            f"{target} can't be written: {error.strerror}", hint="choose a folder that is writable and has room"
+            f"{target} can't be written: {error.strerror}", hint="choose a writable folder with enough free space"
         ) from error
     finally:
         discard(partial)
@@ -82,13 +83,16 @@ def back_up(path: Path, target: Path, clock: Clock, *, stopped: Callable[[], boo
 
 
 def verify(path: Path) -> Backup:
-    """Open a copy and check all of it. Raises SchemaMismatch or StoreError (damaged, empty, absent)."""
+    """Open a copy and check all of it. Raises SchemaMismatch, or StoreError when it is damaged, empty or missing."""
     if not path.is_file():
-        raise StoreError(f"there is no file {path}", hint="name a backup, see the folder `backups` beside memory.db")
+        raise StoreError(
+            f"there is no file {path}",
+            hint="give the path of a backup; the folder `backups` beside memory.db holds them",
+        )
     try:
         with closing(sqlite.connect(path, read_only=True)) as connection:
             schema = sqlite.schema_version(connection)
-            faults = sqlite_faults(connection)
+            faults = file_faults(connection)
     except sqlite3.Error as error:
         raise StoreError(f"{path} is damaged: {error}", hint="choose another backup") from error
     if faults:
@@ -102,23 +106,28 @@ def verify(path: Path) -> Backup:
     return Backup(path, schema, path.stat().st_size)
 
 
-def sqlite_faults(connection: sqlite3.Connection, *, most: int = 10) -> list[str]:
-    """What SQLite's own checks find wrong with the whole file, in its words. Raises sqlite3.Error."""
-    told = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check({most})")]
-    faults = [] if told == ["ok"] else told
-    for row in connection.execute("PRAGMA foreign_key_check").fetchmany(most):
-        faults.append(f"a row of {row[0]} points at a row of {row[2]} that is missing")
+def file_faults(connection: sqlite3.Connection) -> list[str]:
+    """The faults that SQLite finds in the whole file, in its words, at most ten of a kind. Raises sqlite3.Error."""
+    faults = check_pragma(connection, "integrity_check")
+    for row in connection.execute("PRAGMA foreign_key_check").fetchmany(_MOST_FAULTS):
+        faults.append(f"a row of {row[0]} refers to a row of {row[2]} that is missing")
     return faults
 
 
+def check_pragma(connection: sqlite3.Connection, pragma: str) -> list[str]:
+    """The faults that `integrity_check` or `quick_check` reports. Raises sqlite3.Error."""
+    lines = [str(row[0]) for row in connection.execute(f"PRAGMA {pragma}({_MOST_FAULTS})")]
+    return [] if lines == ["ok"] else lines
+
+
 def name_at(now_ms: int) -> str:
-    """What a copy made at a time is called, e.g. `memory-20260131T081500.250Z.db`."""
+    """The name of a copy made at a time, e.g. `memory-20260131T081500.250Z.db`."""
     moment = dt.datetime.fromtimestamp(now_ms / 1000, dt.UTC)
     return f"memory-{moment:%Y%m%dT%H%M%S}.{now_ms % 1000:03d}Z.db"
 
 
 def made_at(name: str) -> int | None:
-    """When the copy of that name was made, in milliseconds; None for names of another kind."""
+    """When the copy of this name was made, in milliseconds; None for any other name."""
     found = _NAME.fullmatch(name)
     if found is None:
         return None
@@ -129,9 +138,9 @@ def made_at(name: str) -> int | None:
 
 
 def rotate(directory: Path, now_ms: int) -> tuple[Path, ...]:
-    """Delete copies that are not needed any more, and leavings of interrupted ones; returns what was deleted.
+    """Delete old copies and the temporary files of interrupted ones; returns the deleted paths.
 
-    Kept are the newest of each quarter of an hour of the last day, and the newest of each of the last 14 days (UTC).
+    The newest copy of each quarter of an hour of the last day stays, and the newest of each of the last 14 days (UTC).
     """
     made = {path: moment for path in directory.iterdir() if (moment := made_at(path.name)) is not None}
     kept = set(_newest_of_each(made, lambda moment: moment // _QUARTER_MS, since=now_ms - _DAY_MS))
@@ -146,9 +155,9 @@ def rotate(directory: Path, now_ms: int) -> tuple[Path, ...]:
 
 
 async def back_up_periodically(path: Path, directory: Path, clock: Clock, emit: Emit) -> None:
-    """A checked copy every quarter of an hour, counted from the newest there is, until cancelled.
+    """Make a checked copy every quarter of an hour after the newest one, until cancelled.
 
-    Failures are told and tried again after a minute; of several daemons on one file whoever is first does it.
+    A failure emits `backup.failed` and is retried after a minute. Of several daemons on one file the first one copies.
     """
     stop = threading.Event()
     try:
@@ -164,7 +173,7 @@ async def back_up_periodically(path: Path, directory: Path, clock: Clock, emit: 
             else:
                 emit("backup.made", file=made.path.name, bytes=made.bytes, rotated=len(gone))
     finally:
-        stop.set()  # ends a copy under way within a step
+        stop.set()  # a running copy ends with its next step
 
 
 def _make_one(path: Path, directory: Path, clock: Clock, stop: threading.Event) -> tuple[Backup, tuple[Path, ...]]:
@@ -174,12 +183,13 @@ def _make_one(path: Path, directory: Path, clock: Clock, stop: threading.Event) 
         return made, rotate(directory, clock.now_ms())
     except OSError as error:
         raise StoreError(
-            f"{directory} can't be used: {error.strerror}", hint="check its owner, its mode and the room on the disk"
+            f"{directory} can't be used: {error.strerror}",
+            hint="check its owner, its mode and the free space on the disk",
         ) from error
 
 
 def newest_copy(directory: Path, now_ms: int) -> int | None:
-    """When the newest copy in a folder was made, in milliseconds; None when there is none, or none from the past."""
+    """When the newest copy in a folder was made, in milliseconds, ignoring copies from the future; None without one."""
     names = [path.name for path in directory.iterdir()] if directory.is_dir() else []
     return max((moment for name in names if (moment := made_at(name)) is not None and moment <= now_ms), default=None)
 
@@ -190,14 +200,14 @@ def _seconds_until_due(directory: Path, now_ms: int) -> float:
 
 def _newest_of_each(made: dict[Path, int], slot: Callable[[int], int], *, since: int) -> Iterable[Path]:
     newest: dict[int, Path] = {}
-    for path, moment in sorted(made.items(), key=lambda one: one[1]):
+    for path, moment in sorted(made.items(), key=lambda item: item[1]):
         if moment >= since:
             newest[slot(moment)] = path
     return newest.values()
 
 
 def _is_left_over(path: Path, now_ms: int) -> bool:
-    """Whether a half-made copy is older than any copy takes."""
+    """Whether an unfinished copy is older than any copy takes."""
     try:
         return path.stat().st_mtime * 1000 < now_ms - _QUARTER_MS
     except FileNotFoundError:
@@ -205,12 +215,12 @@ def _is_left_over(path: Path, now_ms: int) -> bool:
 
 
 def _copy(path: Path, target: Path, clock: Clock, stopped: Callable[[], bool]) -> None:
-    """Copy page by page; the copy is one file without a write-ahead log, whatever the original is."""
-    deadline, steps = clock.monotonic() + _PATIENCE_S, 0
+    """Copy page by page; the copy is one file without a write-ahead log, also when the original has one."""
+    deadline, steps = clock.monotonic() + _TIMEOUT_S, 0
 
     def watch(_status: int, _remaining: int, _total: int) -> None:
         if stopped() or clock.monotonic() > deadline:
-            raise StoreError("the copy was not finished", hint="try again when less is written")
+            raise StoreError("the copy was not finished", hint="try again when the daemon writes less")
 
     def watch_for_restarts(status: int, remaining: int, total: int) -> None:
         nonlocal steps
@@ -220,10 +230,10 @@ def _copy(path: Path, target: Path, clock: Clock, stopped: Callable[[], bool]) -
             raise _StartsOver
 
     try:
-        # Opened for writing, since only then SQLite can put right what a killed process left half written.
-        with closing(sqlite.connect(path)) as source, closing(_open_copy(target)) as copy:
+        # Opened for writing, because only then can SQLite roll back what a killed process left half written.
+        with closing(sqlite.connect(path)) as source, closing(sqlite3.connect(target, isolation_level=None)) as copy:
             if sqlite.journal_mode(source) == "wal":
-                source.execute("BEGIN")  # one snapshot, so that writers neither wait nor start the copy over
+                source.execute("BEGIN")  # one snapshot, so that writers do not wait and the copy does not start over
                 source.execute("PRAGMA user_version").fetchone()
             try:
                 source.backup(copy, pages=_PAGES, progress=watch_for_restarts, sleep=0.01)
@@ -234,23 +244,15 @@ def _copy(path: Path, target: Path, clock: Clock, stopped: Callable[[], bool]) -
         raise sqlite.translate(error) from error
 
 
-def _open_copy(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-
-
 def discard(path: Path) -> None:
-    """Delete a database that nobody uses, with its journals, as far as it is there."""
+    """Delete a database that is not in use, and its journals, as far as they exist."""
     for suffix in ("", *COMPANIONS):
         with suppress(OSError):
             path.with_name(path.name + suffix).unlink()
 
 
-def _create_private(path: Path) -> None:
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-
-
 def sync(path: Path) -> None:
-    """Bring a finished copy, or a directory's names, to the disk."""
+    """Flush a file, or the names in a directory, to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

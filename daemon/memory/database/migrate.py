@@ -1,4 +1,4 @@
-"""Bringing memory.db to this program's schema: fenced, in one transaction, Alembic imported only when a step is due."""
+"""Brings memory.db to this program's schema in one transaction; imports Alembic only when a step is due."""
 
 import sqlite3
 from contextlib import closing
@@ -11,10 +11,10 @@ SCHEMA = 3  # the newest step in migrations/versions
 
 
 def version_of(path: Path) -> int:
-    """The schema version of a file, 0 when there is none yet. Raises SchemaMismatch for a foreign file."""
+    """The schema version of a file, 0 when there is none yet. Raises SchemaMismatch for another program's file."""
     if not path.exists():
         return 0
-    # Writable, because the journal of a process that was killed has to be rolled back before anything can be read.
+    # Opened for writing: the journal of a killed process must be rolled back before the file can be read.
     with closing(sqlite.connect(path, create=False)) as connection:
         try:
             return sqlite.schema_version(connection)
@@ -26,7 +26,8 @@ def require_current(found: int) -> None:
     """Raises SchemaMismatch when the file is newer than this program, or older and not yet migrated."""
     if found > SCHEMA:
         raise SchemaMismatch(
-            f"memory.db has schema {found}, this program knows {SCHEMA}", hint="update the program; nothing was changed"
+            f"memory.db has schema {found}, this program knows {SCHEMA}",
+            hint="update the program; the file is unchanged",
         )
     if found < SCHEMA:
         raise SchemaMismatch(f"memory.db has schema {found}, this program needs {SCHEMA}", hint="run `soul db migrate`")
@@ -35,7 +36,7 @@ def require_current(found: int) -> None:
 def migrate(path: Path) -> tuple[int, int]:
     """Create or update the file; returns the version before and after. All steps commit together or not at all.
 
-    Raises SchemaMismatch for a newer or foreign file, StoreError when the folder can't be written.
+    Raises SchemaMismatch for a newer file or another program's, StoreError when the folder can't be written.
     """
     before = version_of(path)
     if before == SCHEMA:
@@ -47,11 +48,11 @@ def migrate(path: Path) -> tuple[int, int]:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(
-            f"{path.parent} can't be made: {error.strerror}", hint="set SOUL_HOME to a writable folder"
+            f"{path.parent} can't be created: {error.strerror}", hint="set SOUL_HOME to a writable folder"
         ) from error
     with closing(sqlite.connect(path)) as connection:
         if fresh:  # an existing file keeps the mode that its owner chose
-            path.chmod(0o600)  # by path: opening and closing the live file would drop the process's locks
+            path.chmod(0o600)  # by path: closing a second handle on the live file would drop the process's locks
         try:
             _upgrade(connection)
         except sqlite3.Error as error:
@@ -67,7 +68,7 @@ def _upgrade(connection: sqlite3.Connection) -> None:
     from sqlalchemy.pool import StaticPool
 
     engine = create_engine("sqlite://", creator=lambda: connection, poolclass=StaticPool)
-    # The driver must not begin for us: IMMEDIATE takes the write lock before the version is read a second time.
+    # The driver's own BEGIN is deferred; IMMEDIATE takes the write lock before the version is read a second time.
     event.listen(engine, "begin", lambda conn: conn.exec_driver_sql("BEGIN IMMEDIATE"))
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))

@@ -1,8 +1,8 @@
-"""Takes away what only told how things went, once it is old: never words, notes, or anything that still waits."""
+"""Deletes old records of how work went: never messages, notes, or rows that still wait."""
 
 from daemon.core.errors import StoreError
 from daemon.core.ports import Clock, Emit
-from daemon.memory.database import Database, Transaction
+from daemon.memory.database import Database
 
 _EVERY_S = 6 * 3600.0
 _AT_ONCE = 500  # rows in one transaction, which has to be short
@@ -14,36 +14,23 @@ _OLD = {
     "approvals": "state NOT IN ('waiting', 'approved', 'using') AND created_ms < :before",
     "inbox": "modality <> 'words' AND state NOT IN ('new', 'claimed') AND received_ms < :before",
 }
-"""What may go of each table; the words that people said stay in `turns` and in the inbox."""
+"""The condition for deletion in each table; messages stay in `turns` and in the inbox."""
 
 
 async def prune(database: Database, before_ms: int) -> int:
-    """Delete what settled before a time; returns how many rows went. Raises StoreError."""
-    gone = 0
+    """Delete rows that settled before a time; returns how many. Raises StoreError."""
+    total = 0
     for table, old in _OLD.items():
-        while deleted := await _some(database, table, old, before_ms):
-            gone += deleted
-            if deleted < _AT_ONCE:
-                break
-    return gone
-
-
-async def _some(database: Database, table: str, old: str, before_ms: int) -> int:
-    async def unit(transaction: Transaction) -> int:
-        rows = await transaction.rows(
-            f"""
-            DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE {old} LIMIT :most) RETURNING rowid
-            """,  # noqa: S608 - constants of this module
-            before=before_ms,
-            most=_AT_ONCE,
-        )
-        return len(rows)
-
-    return await database.write(unit)
+        sql = f"DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE {old} LIMIT :most) RETURNING rowid"  # noqa: S608 - constants
+        deleted = _AT_ONCE
+        while deleted == _AT_ONCE:
+            deleted = len(await database.run(sql, before=before_ms, most=_AT_ONCE))
+            total += deleted
+    return total
 
 
 async def prune_periodically(database: Database, days: int, clock: Clock, emit: Emit) -> None:
-    """Prune a few times a day until cancelled; zero days keep everything."""
+    """Prune every six hours until cancelled; zero `days` keep everything."""
     while days:
         try:
             if gone := await prune(database, clock.now_ms() - days * _DAY_MS):

@@ -1,8 +1,8 @@
-"""What is particular to SQLite: connecting, pragmas, the WAL-reset gate, and its error codes in our terms.
+"""The parts that only concern SQLite: connections, pragmas, the WAL-reset fault, and error codes as StoreErrors.
 
-Reasons for each setting are measured facts: power loss loses acknowledged rows below `synchronous=FULL`; a WAL can be
-reset under a second writer before SQLite 3.51.3 (and the branches 3.50.7 and 3.44.6); deleted text stays in the file
-without `secure_delete`.
+Each setting has a measured reason: below `synchronous=FULL` a power loss takes acknowledged rows with it; before SQLite
+3.51.3 (and 3.50.7, 3.44.6 on their branches) a second writer's WAL can be reset; without `secure_delete` deleted text
+stays in the file.
 """
 
 import sqlite3
@@ -11,15 +11,15 @@ from pathlib import Path
 
 from daemon.core.errors import SchemaMismatch, StoreBusy, StoreError, StoreFull
 
-APPLICATION_ID = 0x534F554C  # "SOUL", so that `file` and we can tell our file from any other
+APPLICATION_ID = 0x534F554C  # "SOUL"; it marks the file as this program's, also for the `file` command
 _NOT_DISK_ERRORS = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 _WAL_FIXED = (3, 51, 3)
 _WAL_FIXED_ON_BRANCH = {(3, 44): 6, (3, 50): 7}
-_BUSY_S = 5.0  # while a file is opened others may be writing; whoever works on it sets a shorter wait
+_BUSY_S = 5.0  # another process may write while a file is opened; `open_database` sets a shorter wait afterwards
 _PRAGMAS = (
     "PRAGMA synchronous=FULL",
-    "PRAGMA fullfsync=ON",  # macOS flushes the drive's own cache only when told to
+    "PRAGMA fullfsync=ON",  # without it macOS does not flush the drive's own cache
     "PRAGMA foreign_keys=ON",
     "PRAGMA secure_delete=ON",
     "PRAGMA trusted_schema=OFF",
@@ -38,11 +38,11 @@ def wal_is_safe(version: Sequence[int] = sqlite3.sqlite_version_info) -> bool:
 
 
 def connect(path: Path, *, create: bool = True, read_only: bool = False) -> sqlite3.Connection:
-    """Open memory.db with our settings, in autocommit mode: every transaction is begun by hand.
+    """Open memory.db with the settings above, in autocommit mode: callers begin each transaction explicitly.
 
-    The journal of an existing file is never switched to or from WAL under others; rollback journals are truncated
-    rather than deleted, which saves a directory sync. A process that was killed may have left a hot journal, which a
-    `read_only` connection can't roll back. Raises StoreError.
+    An existing file keeps its journal mode, because another process may have it open. Rollback journals are truncated,
+    not deleted, which saves a directory sync. A `read_only` connection can't roll back the journal of a killed process.
+    Raises StoreError.
     """
     mode = "ro" if read_only else "rwc" if create else "rw"
     uri = f"{path.absolute().as_uri()}?mode={mode}"
@@ -72,29 +72,34 @@ def _choose_journal(connection: sqlite3.Connection) -> None:
 
 
 def journal_mode(connection: sqlite3.Connection) -> str:
-    """The journal in force: `wal`, `truncate`, `delete` …"""
+    """The journal mode: `wal`, `truncate`, `delete` …"""
     return str(connection.execute("PRAGMA journal_mode").fetchone()[0])
 
 
 def schema_version(connection: sqlite3.Connection) -> int:
-    """The schema version of an open file; 0 when it is empty. Raises SchemaMismatch for a file that isn't ours."""
+    """The schema version of an open file; 0 when it is empty. Raises SchemaMismatch for another program's file."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if application != APPLICATION_ID and connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-        raise SchemaMismatch("the database was made by another program", hint="set SOUL_HOME to a folder of its own")
+        raise SchemaMismatch(
+            "the database was made by another program",
+            hint="set SOUL_HOME to a folder that holds no other program's memory.db",
+        )
     return version
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether another connection is in the way and trying again helps."""
+    """Whether another connection holds a lock, so that a retry helps."""
     return (getattr(error, "sqlite_errorcode", 0) & 0xFF) in _NOT_DISK_ERRORS
 
 
 def translate(error: sqlite3.Error) -> StoreError:
-    """Say in our terms what SQLite says in its own."""
+    """The StoreError, with a hint, for an error of SQLite."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in _NOT_DISK_ERRORS:
-        return StoreBusy("memory.db is held by another process", hint="see `soul status` for who has it open")
+        return StoreBusy(
+            "memory.db is held by another process", hint="see which daemons use it with `soul status`, then try again"
+        )
     if code == sqlite3.SQLITE_FULL:
         return StoreFull("the disk is full; nothing was stored", hint="free space on the disk that holds memory.db")
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):

@@ -1,1 +1,1 @@
-"""What is known? Turns, people, soul states, the library, and how they are searched and forgotten."""
+"""What does the soul know? Turns, user models, soul states and the library, how they are searched and forgotten."""

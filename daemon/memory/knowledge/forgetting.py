@@ -1,20 +1,20 @@
-"""Words taken back take along what the soul had made of them: lines of notes, guesses, topic, task, research."""
+"""Forgets what the soul derived from an edited or deleted message: notes, guesses, topic, task, process memory."""
 
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 
 from daemon.memory.database import Transaction
-from daemon.memory.knowledge.user_models import MODEL_KEY, keep_version
+from daemon.memory.knowledge.user_models import MODEL_KEY, store_version
 from daemon.memory.records import as_json
 
 
 async def forget_derived(transaction: Transaction, conversation: str, person: str, seq: int, now: int) -> None:
-    """Let go of what may have been made of turn `seq`, whose words `person` deleted or changed just now.
+    """Delete everything that may derive from turn `seq`, which `person` edited or deleted just now.
 
-    Lines of notes go, from the history too, and the guesses made beside them; so do the soul's topic and task there,
-    and what a mental process kept in mind, which may quote them. A revision in the making is refused, whatever it read.
-    The turns that are left may teach the same again.
+    These are lines of notes, in the history too, and the guesses stored with them; the soul's topic and task in the
+    conversation; and the memory of its mental process, which may quote the message. A revision under way is refused.
+    The soul may learn the same again from the turns that are left.
     """
     rows = await transaction.rows(
         """
@@ -27,7 +27,7 @@ async def forget_derived(transaction: Transaction, conversation: str, person: st
         now=now,
     )
     for row in rows:
-        await _unlearn_lines(transaction, row, conversation, seq, now)
+        await _forget_lines(transaction, row, conversation, seq, now)
     await transaction.run(
         "UPDATE conversations SET process_memory = '{}' WHERE id = :id AND process_memory <> '{}'", id=conversation
     )
@@ -47,20 +47,20 @@ async def forget_derived(transaction: Transaction, conversation: str, person: st
     )
 
 
-async def _unlearn_lines(transaction: Transaction, row: sqlite3.Row, conversation: str, seq: int, now: int) -> None:
+async def _forget_lines(transaction: Transaction, row: sqlite3.Row, conversation: str, seq: int, now: int) -> None:
     key = {name: row[name] for name in ("soul", "workspace", "person", "audience")}
     former = await transaction.rows(
         f"SELECT version, notes, change FROM user_model_history WHERE {MODEL_KEY} ORDER BY version",  # noqa: S608 - constant
         **key,
     )
-    changes = [json.loads(one["change"]) for one in former]
-    tainted = [_made_of(change, conversation, seq) for change in changes]
+    changes = [json.loads(version["change"]) for version in former]
+    tainted = [_derives_from(change, conversation, seq) for change in changes]
     if not any(tainted):
         return
-    gone = _lines_gone([json.loads(one["notes"]) for one in former], changes, tainted)
+    gone = _derived_lines([json.loads(version["notes"]) for version in former], changes, tainted)
     since = tainted.index(True)
-    for one, change in zip(former[since:], changes[since:], strict=True):
-        await _scrub(transaction, key, one, change, gone)
+    for version, change in zip(former[since:], changes[since:], strict=True):
+        await _scrub_version(transaction, key, version, change, gone)
     notes = [line for line in json.loads(row["notes"]) if line not in gone]
     first = min(int(change["first"]) for change, bad in zip(changes, tainted, strict=True) if bad)
     await transaction.run(
@@ -72,12 +72,12 @@ async def _unlearn_lines(transaction: Transaction, row: sqlite3.Row, conversatio
         **key,
     )
     change = {"unlearned": len(gone)}
-    await keep_version(
+    await store_version(
         transaction, key, version=row["version"], notes=notes, whispers="", change=change, trace_id="", now=now
     )
 
 
-def _made_of(change: Mapping[str, object], conversation: str, seq: int) -> bool:
+def _derives_from(change: Mapping[str, object], conversation: str, seq: int) -> bool:
     if change.get("conversation") != conversation:
         return False
     first, last = change["first"], change["last"]
@@ -86,10 +86,10 @@ def _made_of(change: Mapping[str, object], conversation: str, seq: int) -> bool:
     return first <= seq <= last
 
 
-def _lines_gone(
+def _derived_lines(
     notes: Sequence[Sequence[str]], changes: Sequence[Mapping[str, object]], tainted: Sequence[bool]
 ) -> set[str]:
-    """Lines that were new in a tainted version, and what later corrections made of them."""
+    """The lines that tainted versions added, and the lines that later corrections replaced them with."""
     gone, before = set[str](), set[str]()
     for lines, change, bad in zip(notes, changes, tainted, strict=True):
         if bad:
@@ -102,18 +102,18 @@ def _lines_gone(
     return gone
 
 
-async def _scrub(
-    transaction: Transaction, key: Mapping[str, str], one: sqlite3.Row, change: Mapping[str, object], gone: set[str]
+async def _scrub_version(
+    transaction: Transaction, key: Mapping[str, str], version: sqlite3.Row, change: Mapping[str, object], gone: set[str]
 ) -> None:
-    """Take lines out of a version in the history; of its change only the place it was made of is left."""
+    """Delete lines from a version in the history; its change keeps only the range of turns that it was made from."""
     place = {name: change[name] for name in ("conversation", "first", "last") if name in change}
     await transaction.run(
         f"""
         UPDATE user_model_history SET notes = :notes, whispers = '', change = :change
         WHERE {MODEL_KEY} AND version = :version
         """,  # noqa: S608 - the key is a constant
-        notes=as_json([line for line in json.loads(one["notes"]) if line not in gone]),
+        notes=as_json([line for line in json.loads(version["notes"]) if line not in gone]),
         change=as_json({**place, "scrubbed": True}),
-        version=one["version"],
+        version=version["version"],
         **key,
     )

@@ -1,19 +1,20 @@
-"""What was said in a conversation, for ever, and the summary that stands for its older part in working memory."""
+"""The turns of a conversation, kept for ever, and the summary that replaces the older ones in working memory."""
 
+import json
 from dataclasses import dataclass
 
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Clock
 from daemon.memory.database import Database, Transaction
-from daemon.memory.records import InboxMessage, Turn
+from daemon.memory.records import InboxMessage, Speaks, Turn, read_row
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A conversation as it is remembered: a summary of the turns up to `summarized_to`, and the turns after it.
+    """A summary of the turns up to `summarized_to`, and the turns after it.
 
-    `summarized_to` is zero or less when there is no summary. `aside` is what people said to each other in the thread
-    since the soul last answered.
+    `summarized_to` is zero or less when there is no summary. `aside` holds the messages that users wrote to each other
+    in the thread since the soul's last reply.
     """
 
     summary: str
@@ -55,17 +56,17 @@ class Turns:
             return Transcript(
                 summary=known["summary"] if known else "",
                 summarized_to=summarized_to,
-                turns=tuple(Turn.from_row(row) for row in reversed(rows)),
+                turns=tuple(read_row(Turn, row, speaker=Speaks, thought=json.loads) for row in reversed(rows)),
                 aside=tuple(InboxMessage.from_row(row) for row in reversed(aside)),
             )
 
         return await self._database.read(unit)
 
     async def summarize(self, conversation: ConversationKey, summary: str, up_to: int, *, instead_of: int) -> bool:
-        """Replace the summary by one that covers the turns to `up_to`.
+        """Replace the summary that covers the turns to `instead_of` by one that covers those to `up_to`.
 
-        False, and nothing is written, when the one it was made from (covering to `instead_of`) is no longer in force,
-        or words that it may have been made from were withdrawn or edited meanwhile.
+        False, and nothing is written, when the old summary is no longer in force, or a user edited or deleted a message
+        that the new one may be made from.
         """
         now = self._clock.now_ms()
 
@@ -95,10 +96,10 @@ class Turns:
 
 
 async def forget_summary(transaction: Transaction, conversation: str, seq: int) -> None:
-    """Let go of a summary made with the words of turn `seq`, withdrawn or edited by now, and refuse one in the making.
+    """Delete a summary that covers turn `seq`, which was edited or deleted, and refuse one that a job is making now.
 
-    It is made anew from the turns that are left. `summarized_to` falls below zero, to a value it never had, so that a
-    job that began before doesn't find the summary it started from.
+    The next summary is made from the turns that are left. `summarized_to` falls below zero, to a value it never had, so
+    that the running job no longer finds the summary it started from.
     """
     await transaction.run(
         """

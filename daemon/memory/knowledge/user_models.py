@@ -1,4 +1,4 @@
-"""What the soul knows of people: a versioned model for each person and audience, with its history."""
+"""What the soul knows of users: a versioned model for each user and audience, with its history."""
 
 import json
 import sqlite3
@@ -7,24 +7,24 @@ from dataclasses import asdict, dataclass
 
 from daemon.core.errors import StoreError
 from daemon.core.perception import Audience, AudienceKind
-from daemon.core.ports import Clock
 from daemon.memory.database import Database, Transaction
-from daemon.memory.records import as_json
+from daemon.memory.records import as_json, read_row
+from daemon.memory.worker_store import WorkerStore
 
 MODEL_KEY = "soul = :soul AND workspace = :workspace AND person = :person AND audience = :audience"
 
 
 class LossRefused(StoreError):
-    """A rewrite of somebody's notes would have lost more of them at once than the soul allows; nothing was written."""
+    """A revision would delete more of the notes at once than the soul allows; nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class UserModel:
-    """What `soul` knows of a person from talk that `audience` may hear; `person` is their platform id.
+    """What `soul` knows of a user from conversations with one audience; `person` is the platform user id.
 
-    `notes` are lines and `whispers` the soul's guess at what goes unsaid; `version` counts changes of these two alone.
-    `visits` and `interactions` count spells of talk and answered messages, `seen_ms` is when they last spoke here and
-    `modelled_to` the seq of the newest turn that the notes know of. All of it is data.
+    `notes` are lines and `whispers` the soul's guess at what the user leaves unsaid; `version` counts changes of these
+    two alone. `visits` and `interactions` count visits and answered messages, `seen_ms` is the time of the last one
+    here, and `modelled_to` the seq of the newest turn that the notes cover. All of it is data.
     """
 
     soul: str
@@ -40,28 +40,10 @@ class UserModel:
     modelled_to: int
     updated_ms: int
 
-    @classmethod
-    def from_row(cls, row: sqlite3.Row) -> "UserModel":
-        """Read a `user_models` row."""
-        return cls(
-            soul=row["soul"],
-            person=row["person"],
-            audience=Audience.parse(row["audience"]),
-            version=row["version"],
-            name=row["name"],
-            notes=tuple(json.loads(row["notes"])),
-            whispers=row["whispers"],
-            visits=row["visits"],
-            interactions=row["interactions"],
-            seen_ms=row["seen_ms"],
-            modelled_to=row["modelled_to"],
-            updated_ms=row["updated_ms"],
-        )
-
 
 @dataclass(frozen=True, slots=True)
-class FormerModel:
-    """A version of somebody's model as it was written at `made_ms`; `change` tells what was new in it."""
+class ModelVersion:
+    """A version of a user's model as written at `made_ms`; `change` says what was new in it."""
 
     soul: str
     audience: Audience
@@ -74,8 +56,8 @@ class FormerModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
-    """The turns of a conversation, by their seq, that a revision was made of: all from `first` to `last`."""
+class TurnRange:
+    """The turns of a conversation that a revision was made from: seq `first` to `last`, both included."""
 
     conversation: str
     first: int
@@ -84,53 +66,40 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class NotesDiff:
-    """What a revision did to the lines of the notes; `corrected` pairs a line with what took its place."""
+    """How a revision changed the lines of the notes; `corrected` pairs an old line with its new text."""
 
     added: tuple[str, ...] = ()
     corrected: tuple[tuple[str, str], ...] = ()
     retired: tuple[str, ...] = ()
 
 
-class UserModels:
-    """Reads and revises the models of people."""
+class UserModels(WorkerStore):
+    """Reads and revises what one worker's soul knows of users."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
-        self._database = database
-        self._clock = clock
+    async def known(self, person: str, audience: Audience, *, outsiders: bool = False) -> tuple[UserModel, ...]:
+        """The models of a user that `audience` may know of: its own first, then that of the whole workspace.
 
-    async def known(
-        self, soul: str, workspace: str, person: str, audience: Audience, *, outsiders: bool = False
-    ) -> tuple[UserModel, ...]:
-        """What may be recalled of a person where `audience` listens: what was learned there, then what all may know.
-
-        Before `outsiders` nothing that only the workspace may know.
+        With `outsiders` among the readers, the model of the workspace is left out.
         """
-        everybody = audience if outsiders else Audience(AudienceKind.WORKSPACE, workspace)
-        rows = await self._database.read(
-            lambda transaction: transaction.rows(
-                """
-                SELECT * FROM user_models WHERE soul = :soul AND workspace = :workspace AND person = :person
-                  AND audience IN (:audience, :everybody)
-                ORDER BY CASE WHEN audience = :audience THEN 0 ELSE 1 END
-                """,
-                soul=soul,
-                workspace=workspace,
-                person=person,
-                audience=str(audience),
-                everybody=str(everybody),
-            )
+        everybody = audience if outsiders else Audience(AudienceKind.WORKSPACE, self._worker.workspace)
+        rows = await self._database.rows(
+            """
+            SELECT * FROM user_models WHERE soul = :soul AND workspace = :workspace AND person = :person
+              AND audience IN (:audience, :everybody)
+            ORDER BY CASE WHEN audience = :audience THEN 0 ELSE 1 END
+            """,
+            everybody=str(everybody),
+            **self._key(person, audience),
         )
-        return tuple(UserModel.from_row(row) for row in rows)
+        return tuple(map(_model, rows))
 
-    async def learned(self, soul: str, workspace: str, person: str, audience: Audience) -> UserModel | None:
-        """The one model that talk before this audience adds to; None before the first commit with this person."""
-        row = await self._database.read(lambda transaction: row_of(transaction, soul, workspace, person, str(audience)))
-        return UserModel.from_row(row) if row else None
+    async def model(self, person: str, audience: Audience) -> UserModel | None:
+        """The model that conversations with this audience add to; None before the first commit with this user."""
+        row = await self._database.one(f"SELECT * FROM user_models WHERE {MODEL_KEY}", **self._key(person, audience))  # noqa: S608 - constant
+        return _model(row) if row else None
 
     async def revise(
         self,
-        soul: str,
-        workspace: str,
         person: str,
         audience: Audience,
         *,
@@ -138,21 +107,20 @@ class UserModels:
         notes: Sequence[str],
         whispers: str,
         change: NotesDiff,
-        material: Material,
+        source: TurnRange,
         most_lost: float,
         trace_id: str,
     ) -> bool:
-        """Put new notes and whispers in place of the version they were made from, and a copy into the history.
+        """Replace the notes and whispers of a version, and copy the new ones into the history.
 
-        False, and nothing is written, when that version is no longer in force: somebody was faster, or words that it
-        may have been made of were taken back. Raises LossRefused when more than `most_lost` (0..1) of the lines, and
-        more than one, would vanish at once without a correction in their place.
+        False, and nothing is written, when `expected_version` is no longer in force: another revision was faster, or a
+        message that it may be made from was edited or deleted. Raises LossRefused when more than `most_lost` (0..1) of
+        the lines, and more than one, would go at once without a correction in their place.
         """
-        key = {"soul": soul, "workspace": workspace, "person": person, "audience": str(audience)}
-        now = self._clock.now_ms()
+        key, now = self._key(person, audience), self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> bool:
-            row = await row_of(transaction, soul, workspace, person, str(audience))
+            row = await transaction.one(f"SELECT * FROM user_models WHERE {MODEL_KEY}", **key)  # noqa: S608 - constant
             if row is None or row["version"] != expected_version:
                 return False
             _refuse_loss(json.loads(row["notes"]), notes, change.corrected, most_lost)
@@ -163,17 +131,17 @@ class UserModels:
                 """,  # noqa: S608 - the key is a constant
                 notes=as_json(list(notes)),
                 whispers=whispers,
-                modelled_to=material.last,
+                modelled_to=source.last,
                 now=now,
                 **key,
             )
-            await keep_version(
+            await store_version(
                 transaction,
                 key,
                 version=expected_version + 1,
                 notes=notes,
                 whispers=whispers,
-                change={**asdict(change), **asdict(material)},
+                change={**asdict(change), **asdict(source)},
                 trace_id=trace_id,
                 now=now,
             )
@@ -181,64 +149,46 @@ class UserModels:
 
         return await self._database.write(unit)
 
-    async def note_modelled(
-        self, soul: str, workspace: str, person: str, audience: Audience, *, expected_version: int, modelled_to: int
-    ) -> None:
-        """Nothing was to be learned from the turns up to `modelled_to`; left alone when the model changed meanwhile."""
-        await self._database.write(
-            lambda transaction: transaction.run(
-                f"""
-                UPDATE user_models SET modelled_to = :modelled_to
-                WHERE {MODEL_KEY} AND version = :version AND modelled_to < :modelled_to
-                """,  # noqa: S608 - the key is a constant
-                soul=soul,
-                workspace=workspace,
-                person=person,
-                audience=str(audience),
-                version=expected_version,
-                modelled_to=modelled_to,
-            )
+    async def note_modelled(self, person: str, audience: Audience, *, expected_version: int, modelled_to: int) -> None:
+        """Record that the turns to `modelled_to` taught nothing, unless the model has changed meanwhile."""
+        await self._database.run(
+            f"""
+            UPDATE user_models SET modelled_to = :modelled_to
+            WHERE {MODEL_KEY} AND version = :version AND modelled_to < :modelled_to
+            """,  # noqa: S608 - the key is a constant
+            version=expected_version,
+            modelled_to=modelled_to,
+            **self._key(person, audience),
         )
 
-    async def list(self, limit: int, *, person: str | None = None) -> tuple[UserModel, ...]:
-        """The models of one person or of all, those last seen first: for the admin, whatever the audience."""
-        rows = await self._database.read(
-            lambda transaction: transaction.rows(
-                """
-                SELECT * FROM user_models WHERE :person IS NULL OR person = :person
-                ORDER BY seen_ms DESC, person, audience LIMIT :limit
-                """,
-                person=person,
-                limit=limit,
-            )
-        )
-        return tuple(UserModel.from_row(row) for row in rows)
+    def _key(self, person: str, audience: Audience) -> dict[str, str]:
+        return {**self._worker.scope, "person": person, "audience": str(audience)}
 
-    async def history(self, person: str, limit: int) -> tuple[FormerModel, ...]:
-        """Earlier versions of a person's models, newest first: for the admin, whatever the audience."""
-        rows = await self._database.read(
-            lambda transaction: transaction.rows(
-                """
-                SELECT * FROM user_model_history WHERE person = :person
-                ORDER BY made_ms DESC, audience, version DESC LIMIT :limit
-                """,
-                person=person,
-                limit=limit,
-            )
-        )
-        return tuple(
-            FormerModel(
-                soul=row["soul"],
-                audience=Audience.parse(row["audience"]),
-                version=row["version"],
-                notes=tuple(json.loads(row["notes"])),
-                whispers=row["whispers"],
-                change=json.loads(row["change"]),
-                trace_id=row["trace_id"],
-                made_ms=row["made_ms"],
-            )
-            for row in rows
-        )
+
+async def list_models(database: Database, limit: int, *, person: str | None = None) -> tuple[UserModel, ...]:
+    """The models of one user or of all, last seen first, for the admin: of every soul and audience."""
+    rows = await database.rows(
+        """
+        SELECT * FROM user_models WHERE :person IS NULL OR person = :person
+        ORDER BY seen_ms DESC, person, audience LIMIT :limit
+        """,
+        person=person,
+        limit=limit,
+    )
+    return tuple(map(_model, rows))
+
+
+async def model_history(database: Database, person: str, limit: int) -> tuple[ModelVersion, ...]:
+    """Earlier versions of a user's models, newest first, for the admin: of every soul and audience."""
+    rows = await database.rows(
+        """
+        SELECT * FROM user_model_history WHERE person = :person
+        ORDER BY made_ms DESC, audience, version DESC LIMIT :limit
+        """,
+        person=person,
+        limit=limit,
+    )
+    return tuple(read_row(ModelVersion, row, audience=Audience.parse, notes=_lines, change=json.loads) for row in rows)
 
 
 async def record_encounter(
@@ -250,11 +200,11 @@ async def record_encounter(
     name: str,
     audience: Audience,
     now: int,
-    visit_silence_ms: int,
+    visit_timeout_ms: int,
 ) -> None:
-    """Part of a cycle's commit: a person was answered where `audience` listens; counts the visit and the interaction.
+    """Count an answered message of a user in the commit of its cycle, and a visit when it begins one.
 
-    A new visit begins when they were silent here for longer than `visit_silence_ms`. Notes and version stay.
+    A visit begins with a message more than `visit_timeout_ms` after the last one here. Notes and version stay.
     """
     await transaction.run(
         """
@@ -264,7 +214,7 @@ async def record_encounter(
         ON CONFLICT (soul, workspace, person, audience) DO UPDATE SET
           name = CASE WHEN excluded.name = '' THEN user_models.name ELSE excluded.name END,
           interactions = user_models.interactions + 1,
-          visits = user_models.visits + (user_models.seen_ms = 0 OR :now - user_models.seen_ms > :silence),
+          visits = user_models.visits + (user_models.seen_ms = 0 OR :now - user_models.seen_ms > :visit_timeout),
           seen_ms = max(user_models.seen_ms, excluded.seen_ms),
           updated_ms = max(user_models.updated_ms, excluded.updated_ms)
         """,
@@ -274,22 +224,11 @@ async def record_encounter(
         audience=str(audience),
         name=name,
         now=now,
-        silence=visit_silence_ms,
+        visit_timeout=visit_timeout_ms,
     )
 
 
-async def row_of(transaction: Transaction, soul: str, workspace: str, person: str, audience: str) -> sqlite3.Row | None:
-    """The row of one model, for whoever works inside a transaction."""
-    return await transaction.one(
-        f"SELECT * FROM user_models WHERE {MODEL_KEY}",  # noqa: S608 - the key is a constant
-        soul=soul,
-        workspace=workspace,
-        person=person,
-        audience=audience,
-    )
-
-
-async def keep_version(
+async def store_version(
     transaction: Transaction,
     key: Mapping[str, str],
     *,
@@ -301,20 +240,24 @@ async def keep_version(
     now: int,
 ) -> None:
     """Copy a version into the history."""
-    await transaction.run(
-        """
-        INSERT INTO user_model_history (soul, workspace, person, audience, version, notes, whispers, change, trace_id,
-                                        made_ms)
-        VALUES (:soul, :workspace, :person, :audience, :version, :notes, :whispers, :change, :trace_id, :now)
-        """,
+    await transaction.insert(
+        "user_model_history",
         version=version,
         notes=as_json(list(notes)),
         whispers=whispers,
         change=as_json(change),
         trace_id=trace_id,
-        now=now,
+        made_ms=now,
         **key,
     )
+
+
+def _model(row: sqlite3.Row) -> UserModel:
+    return read_row(UserModel, row, audience=Audience.parse, notes=_lines)
+
+
+def _lines(notes: str) -> tuple[str, ...]:
+    return tuple(json.loads(notes))
 
 
 def _refuse_loss(

@@ -1,35 +1,37 @@
-"""Permission for single acts: asked under one post, decided once by the right person in time, used once.
+"""Permission for single actions: asked under one post, decided once and in time by a user who was asked, used once.
 
-A button only carries the question's id. Who may decide, until when, under which message and how often stands here, so
-that a forged, late or repeated press changes nothing, and neither does a restart (design, section 8).
+A button carries nothing but the question's id. The row says who may decide, until when and under which message, so that
+a forged, late or repeated click changes nothing, and neither does a restart.
 """
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from daemon.core.perception import Audience, ConversationKey, Modality
-from daemon.core.ports import Acceptance, Clock, Decision
-from daemon.memory.database import Database, Transaction
-from daemon.memory.queues.internal_events import record, store_occurrence
-from daemon.memory.records import Worker, as_json
+from daemon.core.ports import Acceptance, Decision
+from daemon.memory.audit import record_act
+from daemon.memory.database import Transaction
+from daemon.memory.queues.internal_events import store_internal_event
+from daemon.memory.records import as_json, conversation_columns, read_row
+from daemon.memory.worker_store import WorkerStore
 
 _WORDS = {"approved": "Allowed.", "refused": "Refused.", "expired": "Expired, nothing was done."}
 _TOO_LATE = "too late"
-_AT_ONCE = 100  # ended in one transaction, which has to be short
-_AT_REST = """
+_AT_ONCE = 100  # closed in one transaction, which has to be short
+_NOT_BEING_POSTED = """
   NOT EXISTS (SELECT 1 FROM outbox o WHERE o.conversation = a.conversation AND o.state IN ('pending', 'sending')
                 AND o.state = 'sending' AND o.approval = a.id AND o.platform_ts IS NULL)
-"""  # while a question is being posted nobody knows its message, and its buttons could not be taken away
+"""  # while a question is being posted its message has no known ts, and its buttons could not be removed
 
 
 @dataclass(frozen=True, slots=True)
 class NewApproval:
-    """A question for permission: `id`, which never repeats, is what its buttons carry.
+    """A question for permission; its buttons carry `id`, which never repeats.
 
-    `arguments` are exactly what will be done, `asked` the platform ids of those who may decide,
-    until `expires_ms`. Raises ValueError when nobody is asked.
+    `arguments` are exactly what the tool will get, `asked` the platform ids of the users who may decide until
+    `expires_ms`. Raises ValueError when `asked` is empty.
     """
 
     id: str
@@ -40,7 +42,7 @@ class NewApproval:
 
     def __post_init__(self) -> None:
         if not self.asked:
-            raise ValueError("permission has to be asked of somebody")
+            raise ValueError("a question for permission needs at least one user to ask")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,48 +65,39 @@ class Approval:
     @classmethod
     def from_row(cls, row: sqlite3.Row) -> "Approval":
         """Read an `approvals` row."""
-        values = {name: row[name] for name in cls.__dataclass_fields__}
-        read = {"arguments": json.loads(row["arguments"]), "asked": tuple(json.loads(row["asked"]))}
-        return cls(**values | read)
+        return read_row(cls, row, arguments=json.loads, asked=lambda asked: tuple(json.loads(asked)))
 
 
-async def store_approvals(
+async def store_approval(
     transaction: Transaction,
+    new: NewApproval,
     *,
     conversation: ConversationKey,
     turn: int,
     audience: Audience,
-    approvals: Sequence[NewApproval],
     now: int,
 ) -> None:
-    """Store the questions that a reply asks; the post that shows one carries its id in `outbox.approval`."""
-    for new in approvals:
-        await transaction.run(
-            """
-            INSERT INTO approvals (id, conversation, soul, workspace, turn, tool, arguments, asked, audience, state,
-                                   expires_ms, created_ms)
-            VALUES (:id, :conversation, :soul, :workspace, :turn, :tool, :arguments, :asked, :audience, 'waiting',
-                    :expires, :now)
-            """,
-            id=new.id,
-            conversation=str(conversation),
-            soul=conversation.soul,
-            workspace=conversation.workspace,
-            turn=turn,
-            tool=new.tool,
-            arguments=as_json(dict(new.arguments)),
-            asked=as_json(list(new.asked)),
-            audience=str(audience),
-            expires=new.expires_ms,
-            now=now,
-        )
+    """Store the question that a reply asks; the post that shows it carries its id in `outbox.approval`."""
+    await transaction.insert(
+        "approvals",
+        id=new.id,
+        **conversation_columns(conversation),
+        turn=turn,
+        tool=new.tool,
+        arguments=as_json(dict(new.arguments)),
+        asked=as_json(list(new.asked)),
+        audience=str(audience),
+        state="waiting",
+        expires_ms=new.expires_ms,
+        created_ms=now,
+    )
 
 
 async def decide(transaction: Transaction, decision: Decision, now: int) -> tuple[Acceptance, str]:
-    """Take a press on a button: accepted once, from somebody asked, under the question's own message, in time.
+    """Take a click on a button: accepted once, from a user who was asked, under the question's own message, in time.
 
-    Then the decision waits in the inbox and the question loses its buttons. Any other press is put on record and
-    changes nothing, but that one which comes too late ends the question as `Approvals.expire` does.
+    An accepted decision goes into the inbox, and the question loses its buttons. Any other click goes into the audit
+    log and changes nothing, except that a late one expires the question as `Approvals.expire` does.
     """
     row = await transaction.one(
         """
@@ -117,10 +110,12 @@ async def decide(transaction: Transaction, decision: Decision, now: int) -> tupl
         channel=decision.channel,
     )
     asked = Approval.from_row(row) if row else None
-    reason = await _why_not(transaction, asked, decision, now)
+    reason = await _why_refused(transaction, asked, decision, now)
     state = "approved" if decision.approves else "refused"
     act = f"approval.{'ignored' if reason else state}"
-    await record(transaction, actor=decision.author, act=act, subject=decision.approval[:200], detail=reason, now=now)
+    await record_act(
+        transaction, actor=decision.author, act=act, subject=decision.approval[:200], detail=reason, now=now
+    )
     if asked is not None and reason == _TOO_LATE:
         await close_question(transaction, asked, "expired", by="", now=now)
     if asked is None or reason:
@@ -129,14 +124,14 @@ async def decide(transaction: Transaction, decision: Decision, now: int) -> tupl
     return Acceptance.ACCEPTED, state
 
 
-async def _why_not(transaction: Transaction, asked: Approval | None, decision: Decision, now: int) -> str:
-    """Why a press doesn't count; empty when it does."""
+async def _why_refused(transaction: Transaction, asked: Approval | None, decision: Decision, now: int) -> str:
+    """Why a click does not count; empty when it does."""
     if asked is None:
         return "no such question there"
     if asked.state != "waiting":
         return f"decided before: {asked.state}"
     if decision.author not in asked.asked:
-        return "somebody else was asked"
+        return "another user was asked"
     shown = await transaction.one(
         "SELECT 1 FROM outbox WHERE conversation = :conversation AND approval = :id AND platform_ts = :ts",
         conversation=asked.conversation,
@@ -149,9 +144,9 @@ async def _why_not(transaction: Transaction, asked: Approval | None, decision: D
 
 
 async def close_question(transaction: Transaction, asked: Approval, state: str, *, by: str, now: int) -> None:
-    """End a waiting question as `approved`, `refused` or `expired`: tell the soul, and take the buttons away.
+    """Close a waiting question as `approved`, `refused` or `expired`: an event for the inbox, and no buttons any more.
 
-    The soul perceives it from whoever decided; from the first of those asked, where none of them did.
+    The event's author is the user who decided, or the first user asked where an admin or the deadline decided.
     """
     await transaction.run(
         "UPDATE approvals SET state = :state, decided_by = :by, decided_ms = :now WHERE id = :id AND state = 'waiting'",
@@ -161,8 +156,8 @@ async def close_question(transaction: Transaction, asked: Approval, state: str, 
         id=asked.id,
     )
     place = await transaction.one("SELECT place FROM conversations WHERE id = :id", id=asked.conversation)
-    assert place is not None  # the row refers to it
-    await store_occurrence(
+    assert place is not None  # the approval refers to it
+    await store_internal_event(
         transaction,
         name=f"decision:{asked.id}",
         conversation=ConversationKey.parse(asked.conversation),
@@ -176,11 +171,11 @@ async def close_question(transaction: Transaction, asked: Approval, state: str, 
         at_ms=now,
         now=now,
     )
-    await _take_buttons_away(transaction, asked, f"\n\n_{_WORDS[state]}_", now)
+    await _remove_buttons(transaction, asked, f"\n\n_{_WORDS[state]}_", now)
 
 
-async def _take_buttons_away(transaction: Transaction, asked: Approval, note: str, now: int) -> None:
-    """Have the question's message say what came of it; one that nobody has seen yet is posted that way."""
+async def _remove_buttons(transaction: Transaction, asked: Approval, note: str, now: int) -> None:
+    """Add the outcome to the question's message, by a revision when it is posted and else before it is posted."""
     await transaction.run(
         """
         UPDATE outbox SET approval = NULL, body = body || :note
@@ -207,33 +202,27 @@ async def _take_buttons_away(transaction: Transaction, asked: Approval, note: st
 
 
 async def is_being_posted(transaction: Transaction, asked: Approval) -> bool:
-    """Whether the question is on its way to the platform just now, so that its message can't be named yet."""
-    row = await transaction.one(f"SELECT 1 FROM approvals a WHERE id = :id AND {_AT_REST}", id=asked.id)  # noqa: S608 - a constant of this module
+    """Whether the question is being sent to the platform, so that its message has no known ts yet."""
+    row = await transaction.one(f"SELECT 1 FROM approvals a WHERE id = :id AND {_NOT_BEING_POSTED}", id=asked.id)  # noqa: S608 - a constant of this module
     return row is None
 
 
-class Approvals:
+class Approvals(WorkerStore):
     """Questions for permission of one worker's soul in its workspace."""
 
-    def __init__(self, database: Database, clock: Clock, worker: Worker) -> None:
-        self._database = database
-        self._clock = clock
-        self._worker = worker
-
     async def expire(self) -> int:
-        """End the questions whose time is over and return how many they were: nothing was done."""
+        """Close the questions whose deadline has passed; returns how many there were."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> int:
             rows = await transaction.rows(
                 f"""
                 SELECT * FROM approvals a WHERE soul = :soul AND workspace = :workspace AND state = 'waiting'
-                  AND expires_ms <= :now AND {_AT_REST} ORDER BY expires_ms, id LIMIT :most
+                  AND expires_ms <= :now AND {_NOT_BEING_POSTED} ORDER BY expires_ms, id LIMIT :most
                 """,  # noqa: S608 - a constant of this module
-                soul=self._worker.soul,
-                workspace=self._worker.workspace,
                 now=now,
                 most=_AT_ONCE,
+                **self._worker.scope,
             )
             for row in rows:
                 await close_question(transaction, Approval.from_row(row), "expired", by="", now=now)
@@ -242,71 +231,50 @@ class Approvals:
         return await self._database.write(unit)
 
     async def next_due_ms(self) -> int | None:
-        """When the next question expires; None: none waits."""
-
-        async def unit(transaction: Transaction) -> int | None:
-            row = await transaction.one(
-                f"""
-                SELECT min(expires_ms) AS due FROM approvals a
-                WHERE soul = :soul AND workspace = :workspace AND state = 'waiting' AND {_AT_REST}
-                """,  # noqa: S608 - a constant of this module
-                soul=self._worker.soul,
-                workspace=self._worker.workspace,
-            )
-            return row["due"] if row else None
-
-        return await self._database.read(unit)
-
-    async def begin_use(self, name: str) -> Approval | None:
-        """Take a permission for use, at most once ever; None when it was not given, or is used, or has grown old.
-
-        It holds as long after the decision as the question stood open. One that is found in use was begun by a life
-        that ended before it could tell: from then on it is `unknown`, and is never used again.
-        """
-        now = self._clock.now_ms()
-
-        async def unit(transaction: Transaction) -> Approval | None:
-            row = await transaction.one(
-                """
-                UPDATE approvals SET state = CASE state WHEN 'using' THEN 'unknown'
-                  ELSE CASE WHEN decided_ms + expires_ms - created_ms < :now THEN 'expired' ELSE 'using' END END
-                WHERE id = :id AND soul = :soul AND workspace = :workspace AND state IN ('approved', 'using')
-                RETURNING *
-                """,
-                id=name,
-                soul=self._worker.soul,
-                workspace=self._worker.workspace,
-                now=now,
-            )
-            return Approval.from_row(row) if row is not None and row["state"] == "using" else None
-
-        return await self._database.write(unit)
-
-    async def finish_use(self, name: str, state: str) -> None:
-        """Note how the use ended: `used`, `failed` (nothing was done) or `unknown`."""
-        await self._database.write(
-            lambda transaction: transaction.run(
-                """
-                UPDATE approvals SET state = :state
-                WHERE id = :id AND soul = :soul AND workspace = :workspace AND state IN ('using', 'unknown')
-                """,
-                state=state,
-                id=name,
-                soul=self._worker.soul,
-                workspace=self._worker.workspace,
-            )
+        """When the next question expires; None when none waits."""
+        return await self._due_ms(
+            f"""
+            SELECT min(expires_ms) AS due FROM approvals a
+            WHERE soul = :soul AND workspace = :workspace AND state = 'waiting' AND {_NOT_BEING_POSTED}
+            """  # noqa: S608 - a constant of this module
         )
 
-    async def status(self, name: str) -> Approval | None:
-        """A question as it stands; None when there is none of that id."""
+    async def begin_use(self, approval_id: str) -> Approval | None:
+        """Take a permission for use, at most once ever; None when it is not given, used up or expired.
 
-        async def unit(transaction: Transaction) -> Approval | None:
-            row = await transaction.one(
-                "SELECT * FROM approvals WHERE id = :id AND soul = :soul AND workspace = :workspace",
-                id=name,
-                soul=self._worker.soul,
-                workspace=self._worker.workspace,
-            )
-            return Approval.from_row(row) if row else None
+        A permission holds as long after the decision as its question was open. One that is already in use belongs to a
+        daemon that died before it stored the outcome: it becomes `unknown` and is never used again.
+        """
+        rows = await self._database.run(
+            """
+            UPDATE approvals SET state = CASE state WHEN 'using' THEN 'unknown'
+              ELSE CASE WHEN decided_ms + expires_ms - created_ms < :now THEN 'expired' ELSE 'using' END END
+            WHERE id = :id AND soul = :soul AND workspace = :workspace AND state IN ('approved', 'using')
+            RETURNING *
+            """,
+            id=approval_id,
+            now=self._clock.now_ms(),
+            **self._worker.scope,
+        )
+        return Approval.from_row(rows[0]) if rows and rows[0]["state"] == "using" else None
 
-        return await self._database.read(unit)
+    async def finish_use(self, approval_id: str, state: str) -> None:
+        """Store how the use ended: `used`, `failed` (nothing was done) or `unknown`."""
+        await self._database.run(
+            """
+            UPDATE approvals SET state = :state
+            WHERE id = :id AND soul = :soul AND workspace = :workspace AND state IN ('using', 'unknown')
+            """,
+            state=state,
+            id=approval_id,
+            **self._worker.scope,
+        )
+
+    async def status(self, approval_id: str) -> Approval | None:
+        """The question with this id, in its current state, if there is one."""
+        row = await self._database.one(
+            "SELECT * FROM approvals WHERE id = :id AND soul = :soul AND workspace = :workspace",
+            id=approval_id,
+            **self._worker.scope,
+        )
+        return Approval.from_row(row) if row else None

@@ -1,39 +1,36 @@
-"""The one transaction that ends a cycle: state, turns, posts, jobs and spending stand or fall together."""
+"""The one transaction that ends a cycle and stores its state, turns, posts, jobs and model calls."""
 
 from collections.abc import Sequence
 
 from daemon.core.errors import LostLease
-from daemon.core.ports import Clock, LLMCall
-from daemon.memory.database import Database, Transaction
+from daemon.core.ports import LLMCall
+from daemon.memory.database import Transaction
 from daemon.memory.knowledge.state_history import store_path
 from daemon.memory.knowledge.user_models import record_encounter
-from daemon.memory.queues.approvals import store_approvals
+from daemon.memory.queues.approvals import store_approval
 from daemon.memory.queues.conversations import require_claim
-from daemon.memory.queues.cross_posts import send_errand
+from daemon.memory.queues.cross_posts import enqueue_cross_post
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.intentions import cancel_intentions, store_intentions
+from daemon.memory.queues.jobs import enqueue_job
 from daemon.memory.queues.llm_calls import store_calls
-from daemon.memory.records import Delivery, Speaks, Worker, as_json
+from daemon.memory.records import Delivery, Speaks, as_json, conversation_columns
+from daemon.memory.worker_store import WorkerStore
 
 
 class Superseded(LostLease):
-    """A claimed message was edited or withdrawn while it was being answered; nothing was written, begin again."""
+    """A user edited or deleted a claimed message during the cycle; nothing was written, and a new cycle is due."""
 
 
-class Commits:
-    """The end of cycles run by one worker."""
-
-    def __init__(self, database: Database, clock: Clock, worker: Worker) -> None:
-        self._database = database
-        self._clock = clock
-        self._worker = worker
+class Commits(WorkerStore):
+    """Commits the cycles of one worker."""
 
     async def commit(self, effect: CycleEffect) -> Delivery | None:
-        """End a cycle: everything it did becomes lasting at once, and its first post comes back claimed for sending.
+        """Store the whole effect of a cycle, and return its first post, claimed for sending.
 
-        None: there is nothing to send, or an earlier post of the conversation has to go first. Raises LostLease when
-        somebody else owns the conversation by now and Superseded when a message changed under the reply; either way
-        nothing is written.
+        None when there is nothing to send, or an earlier post of the conversation has to go first. Raises LostLease
+        when another worker holds the conversation by now, and Superseded when a message changed during the cycle; it
+        writes nothing then.
         """
         now = self._clock.now_ms()
 
@@ -43,9 +40,10 @@ class Commits:
             await _settle_inbox(transaction, effect, now)
             await _store_turns(transaction, effect, now)
             await self._store_posts(transaction, effect, now)
-            await self._store_jobs(transaction, effect, now)
+            for kind in effect.jobs:
+                await enqueue_job(transaction, kind, effect.claim.conversation, effect.claim.version + 1, now)
             await store_calls(transaction, effect.calls)
-            await self._meet_people(transaction, effect, now)
+            await self._record_encounters(transaction, effect, now)
             await _store_states(transaction, effect, now)
             await _end_claim(transaction, effect, now)
             return await self._claim_first_post(transaction, effect, now)
@@ -53,7 +51,7 @@ class Commits:
         return await self._database.write(unit)
 
     async def record_calls(self, calls: Sequence[LLMCall]) -> None:
-        """Account for model calls of a cycle that ended without a commit."""
+        """Record the model calls of a cycle that ended without a commit."""
         if calls:
             await self._database.write(lambda transaction: store_calls(transaction, calls))
 
@@ -62,39 +60,35 @@ class Commits:
         if not effect.parts:
             await transaction.run(
                 """
-                UPDATE outbox SET state = 'dropped', reason = 'the message it answered is gone', settled_ms = :now
+                UPDATE outbox SET state = 'dropped', reason = 'its message was deleted', settled_ms = :now
                 WHERE conversation = :id AND state = 'drafting'
                 """,
                 now=now,
                 id=str(claim.conversation),
             )
         for part, body in enumerate(effect.parts):
-            await transaction.run(
+            last = part == len(effect.parts) - 1
+            await transaction.insert(
+                "outbox",
                 """
-                INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient,
-                                    newer_than_ts, audience, approval, state, created_ms)
-                VALUES (:id, :conversation, :soul, :workspace, :part, :last, :body, :reply_to, :recipient,
-                        :newer_than_ts, :audience, :approval, 'pending', :now)
                 ON CONFLICT (id) DO UPDATE SET state = 'pending', body = excluded.body, last = excluded.last,
-                  approval = excluded.approval
-                  WHERE outbox.state = 'drafting'
+                  approval = excluded.approval WHERE outbox.state = 'drafting'
                 """,
                 id=claim.key(part),
-                conversation=str(claim.conversation),
-                soul=self._worker.soul,
-                workspace=self._worker.workspace,
                 part=part,
-                last=int(part == len(effect.parts) - 1),
+                last=int(last),
                 body=body,
                 reply_to=effect.reply_to,
                 recipient=effect.recipient,
                 newer_than_ts=effect.newer_than_ts,
                 audience=str(claim.audience),
-                approval=effect.approval.id if effect.approval and part == len(effect.parts) - 1 else None,
-                now=now,
+                approval=effect.approval.id if effect.approval and last else None,
+                state="pending",
+                created_ms=now,
+                **conversation_columns(claim.conversation),
             )
 
-    async def _meet_people(self, transaction: Transaction, effect: CycleEffect, now: int) -> None:
+    async def _record_encounters(self, transaction: Transaction, effect: CycleEffect, now: int) -> None:
         names = {turn.author: turn.name for turn in effect.turns if turn.speaker is Speaks.PERSON}
         for person, name in names.items():
             await record_encounter(
@@ -105,7 +99,7 @@ class Commits:
                 name=name,
                 audience=effect.claim.audience,
                 now=now,
-                visit_silence_ms=effect.visit_timeout_ms,
+                visit_timeout_ms=effect.visit_timeout_ms,
             )
 
     async def _claim_first_post(self, transaction: Transaction, effect: CycleEffect, now: int) -> Delivery | None:
@@ -125,22 +119,6 @@ class Commits:
         )
         return Delivery.from_row(row, doubtful=False) if row else None
 
-    async def _store_jobs(self, transaction: Transaction, effect: CycleEffect, now: int) -> None:
-        for kind in effect.jobs:
-            await transaction.run(
-                """
-                INSERT INTO jobs (kind, conversation, soul, workspace, turn, state, created_ms)
-                VALUES (:kind, :conversation, :soul, :workspace, :turn, 'ready', :now)
-                ON CONFLICT (conversation, kind) WHERE state IN ('ready', 'running') DO UPDATE SET turn = excluded.turn
-                """,
-                kind=kind,
-                turn=effect.claim.version + 1,
-                conversation=str(effect.claim.conversation),
-                soul=self._worker.soul,
-                workspace=self._worker.workspace,
-                now=now,
-            )
-
 
 async def _require_unchanged(transaction: Transaction, effect: CycleEffect) -> None:
     rows = await transaction.rows(
@@ -150,19 +128,18 @@ async def _require_unchanged(transaction: Transaction, effect: CycleEffect) -> N
         """,
         id=str(effect.claim.conversation),
     )
-    if {(row["id"], row["revision"]) for row in rows} != {(one.id, one.revision) for one in effect.claim.messages}:
-        raise Superseded("a message changed while it was being answered", hint="nothing to do: it is answered anew")
+    claimed = {(message.id, message.revision) for message in effect.claim.messages}
+    if {(row["id"], row["revision"]) for row in rows} != claimed:
+        raise Superseded("a message changed during its reply", hint="nothing to do: the reply is made anew")
 
 
 async def _settle_inbox(transaction: Transaction, effect: CycleEffect, now: int) -> None:
-    for one in effect.answered:
+    for message in effect.answered:
         await transaction.run(
-            """
-            UPDATE inbox SET state = 'answered', reason = '', answered_by = :key, settled_ms = :now WHERE id = :id
-            """,
+            "UPDATE inbox SET state = 'answered', reason = '', answered_by = :key, settled_ms = :now WHERE id = :id",
             key=effect.claim.key(0) if effect.parts else None,
             now=now,
-            id=one.id,
+            id=message.id,
         )
     for row_id, dismissal in effect.dismissed.items():
         await transaction.run(
@@ -172,7 +149,7 @@ async def _settle_inbox(transaction: Transaction, effect: CycleEffect, now: int)
             now=now,
             id=row_id,
         )
-    await transaction.run(  # what waits for a cycle of its own was not tried: it must not count as having failed
+    await transaction.run(  # the rest waits for a cycle of its own and was not tried: it does not count as an attempt
         """
         UPDATE inbox SET state = 'new', attempts = max(0, attempts - 1)
         WHERE conversation = :id AND state IN ('new', 'claimed') AND state = 'claimed'
@@ -182,7 +159,7 @@ async def _settle_inbox(transaction: Transaction, effect: CycleEffect, now: int)
 
 
 async def _store_states(transaction: Transaction, effect: CycleEffect, now: int) -> None:
-    """How the processes went, what is intended from here on, and what permission is asked for."""
+    """Store the path, the intentions, the cross-post and the question for permission."""
     claim = effect.claim
     await store_path(transaction, claim.conversation, effect.trace_id, effect.path, now)
     await cancel_intentions(transaction, claim.conversation, effect.cancelled, now)
@@ -199,14 +176,14 @@ async def _store_states(transaction: Transaction, effect: CycleEffect, now: int)
         )
     if effect.cross_post:
         name = effect.turns[-1].name if effect.turns else claim.conversation.soul
-        await send_errand(transaction, effect.cross_post, name=name, trace_id=effect.trace_id, now=now)
+        await enqueue_cross_post(transaction, effect.cross_post, name=name, trace_id=effect.trace_id, now=now)
     if effect.approval:
-        await store_approvals(
+        await store_approval(
             transaction,
+            effect.approval,
             conversation=claim.conversation,
             turn=claim.version + 1,
             audience=claim.audience,
-            approvals=(effect.approval,),
             now=now,
         )
 
@@ -230,18 +207,15 @@ async def _end_claim(transaction: Transaction, effect: CycleEffect, now: int) ->
         exchanges=visit_state.exchanges,
         spoken_ms=visit_state.spoken_ms,
         now=now,
-        spoke=any(turn.speaker is Speaks.SOUL for turn in effect.turns),  # a refusal takes no part in anything
+        spoke=any(turn.speaker is Speaks.SOUL for turn in effect.turns),  # an apology alone has no turn of the soul
         id=str(effect.claim.conversation),
     )
 
 
 async def _store_turns(transaction: Transaction, effect: CycleEffect, now: int) -> None:
     for turn in effect.turns:
-        await transaction.run(
-            """
-            INSERT INTO turns (conversation, speaker, author, name, ts, body, thought, audience, trace_id, said_ms)
-            VALUES (:conversation, :speaker, :author, :name, :ts, :body, :thought, :audience, :trace_id, :now)
-            """,
+        await transaction.insert(
+            "turns",
             conversation=str(effect.claim.conversation),
             speaker=turn.speaker,
             author=turn.author,
@@ -251,5 +225,5 @@ async def _store_turns(transaction: Transaction, effect: CycleEffect, now: int) 
             thought=as_json(turn.thought),
             audience=str(effect.claim.audience),
             trace_id=effect.trace_id,
-            now=now,
+            said_ms=now,
         )

@@ -1,4 +1,4 @@
-"""Who works on which conversation: claims with a lease and a fence, and the drafts that show before a commit."""
+"""Claims on conversations, with a lease and a fence, and the drafts that users see before a commit."""
 
 import json
 import sqlite3
@@ -7,24 +7,19 @@ from dataclasses import replace
 
 from daemon.core.errors import LostLease
 from daemon.core.perception import Audience, ConversationKey
-from daemon.core.ports import Clock
-from daemon.memory.database import Database, Transaction
-from daemon.memory.records import Claim, Draft, InboxMessage, ProcessState, VisitState, Worker
+from daemon.memory.database import Transaction
+from daemon.memory.records import Claim, Draft, InboxMessage, ProcessState, VisitState, conversation_columns, read_row
+from daemon.memory.worker_store import WorkerStore
 
 
-class Conversations:
-    """Claims on conversations, made by one worker."""
-
-    def __init__(self, database: Database, clock: Clock, worker: Worker) -> None:
-        self._database = database
-        self._clock = clock
-        self._worker = worker
+class Conversations(WorkerStore):
+    """Claims conversations for one worker."""
 
     async def claim_next(self) -> Claim | None:
         """Claim the free conversation whose oldest message waited longest, with all its waiting messages in ts order.
 
-        A claim whose lease ran out is taken over, draft and all; so is a draft whose messages are gone. A pause holds
-        for a conversation as a whole, or a newer message would overtake the paused. None: nothing waits.
+        This includes a conversation whose lease lapsed, with its draft, and a draft whose messages are gone. A paused
+        message holds up its whole conversation, so that a newer one can't overtake it. None when nothing waits.
         """
         now = self._clock.now_ms()
 
@@ -39,14 +34,13 @@ class Conversations:
                 GROUP BY w.conversation HAVING max(w.not_before) <= :now ORDER BY min(w.since) LIMIT 1
                 """,
                 now=now,
-                soul=self._worker.soul,
-                workspace=self._worker.workspace,
+                **self._worker.scope,
             )
-            return await self._take(transaction, row["id"], now) if row else None
+            return await self._claim(transaction, row["id"], now) if row else None
 
         return await self._database.write(unit)
 
-    async def _take(self, transaction: Transaction, conversation: str, now: int) -> Claim:
+    async def _claim(self, transaction: Transaction, conversation: str, now: int) -> Claim:
         row = await transaction.one(
             """
             UPDATE conversations SET lease_owner = :owner, lease_until = :until, fence = fence + 1
@@ -75,20 +69,14 @@ class Conversations:
             audience=Audience.parse(row["audience"]),
             messages=_in_order(InboxMessage.from_row(row) for row in claimed),
             draft=Draft(draft["id"], draft["platform_ts"]) if draft else None,
-            state=ProcessState(
-                process=row["process"],
-                previous=row["previous"],
-                invocations=row["invocations"],
-                params=json.loads(row["params"]),
-                process_memory=json.loads(row["process_memory"]),
-            ),
-            visit_state=VisitState(visit=row["visit"], exchanges=row["exchanges"], spoken_ms=row["spoken_ms"]),
+            state=read_row(ProcessState, row, params=json.loads, process_memory=json.loads),
+            visit_state=read_row(VisitState, row),
         )
 
     async def absorb_new_messages(self, claim: Claim) -> Claim:
-        """The claim with whatever else was said in its conversation meanwhile. Raises LostLease.
+        """Add the messages that arrived in the conversation since the claim. Raises LostLease.
 
-        What is no words (a decision, a thing fallen due) is not for a reply under way: it waits for a cycle of its own.
+        Internal events (a decision, a due intention) wait for a cycle of their own.
         """
 
         async def unit(transaction: Transaction) -> list[sqlite3.Row]:
@@ -105,44 +93,32 @@ class Conversations:
         more = await self._database.write(unit)
         return replace(claim, messages=_in_order((*claim.messages, *map(InboxMessage.from_row, more))))
 
-    async def anything_new(self, conversation: ConversationKey) -> bool:
-        """Whether words wait there that nobody has claimed yet, whichever daemon heard them."""
-
-        async def unit(transaction: Transaction) -> bool:
-            row = await transaction.one(
-                """
-                SELECT 1 FROM inbox
-                WHERE conversation = :id AND state IN ('new', 'claimed') AND state = 'new' AND modality = 'words'
-                LIMIT 1
-                """,
-                id=str(conversation),
-            )
-            return row is not None
-
-        return await self._database.read(unit)
+    async def has_new_messages(self, conversation: ConversationKey) -> bool:
+        """Whether the conversation has a message that is not claimed yet, received by any daemon."""
+        row = await self._database.one(
+            """
+            SELECT 1 FROM inbox
+            WHERE conversation = :id AND state IN ('new', 'claimed') AND state = 'new' AND modality = 'words' LIMIT 1
+            """,
+            id=str(conversation),
+        )
+        return row is not None
 
     async def next_due_ms(self) -> int | None:
-        """When the next waiting message may be claimed (a lease running out or a pause ending), for whoever waits."""
-
-        async def unit(transaction: Transaction) -> int | None:
-            row = await transaction.one(
-                """
-                SELECT min(max(w.not_before, c.lease_until)) AS due FROM (
-                  SELECT conversation, max(not_before) AS not_before FROM (
-                    SELECT conversation, not_before FROM inbox WHERE state IN ('new', 'claimed')
-                    UNION ALL SELECT conversation, 0 FROM outbox WHERE state = 'drafting'
-                  ) GROUP BY conversation
-                ) w JOIN conversations c ON c.id = w.conversation WHERE c.soul = :soul AND c.workspace = :workspace
-                """,
-                soul=self._worker.soul,
-                workspace=self._worker.workspace,
-            )
-            return row["due"] if row else None
-
-        return await self._database.read(unit)
+        """When the next waiting message may be claimed, after a lease lapses or a pause ends; None when none waits."""
+        return await self._due_ms(
+            """
+            SELECT min(max(w.not_before, c.lease_until)) AS due FROM (
+              SELECT conversation, max(not_before) AS not_before FROM (
+                SELECT conversation, not_before FROM inbox WHERE state IN ('new', 'claimed')
+                UNION ALL SELECT conversation, 0 FROM outbox WHERE state = 'drafting'
+              ) GROUP BY conversation
+            ) w JOIN conversations c ON c.id = w.conversation WHERE c.soul = :soul AND c.workspace = :workspace
+            """
+        )
 
     async def renew(self, claim: Claim) -> None:
-        """Hold a claim for another lease. Raises LostLease when somebody else has it by now."""
+        """Hold a claim for another lease. Raises LostLease."""
 
         async def unit(transaction: Transaction) -> None:
             await require_claim(transaction, claim)
@@ -157,7 +133,7 @@ class Conversations:
     async def release(self, claim: Claim, *, retry_in: float = 0.0, reason: str = "") -> None:
         """Give a conversation back with its messages unanswered, to be claimed again after `retry_in` seconds.
 
-        It does not count as an attempt. A claim that somebody else has taken meanwhile is left as it is.
+        It does not count as an attempt. A lost claim is left as it is.
         """
         due = self._clock.now_ms() + int(retry_in * 1000)
 
@@ -185,34 +161,32 @@ class Conversations:
         await self._database.write(unit)
 
     async def begin_draft(self, claim: Claim, *, reply_to: str, recipient: str, newer_than_ts: str) -> None:
-        """Note that a visible draft of the reply is about to be opened. Raises LostLease."""
+        """Record that a visible draft of the reply is about to be opened. Raises LostLease."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> None:
             await require_claim(transaction, claim)
-            await transaction.run(
-                """
-                INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient,
-                                    newer_than_ts, audience, state, draft_lost, created_ms)
-                VALUES (:id, :conversation, :soul, :workspace, 0, 1, '', :reply_to, :recipient,
-                        :newer_than_ts, :audience, 'drafting', 1, :now)
-                ON CONFLICT (id) DO NOTHING
-                """,
+            await transaction.insert(
+                "outbox",
+                "ON CONFLICT (id) DO NOTHING",
                 id=claim.key(0),
-                conversation=str(claim.conversation),
-                soul=self._worker.soul,
-                workspace=self._worker.workspace,
+                part=0,
+                last=1,
+                body="",
                 reply_to=reply_to,
                 recipient=recipient,
                 newer_than_ts=newer_than_ts,
                 audience=str(claim.audience),
-                now=now,
+                state="drafting",
+                draft_lost=1,
+                created_ms=now,
+                **conversation_columns(claim.conversation),
             )
 
         await self._database.write(unit)
 
     async def draft_opened(self, claim: Claim, ts: str) -> None:
-        """Note where the draft is. Raises LostLease."""
+        """Store the ts of the draft. Raises LostLease."""
 
         async def unit(transaction: Transaction) -> None:
             await require_claim(transaction, claim)
@@ -225,7 +199,7 @@ class Conversations:
         await self._database.write(unit)
 
     async def draft_refused(self, claim: Claim) -> None:
-        """Note that the draft surely does not exist. Raises LostLease."""
+        """Record that the platform refused the draft and shows none. Raises LostLease."""
 
         async def unit(transaction: Transaction) -> None:
             await require_claim(transaction, claim)
@@ -235,15 +209,16 @@ class Conversations:
 
 
 def _in_order(messages: Iterable[InboxMessage]) -> tuple[InboxMessage, ...]:
-    return tuple(sorted(messages, key=lambda one: one.perception.said_at))
+    return tuple(sorted(messages, key=lambda message: message.perception.said_at))
 
 
 async def require_claim(transaction: Transaction, claim: Claim) -> None:
-    """Raises LostLease when the claim was committed, given back, or taken over by somebody else since."""
+    """Raises LostLease when the claim was committed or released, or another worker took it over."""
     row = await transaction.one(
         "SELECT fence, lease_owner FROM conversations WHERE id = :id", id=str(claim.conversation)
     )
     if row is None or (row["fence"], row["lease_owner"]) != (claim.fence, claim.owner):
         raise LostLease(
-            f"{claim.conversation} is not ours any more", hint="nothing to do: it is finished, or goes on elsewhere"
+            f"this daemon no longer holds {claim.conversation}",
+            hint="nothing to do: its reply is finished, or another daemon works on it",
         )

@@ -1,15 +1,16 @@
-"""Words carried to somebody elsewhere, because a person allowed just these words for just that place."""
+"""Posts in another conversation than the one that asked for them; a user approved each text and place."""
 
 from dataclasses import dataclass
 
 from daemon.core.perception import Audience, ConversationKey, Place
 from daemon.core.timetable import CLOCKS_DIFFER_S
 from daemon.memory.database import Transaction
+from daemon.memory.records import conversation_columns
 
 
 @dataclass(frozen=True, slots=True)
 class CrossPost:
-    """What is posted in another conversation; `approval` is the permission it goes by, and is used up by it."""
+    """A post for another conversation; `approval` is the permission that it uses up."""
 
     approval: str
     conversation: ConversationKey
@@ -18,30 +19,14 @@ class CrossPost:
     body: str
 
 
-_STATEMENTS = (
-    """
-    INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)
-    VALUES (:conversation, :soul, :workspace, :channel, :thread, :place, :audience, :now)
-    ON CONFLICT (id) DO NOTHING
-    """,
-    """
-    INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient, newer_than_ts,
-                        audience, state, created_ms)
-    VALUES (:id, :conversation, :soul, :workspace, 0, 1, :body, '', '', :newer_than_ts, :audience, 'pending', :now)
-    """,
-    """
-    INSERT INTO turns (conversation, speaker, author, name, ts, body, audience, trace_id, said_ms)
-    VALUES (:conversation, 'soul', :soul, :name, :ts, :body, :audience, :trace_id, :now)
-    """,
-)
+async def enqueue_cross_post(
+    transaction: Transaction, cross_post: CrossPost, *, name: str, trace_id: str, now: int
+) -> bool:
+    """Queue a post, once for its permission; False when the permission is used, expired or was never given.
 
-
-async def send_errand(transaction: Transaction, cross_post: CrossPost, *, name: str, trace_id: str, now: int) -> bool:
-    """Put an errand on its way, once for its permission; False when that doesn't hold (any more).
-
-    The soul, called `name`, remembers there what it said there.
+    The other conversation gets a turn of the soul, called `name`, so that the soul remembers its post there.
     """
-    allowed = await transaction.one(
+    permission = await transaction.one(
         """
         UPDATE approvals SET state = 'used'
         WHERE id = :id AND state = 'approved' AND decided_ms + expires_ms - created_ms >= :now RETURNING id
@@ -49,25 +34,45 @@ async def send_errand(transaction: Transaction, cross_post: CrossPost, *, name: 
         id=cross_post.approval,
         now=now,
     )
-    if allowed is None:
+    if permission is None:
         return False
-    key = cross_post.conversation
-    values = {
-        "conversation": str(key),
-        "soul": key.soul,
-        "workspace": key.workspace,
-        "channel": key.channel,
-        "thread": key.thread,
-        "place": cross_post.place,
-        "audience": str(cross_post.audience),
-        "body": cross_post.body,
-        "id": f"{key}!errand:{cross_post.approval}",
-        "name": name,
-        "trace_id": trace_id,
-        "newer_than_ts": f"{now / 1000 - CLOCKS_DIFFER_S:.6f}",
-        "ts": f"{now / 1000:.6f}",
-        "now": now,
-    }
-    for statement in _STATEMENTS:
-        await transaction.run(statement, **values)
+    key, audience = cross_post.conversation, str(cross_post.audience)
+    await transaction.insert(
+        "conversations",
+        "ON CONFLICT (id) DO NOTHING",
+        id=str(key),
+        soul=key.soul,
+        workspace=key.workspace,
+        channel=key.channel,
+        thread=key.thread,
+        place=cross_post.place,
+        audience=audience,
+        last_ms=now,
+    )
+    await transaction.insert(
+        "outbox",
+        id=f"{key}!errand:{cross_post.approval}",
+        **conversation_columns(key),
+        part=0,
+        last=1,
+        body=cross_post.body,
+        reply_to="",
+        recipient="",
+        newer_than_ts=f"{now / 1000 - CLOCKS_DIFFER_S:.6f}",
+        audience=audience,
+        state="pending",
+        created_ms=now,
+    )
+    await transaction.insert(
+        "turns",
+        conversation=str(key),
+        speaker="soul",
+        author=key.soul,
+        name=name,
+        ts=f"{now / 1000:.6f}",
+        body=cross_post.body,
+        audience=audience,
+        trace_id=trace_id,
+        said_ms=now,
+    )
     return True

@@ -1,4 +1,4 @@
-"""One cycle's whole effect, as a value: what the commit makes lasting at once."""
+"""The whole effect of one cycle as a value, which the commit stores in one transaction."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ from daemon.memory.records import Claim, Dismissal, InboxMessage, ProcessState, 
 
 @dataclass(frozen=True, slots=True)
 class CycleEffect:
-    """Everything lasting that one cycle did: what was said, the reply's parts, states, jobs and model calls.
+    """Everything that one cycle stores: turns, the parts of the reply, states, jobs and model calls.
 
-    The rows in `answered` end here; `dismissed` maps a row's id to why it gets no reply. `path` is the path through the
-    mental processes. `approval` is the question under the last part, which waits for a click; `cross_post` is said
-    elsewhere, as a user approved. `visit_timeout_ms` is the silence that ends a visit; `most_intentions` caps those
-    that wait at once.
+    `answered` rows are settled; `dismissed` maps a row's id to why it gets no reply. `path` is the path through the
+    mental processes. `approval` is the question under the last part, which waits for a click; `cross_post` is posted
+    in another conversation, as a user approved. `visit_timeout_ms` is the silence that ends a visit; `most_intentions`
+    caps the intentions that wait at once.
     """
 
     claim: Claim

@@ -1,6 +1,7 @@
-"""Words edited or taken back: the row, the turn and all that was made of them, for every soul that heard them.
+"""Edits and deletions of messages: they change the inbox row, the turn and everything derived from them.
 
-A channel may have got another soul meanwhile, so rows are found by where the message is, not by who would hear it now.
+They apply to every soul that has the message. Rows are found by workspace, channel and ts, because another soul may
+serve the channel by now.
 """
 
 import json
@@ -16,10 +17,10 @@ ASKED_IN = "heard"
 """In the params of an intention: the ts of the messages that asked for it; deleting one cancels it."""
 
 
-async def revise(transaction: Transaction, edit: Edit, now: int) -> tuple[str, ...]:
-    """Let a message say something else; gives the states its rows are in, none where nothing is known or new.
+async def edit_message(transaction: Transaction, edit: Edit, now: int) -> tuple[str, ...]:
+    """Replace the text of a message; returns the states of its rows, none when it is unknown or its text is the same.
 
-    Platforms also tell of an edit when only a link's preview was added: the same words are no news.
+    Platforms also send an edit when they only add the preview of a link.
     """
     rows = await transaction.rows(
         """
@@ -42,12 +43,12 @@ async def revise(transaction: Transaction, edit: Edit, now: int) -> tuple[str, .
             conversation=row["conversation"],
             ts=edit.ts,
         )
-        await _let_go(transaction, row["conversation"], turns, now)
+        await _forget_derived_from(transaction, row["conversation"], turns, now)
     return tuple(row["state"] for row in rows)
 
 
-async def withdraw(transaction: Transaction, gone: Deletion, now: int) -> tuple[Acceptance, str]:
-    """Forget a message and what was made of it."""
+async def delete_message(transaction: Transaction, deletion: Deletion, now: int) -> tuple[Acceptance, str]:
+    """Forget a message and everything derived from it; returns the outcome and its reason."""
     rows = await transaction.rows(
         """
         UPDATE inbox SET body = '', envelope = '{}', revision = revision + 1, settled_ms = :now,
@@ -56,9 +57,9 @@ async def withdraw(transaction: Transaction, gone: Deletion, now: int) -> tuple[
         WHERE workspace = :workspace AND channel = :channel AND ts = :ts AND modality = 'words' RETURNING conversation
         """,
         now=now,
-        workspace=gone.workspace,
-        channel=gone.channel,
-        ts=gone.ts,
+        workspace=deletion.workspace,
+        channel=deletion.channel,
+        ts=deletion.ts,
     )
     for row in rows:
         turns = await transaction.rows(
@@ -67,33 +68,34 @@ async def withdraw(transaction: Transaction, gone: Deletion, now: int) -> tuple[
             RETURNING seq, author
             """,
             conversation=row["conversation"],
-            ts=gone.ts,
+            ts=deletion.ts,
         )
-        await _let_go(transaction, row["conversation"], turns, now)
-        await _drop_intentions(transaction, row["conversation"], gone.ts, now)
+        await _forget_derived_from(transaction, row["conversation"], turns, now)
+        await _cancel_intentions(transaction, row["conversation"], deletion.ts, now)
     return (Acceptance.ACCEPTED, "withdrawn") if rows else (Acceptance.IGNORED, "message not known")
 
 
-async def _let_go(transaction: Transaction, conversation: str, turns: Sequence[sqlite3.Row], now: int) -> None:
-    """Let go of what was made of words that are gone or were changed: the summary, notes on their person, the topic."""
+async def _forget_derived_from(
+    transaction: Transaction, conversation: str, turns: Sequence[sqlite3.Row], now: int
+) -> None:
     if turns:
         await forget_summary(transaction, conversation, min(turn["seq"] for turn in turns))
     for turn in turns:
         await forget_derived(transaction, conversation, turn["author"], turn["seq"], now)
 
 
-async def _drop_intentions(transaction: Transaction, conversation: str, ts: str, now: int) -> None:
-    """What somebody asked for with words that are gone is not brought up any more, and its words go too."""
+async def _cancel_intentions(transaction: Transaction, conversation: str, ts: str, now: int) -> None:
+    """Cancel the intentions that the deleted message asked for, and delete their text."""
     rows = await transaction.rows(
         "SELECT id, params FROM intentions WHERE conversation = :conversation AND content <> ''",
         conversation=conversation,
     )
     for row in rows:
-        if ts in _heard(json.loads(row["params"])):
+        if ts in _messages_that_asked(json.loads(row["params"])):
             await transaction.run(
                 """
                 UPDATE intentions SET content = '', settled_ms = coalesce(settled_ms, :now),
-                       reason = CASE WHEN state = 'waiting' THEN 'its words were taken back' ELSE reason END,
+                       reason = CASE WHEN state = 'waiting' THEN 'its message was deleted' ELSE reason END,
                        state = CASE WHEN state = 'waiting' THEN 'cancelled' ELSE state END WHERE id = :id
                 """,
                 now=now,
@@ -101,6 +103,6 @@ async def _drop_intentions(transaction: Transaction, conversation: str, ts: str,
             )
 
 
-def _heard(params: Mapping[str, object]) -> Sequence[object]:
-    heard = params.get(ASKED_IN)
-    return heard if isinstance(heard, list) else ()
+def _messages_that_asked(params: Mapping[str, object]) -> Sequence[object]:
+    timestamps = params.get(ASKED_IN)
+    return timestamps if isinstance(timestamps, list) else ()

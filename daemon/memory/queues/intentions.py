@@ -1,7 +1,7 @@
 """What the soul means to do later: one waiting intention a slot, moved into the inbox exactly once when it falls due.
 
-Everything due stands in memory.db and a clock merely looks (design, section 8), so that neither a restart nor a second
-daemon loses a slot or fires it twice.
+All times stand in memory.db and no timer holds them, so that neither a restart nor a second daemon loses a slot or
+fires it twice.
 """
 
 import json
@@ -11,24 +11,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from daemon.core.perception import Audience, ConversationKey, Modality, Place
-from daemon.core.ports import Clock
 from daemon.core.timetable import FARTHEST_MS, next_slot, require_seldom
-from daemon.memory.database import Database, Transaction
-from daemon.memory.queues.internal_events import store_occurrence
-from daemon.memory.records import Worker, as_json
+from daemon.memory.database import Transaction
+from daemon.memory.queues.internal_events import store_internal_event
+from daemon.memory.records import as_json, conversation_columns, read_row
+from daemon.memory.worker_store import WorkerStore
 
 IDLE = "idle"
-"""The slot of the house's own look after a silence: it falls away when somebody speaks, and no cap counts it."""
+"""The slot of the daemon's own look after a silence; a new message cancels it, and no cap counts it."""
 
 _AT_ONCE = 100  # moved in one transaction, which has to be short
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewIntention:
-    """Something to be perceived at `due_ms`, or with a crontab in `every` at each of its slots from then on.
+    """An event that the soul perceives at `due_ms`, or from then on at each slot of the crontab in `every`.
 
-    `process` is the mental process that it visits with `params`, empty for whatever the conversation will be in;
-    `content` is what is perceived. `behalf` is the platform id of whom it is done for: the gate is asked about them.
+    `process` is the mental process that it visits with `params`; when empty, the current one of the conversation
+    perceives it. `content` is the text. `behalf` is the platform id of the user it is done for, about whom the gate is
+    asked.
     """
 
     slot: str
@@ -42,7 +43,7 @@ class NewIntention:
 
 @dataclass(frozen=True, slots=True)
 class Intention:
-    """A row of `intentions`; `fired` counts how often it fell due, times are in milliseconds UTC."""
+    """A row of `intentions`; `fired` counts how often it fell due; times are in milliseconds UTC."""
 
     id: str
     conversation: str
@@ -64,8 +65,7 @@ class Intention:
     @classmethod
     def from_row(cls, row: sqlite3.Row) -> "Intention":
         """Read an `intentions` row."""
-        values = {name: row[name] for name in cls.__dataclass_fields__}
-        return cls(**values | {"params": json.loads(row["params"])})
+        return read_row(cls, row, params=json.loads)
 
 
 async def store_intentions(
@@ -78,11 +78,10 @@ async def store_intentions(
     now: int,
     most: int,
 ) -> tuple[str, ...]:
-    """Have things fall due later; returns a sentence for each that was refused, which leaves its slot as it was.
+    """Schedule intentions, each in place of the one that waits in its slot; returns a sentence for each refused one.
 
-    Refused is what comes round more often than every 15 minutes or never, what is due more than a year ahead, and what
-    would be more than `most` waiting for one soul in one workspace. A new intention takes the place of the one waiting
-    in its slot.
+    Refused are: a crontab that fires more often than every 15 minutes or never, a time more than a year ahead, and more
+    than `most` intentions waiting for one soul in one workspace. A refusal leaves the slot as it was.
     """
     refused = []
     for new in intentions:
@@ -92,27 +91,20 @@ async def store_intentions(
         except ValueError as refusal:
             refused.append(f"{new.slot}: {refusal}")
             continue
-        if new.slot == IDLE:  # one a turn: kept, they would outnumber the turns
+        if new.slot == IDLE:  # one after each turn; cancelled rows would outnumber the turns
             await transaction.run(
                 "DELETE FROM intentions WHERE conversation = :conversation AND slot = :slot",
                 conversation=str(conversation),
                 slot=IDLE,
             )
         else:
-            await _cancel(transaction, conversation, (new.slot,), "another took its place", now)
-        await transaction.run(
-            """
-            INSERT INTO intentions (id, conversation, soul, workspace, slot, due_ms, every, process, params, content,
-                                    behalf, place, audience, state, created_ms)
-            VALUES (:id, :conversation, :soul, :workspace, :slot, :due, :every, :process, :params, :content,
-                    :behalf, :place, :audience, 'waiting', :now)
-            """,
+            await _cancel(transaction, conversation, (new.slot,), "replaced by a newer one", now)
+        await transaction.insert(
+            "intentions",
             id=secrets.token_hex(6),
-            conversation=str(conversation),
-            soul=conversation.soul,
-            workspace=conversation.workspace,
+            **conversation_columns(conversation),
             slot=new.slot,
-            due=due,
+            due_ms=due,
             every=new.every,
             process=new.process,
             params=as_json(dict(new.params)),
@@ -120,7 +112,8 @@ async def store_intentions(
             behalf=new.behalf,
             place=place,
             audience=str(audience),
-            now=now,
+            state="waiting",
+            created_ms=now,
         )
     return tuple(refused)
 
@@ -128,23 +121,18 @@ async def store_intentions(
 async def cancel_intentions(
     transaction: Transaction, conversation: ConversationKey, names: Iterable[str], now: int
 ) -> int:
-    """Cancel what waits in a conversation, by slot or id; returns how many of them did wait."""
+    """Cancel waiting intentions of a conversation by slot or id; returns how many were waiting."""
     return await _cancel(transaction, conversation, names, "cancelled", now)
 
 
-class Intentions:
-    """What one worker's soul means to do in its workspace."""
-
-    def __init__(self, database: Database, clock: Clock, worker: Worker) -> None:
-        self._database = database
-        self._clock = clock
-        self._worker = worker
+class Intentions(WorkerStore):
+    """The intentions of one worker's soul in its workspace."""
 
     async def fall_due(self) -> int:
-        """Move what is due into the inbox, each slot exactly once, and return how many were moved.
+        """Move due intentions into the inbox, each slot exactly once; returns how many were moved.
 
-        What comes round again waits for its next slot after now: missed slots count as one. A look after a silence
-        falls away where words wait for an answer.
+        A recurring intention then waits for its next slot after now, so that missed slots count as one. A look after a
+        silence is cancelled where a message waits for a reply.
         """
         now = self._clock.now_ms()
 
@@ -152,21 +140,19 @@ class Intentions:
             rows = await transaction.rows(
                 """
                 SELECT i.*, EXISTS (SELECT 1 FROM inbox w WHERE w.conversation = i.conversation
-                                    AND w.state IN ('new', 'claimed') AND w.modality = 'words') AS spoken
+                                    AND w.state IN ('new', 'claimed') AND w.modality = 'words') AS unanswered
                 FROM intentions i WHERE i.soul = :soul AND i.workspace = :workspace AND i.state = 'waiting'
                   AND i.due_ms <= :now ORDER BY i.due_ms, i.id LIMIT :most
                 """,
-                soul=self._worker.soul,
-                workspace=self._worker.workspace,
                 now=now,
                 most=_AT_ONCE,
+                **self._worker.scope,
             )
             moved = 0
             for row in rows:
-                if row["slot"] == IDLE and row["spoken"]:
-                    await _cancel(
-                        transaction, ConversationKey.parse(row["conversation"]), (IDLE,), "somebody spoke", now
-                    )
+                if row["slot"] == IDLE and row["unanswered"]:
+                    key = ConversationKey.parse(row["conversation"])
+                    await _cancel(transaction, key, (IDLE,), "a message came first", now)
                 else:
                     await _fire(transaction, Intention.from_row(row), now)
                     moved += 1
@@ -175,57 +161,41 @@ class Intentions:
         return await self._database.write(unit)
 
     async def next_due_ms(self) -> int | None:
-        """When the next falls due; None: nothing waits."""
-
-        async def unit(transaction: Transaction) -> int | None:
-            row = await transaction.one(
-                """
-                SELECT min(due_ms) AS due FROM intentions
-                WHERE soul = :soul AND workspace = :workspace AND state = 'waiting'
-                """,
-                soul=self._worker.soul,
-                workspace=self._worker.workspace,
-            )
-            return row["due"] if row else None
-
-        return await self._database.read(unit)
+        """When the next intention falls due; None when there is none."""
+        return await self._due_ms(
+            """
+            SELECT min(due_ms) AS due FROM intentions
+            WHERE soul = :soul AND workspace = :workspace AND state = 'waiting'
+            """
+        )
 
     async def has_room(self, most: int) -> bool:
-        """Whether one more may wait for this soul; what the house itself looks for after a silence doesn't count."""
-
-        async def unit(transaction: Transaction) -> bool:
-            row = await transaction.one(
-                """
-                SELECT count(*) AS n FROM intentions
-                WHERE soul = :soul AND workspace = :workspace AND state = 'waiting' AND slot <> :idle
-                """,
-                soul=self._worker.soul,
-                workspace=self._worker.workspace,
-                idle=IDLE,
-            )
-            return row is not None and row["n"] < most
-
-        return await self._database.read(unit)
+        """Whether fewer than `most` intentions wait for this soul; the daemon's own looks do not count."""
+        row = await self._database.one(
+            """
+            SELECT count(*) AS waiting FROM intentions
+            WHERE soul = :soul AND workspace = :workspace AND state = 'waiting' AND slot <> :idle
+            """,
+            idle=IDLE,
+            **self._worker.scope,
+        )
+        return row is not None and row["waiting"] < most
 
     async def waiting(self, conversation: ConversationKey) -> tuple[Intention, ...]:
-        """What waits in a conversation, the next first; the house's own look after a silence is left out."""
-
-        async def unit(transaction: Transaction) -> tuple[Intention, ...]:
-            rows = await transaction.rows(
-                """
-                SELECT * FROM intentions WHERE conversation = :id AND state = 'waiting' AND slot <> :idle
-                ORDER BY due_ms, id
-                """,
-                id=str(conversation),
-                idle=IDLE,
-            )
-            return tuple(map(Intention.from_row, rows))
-
-        return await self._database.read(unit)
+        """The waiting intentions of a conversation, the next first, without the daemon's own look after a silence."""
+        rows = await self._database.rows(
+            """
+            SELECT * FROM intentions WHERE conversation = :id AND state = 'waiting' AND slot <> :idle
+            ORDER BY due_ms, id
+            """,
+            id=str(conversation),
+            idle=IDLE,
+        )
+        return tuple(map(Intention.from_row, rows))
 
 
 def _first_due(new: NewIntention, now: int) -> int:
-    """When it falls due first. Raises ValueError when it may not."""
+    """When an intention falls due first. Raises ValueError when it can't be scheduled."""
     if new.due_ms > now + FARTHEST_MS:
         raise ValueError("it is due more than a year ahead")
     if not new.every:
@@ -249,7 +219,7 @@ async def _require_room(transaction: Transaction, conversation: ConversationKey,
         slot=slot,
     )
     if row is not None and row["waiting"] >= most:
-        raise ValueError(f"{row['waiting']} things are scheduled already, no more than {most} may be")
+        raise ValueError(f"{row['waiting']} intentions are scheduled already, and no more than {most} may be")
 
 
 async def _cancel(
@@ -271,25 +241,25 @@ async def _cancel(
     return cancelled
 
 
-async def _fire(transaction: Transaction, one: Intention, now: int) -> None:
-    fired = one.fired + 1
-    await store_occurrence(
+async def _fire(transaction: Transaction, intention: Intention, now: int) -> None:
+    fired = intention.fired + 1
+    await store_internal_event(
         transaction,
-        name=f"due:{one.id}:{fired}",
-        conversation=ConversationKey.parse(one.conversation),
+        name=f"due:{intention.id}:{fired}",
+        conversation=ConversationKey.parse(intention.conversation),
         modality=Modality.TIME,
-        author=one.behalf,
-        place=one.place,
-        audience=one.audience,
-        body=one.content,
-        process=one.process,
-        params=one.params,
-        at_ms=one.due_ms,
+        author=intention.behalf,
+        place=intention.place,
+        audience=intention.audience,
+        body=intention.content,
+        process=intention.process,
+        params=intention.params,
+        at_ms=intention.due_ms,
         now=now,
     )
     try:
-        following = next_slot(one.every, max(now, one.due_ms) + 1) if one.every else None
-    except ValueError:  # its last slot within reach
+        following = next_slot(intention.every, max(now, intention.due_ms) + 1) if intention.every else None
+    except ValueError:  # the crontab has no further slot
         following = None
     await transaction.run(
         """
@@ -300,5 +270,5 @@ async def _fire(transaction: Transaction, one: Intention, now: int) -> None:
         fired=fired,
         following=following,
         now=now,
-        id=one.id,
+        id=intention.id,
     )

@@ -1,17 +1,18 @@
-"""What is to be done after a reply: durable, in order, yielding to newer turns, parked after a few failures."""
+"""Jobs that run after a reply: durable, in order, given up for newer turns, dead after a few failures."""
 
 from dataclasses import dataclass
 
 from daemon.core.perception import Audience, ConversationKey
-from daemon.core.ports import Clock, LLMCall
-from daemon.memory.database import Database, Transaction
+from daemon.core.ports import LLMCall
+from daemon.memory.database import Transaction
 from daemon.memory.queues.llm_calls import store_calls
-from daemon.memory.records import Worker
+from daemon.memory.records import conversation_columns, read_row
+from daemon.memory.worker_store import WorkerStore
 
 TRIES = 5
 
-# Nothing waits to be answered in the job's conversation, and no earlier job of it is left.
-_ITS_TURN = """
+# No message waits in the job's conversation, and no earlier job of the conversation is left.
+_MAY_RUN = """
   NOT EXISTS (SELECT 1 FROM inbox i WHERE i.conversation = j.conversation AND i.state IN ('new', 'claimed'))
   AND NOT EXISTS (SELECT 1 FROM jobs e WHERE e.conversation = j.conversation AND e.seq < j.seq
                   AND e.state IN ('ready', 'running') AND e.not_before <= j.not_before)
@@ -20,7 +21,7 @@ _ITS_TURN = """
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A claimed job; `kind` names the subprocess, `turn` the version of its conversation after which it is done."""
+    """A claimed job; `kind` names the subprocess, `turn` the version of the conversation that enqueued it."""
 
     seq: int
     kind: str
@@ -31,16 +32,24 @@ class Job:
     attempts: int
 
 
-class Jobs:
+async def enqueue_job(transaction: Transaction, kind: str, conversation: ConversationKey, turn: int, now: int) -> None:
+    """Queue a job to run after `turn`; one of its kind that already waits or runs takes the newer turn instead."""
+    await transaction.insert(
+        "jobs",
+        "ON CONFLICT (conversation, kind) WHERE state IN ('ready', 'running') DO UPDATE SET turn = excluded.turn",
+        kind=kind,
+        **conversation_columns(conversation),
+        turn=turn,
+        state="ready",
+        created_ms=now,
+    )
+
+
+class Jobs(WorkerStore):
     """Jobs of one worker."""
 
-    def __init__(self, database: Database, clock: Clock, worker: Worker) -> None:
-        self._database = database
-        self._clock = clock
-        self._worker = worker
-
     async def claim_next(self) -> Job | None:
-        """Claim the next job that is due; None: nothing to do. One that never came back from TRIES claims is parked."""
+        """Claim the next job that is due, if any. A job whose lease lapsed TRIES times is dead."""
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> Job | None:
@@ -52,9 +61,8 @@ class Jobs:
                   AND lease_until <= :now AND attempts >= :tries
                 """,
                 now=now,
-                soul=self._worker.soul,
-                workspace=self._worker.workspace,
                 tries=TRIES,
+                **self._worker.scope,
             )
             row = await transaction.one(
                 f"""
@@ -62,62 +70,49 @@ class Jobs:
                                 lease_until = :until
                 WHERE seq = (SELECT seq FROM jobs j WHERE soul = :soul AND workspace = :workspace AND not_before <= :now
                                AND state IN ('ready', 'running') AND (state = 'ready' OR lease_until <= :now)
-                               AND {_ITS_TURN} ORDER BY seq LIMIT 1)
-                RETURNING *
+                               AND {_MAY_RUN} ORDER BY seq LIMIT 1)
+                RETURNING seq
                 """,  # noqa: S608 - a constant of this module
                 owner=self._worker.id,
-                until=now + self._worker.lease_ms * 4,  # a job calls models; a later claim only repeats its work
-                soul=self._worker.soul,
-                workspace=self._worker.workspace,
+                until=now + self._worker.lease_ms * 4,  # a job calls models; a second claim only repeats its work
                 now=now,
+                **self._worker.scope,
             )
             if row is None:
                 return None
-            where = await transaction.one("SELECT audience FROM conversations WHERE id = :id", id=row["conversation"])
-            assert where is not None  # the job would be gone with it
-            return Job(
+            claimed = await transaction.one(
+                "SELECT j.*, c.audience FROM jobs j JOIN conversations c ON c.id = j.conversation WHERE seq = :seq",
                 seq=row["seq"],
-                kind=row["kind"],
-                conversation=ConversationKey.parse(row["conversation"]),
-                audience=Audience.parse(where["audience"]),
-                turn=row["turn"],
-                fence=row["fence"],
-                attempts=row["attempts"],
             )
+            assert claimed is not None  # a job goes with its conversation
+            return read_row(Job, claimed, conversation=ConversationKey.parse, audience=Audience.parse)
 
         return await self._database.write(unit)
 
     async def next_due_ms(self) -> int | None:
-        """When the next job may be tried; None: there is none."""
-
-        async def unit(transaction: Transaction) -> int | None:
-            row = await transaction.one(
-                f"""
-                SELECT min(CASE WHEN state = 'running' THEN lease_until ELSE not_before END) AS due FROM jobs j
-                WHERE soul = :soul AND workspace = :workspace AND state IN ('ready', 'running') AND {_ITS_TURN}
-                """,  # noqa: S608 - a constant of this module
-                soul=self._worker.soul,
-                workspace=self._worker.workspace,
-            )
-            return row["due"] if row else None
-
-        return await self._database.read(unit)
+        """When the next job may be tried; None when there is none."""
+        return await self._due_ms(
+            f"""
+            SELECT min(CASE WHEN state = 'running' THEN lease_until ELSE not_before END) AS due FROM jobs j
+            WHERE soul = :soul AND workspace = :workspace AND state IN ('ready', 'running') AND {_MAY_RUN}
+            """  # noqa: S608 - a constant of this module
+        )
 
     async def finish(self, job: Job, calls: tuple[LLMCall, ...]) -> None:
-        """The job is done; its model calls go to the ledger. Somebody else's claim is left alone.
+        """End a job and record its model calls; it runs once more when a newer turn has enqueued it meanwhile.
 
-        If another turn wanted it meanwhile, it is done once more.
+        This method, `fail` and `give_up` leave a job alone that another daemon has claimed since.
         """
         await self._settle(job, "done", "", 0, calls)
 
     async def fail(self, job: Job, reason: str, calls: tuple[LLMCall, ...]) -> None:
-        """Try again with growing pauses, or park it as dead after TRIES attempts."""
+        """Retry a job after a growing pause, or mark it as dead after TRIES attempts."""
         wait_ms = int(1000 * 5 * 2 ** (job.attempts - 1))
         state = "ready" if job.attempts < TRIES else "dead"
         await self._settle(job, state, reason, self._clock.now_ms() + wait_ms, calls)
 
     async def give_up(self, job: Job, calls: tuple[LLMCall, ...]) -> None:
-        """A newer turn began: what was begun is dropped, and begun anew once that turn has ended."""
+        """Return a job to the queue because a newer turn began; this try does not count."""
         await self._settle(job, "ready", "", 0, calls, counted=False)
 
     async def _settle(

@@ -5,27 +5,13 @@ from collections.abc import Sequence
 from daemon.core.ports import LLMCall
 from daemon.memory.database import Transaction
 
+_COLUMNS = (
+    *("trace_id", "role", "step", "model", "tokens_in", "tokens_cached", "tokens_out", "cost_usd"),
+    *("started_ms", "first_ms", "latency_ms", "outcome"),
+)
+
 
 async def store_calls(transaction: Transaction, calls: Sequence[LLMCall]) -> None:
-    """Add model calls to the ledger."""
+    """Add model calls to the ledger, without prompts and responses."""
     for call in calls:
-        await transaction.run(
-            """
-            INSERT INTO llm_calls (trace_id, role, step, model, tokens_in, tokens_cached, tokens_out, cost_usd,
-                                   started_ms, first_ms, latency_ms, outcome)
-            VALUES (:trace_id, :role, :step, :model, :tokens_in, :tokens_cached, :tokens_out, :cost_usd,
-                    :started_ms, :first_ms, :latency_ms, :outcome)
-            """,
-            trace_id=call.trace_id,
-            role=call.role,
-            step=call.step,
-            model=call.model,
-            tokens_in=call.tokens_in,
-            tokens_cached=call.tokens_cached,
-            tokens_out=call.tokens_out,
-            cost_usd=call.cost_usd,
-            started_ms=call.started_ms,
-            first_ms=call.first_ms,
-            latency_ms=call.latency_ms,
-            outcome=call.outcome,
-        )
+        await transaction.insert("llm_calls", **{name: getattr(call, name) for name in _COLUMNS})

@@ -1,4 +1,4 @@
-"""Which daemons are alive: one row each with a heartbeat, and the release of claims whose holder is surely dead."""
+"""Which daemons are alive: one row each with a heartbeat, and the release of claims that dead daemons held."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from daemon.memory.database import Database, Transaction
 
 @dataclass(frozen=True, slots=True)
 class ProcessIdentity:
-    """A process that can't be mistaken for a later one with the same pid: host, boot, pid and start time."""
+    """Host, boot, pid and start time of a process, which tell it from a later one with the same pid."""
 
     host: str
     boot: str
@@ -32,11 +32,11 @@ class ProcessIdentity:
 
     @classmethod
     def current(cls) -> "ProcessIdentity":
-        """The process that asks."""
+        """The identity of this process."""
         return cls(socket.gethostname(), _boot_id(), os.getpid(), _start_time(os.getpid()) or "")
 
     def surely_dead(self) -> bool:
-        """Whether this process is gone; what runs on another host can't be told and counts as alive."""
+        """Whether this process is gone; a process on another host counts as alive, since it can't be checked."""
         if self.host != socket.gethostname():
             return False
         if self.boot != _boot_id():
@@ -52,7 +52,7 @@ def _boot_id() -> str:
 
 
 def _start_time(pid: int) -> str | None:
-    """Start of a live process in clock ticks since boot, None when it's gone; `?` where the system can't tell."""
+    """Start of a live process in clock ticks since boot; None when it is gone, `?` on a system without /proc."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -75,12 +75,12 @@ def _answers(pid: int) -> bool:
 def _surely_dead(holder: str) -> bool:
     try:
         return ProcessIdentity.parse(holder).surely_dead()
-    except ValueError:  # no name of ours, perhaps of a later program: its lease will tell
+    except ValueError:  # another format, perhaps of a newer program: its claims lapse with their leases
         return False
 
 
 class Presence:
-    """This daemon's row, and the housekeeping of those that went without a word."""
+    """The row of this daemon, and the release of what dead daemons held."""
 
     def __init__(self, database: Database, clock: Clock, *, soul: str, workspace: str, kind: str, version: str) -> None:
         self.identity = ProcessIdentity.current()
@@ -93,15 +93,11 @@ class Presence:
         self._started = clock.now_ms()
 
     async def beat(self, state: str, detail: Mapping[str, object]) -> None:
-        """Say that we are alive and how we do."""
-        now = self._clock.now_ms()
-
-        async def unit(transaction: Transaction) -> None:
-            await transaction.run(
+        """Write the heartbeat of this daemon, with its state and details."""
+        await self._database.write(
+            lambda transaction: transaction.insert(
+                "presence",
                 """
-                INSERT INTO presence (id, soul, workspace, kind, host, pid, version, sqlite, started_ms, seen_ms, state,
-                                      detail)
-                VALUES (:id, :soul, :workspace, :kind, :host, :pid, :version, :sqlite, :started, :now, :state, :detail)
                 ON CONFLICT (id) DO UPDATE SET seen_ms = excluded.seen_ms, state = excluded.state,
                                                detail = excluded.detail
                 """,
@@ -113,53 +109,46 @@ class Presence:
                 pid=self.identity.pid,
                 version=self._version,
                 sqlite=sqlite3.sqlite_version,
-                started=self._started,
-                now=now,
+                started_ms=self._started,
+                seen_ms=self._clock.now_ms(),
                 state=state,
                 detail=json.dumps(detail),
             )
-
-        await self._database.write(unit)
+        )
 
     async def leave(self) -> None:
-        """Remove our row on a clean stop."""
+        """Delete the row of this daemon on a clean stop."""
+        await self._database.run("DELETE FROM presence WHERE id = :id", id=str(self.identity))
 
-        async def unit(transaction: Transaction) -> None:
-            await transaction.run("DELETE FROM presence WHERE id = :id", id=str(self.identity))
+    async def release_dead_claims(self, in_doubt: float) -> int:
+        """Release the claims of daemons that are surely dead before their leases lapse; returns how many were dead.
 
-        await self._database.write(unit)
-
-    async def release_the_dead(self, in_doubt: float) -> int:
-        """Free at once what surely dead daemons held, instead of waiting for their leases; returns how many were dead.
-
-        Their last requests may still be under way: posts they were sending are looked up only after `in_doubt` seconds.
+        A last request of theirs may still be under way: posts that they were sending are looked up after `in_doubt`
+        seconds.
         """
         look_up_ms = self._clock.now_ms() + int(in_doubt * 1000)
 
-        async def holders(transaction: Transaction) -> set[str]:
-            rows = await transaction.rows(
-                """
-                SELECT lease_owner AS id FROM conversations WHERE lease_owner <> ''
-                UNION SELECT lease_owner FROM outbox WHERE lease_owner <> '' AND state IN ('pending', 'sending')
-                UNION SELECT lease_owner FROM jobs WHERE lease_owner <> '' AND state IN ('ready', 'running')
-                UNION SELECT id FROM presence
-                """
-            )
-            return {row["id"] for row in rows}
+        rows = await self._database.rows(
+            """
+            SELECT lease_owner AS id FROM conversations WHERE lease_owner <> ''
+            UNION SELECT lease_owner FROM outbox WHERE lease_owner <> '' AND state IN ('pending', 'sending')
+            UNION SELECT lease_owner FROM jobs WHERE lease_owner <> '' AND state IN ('ready', 'running')
+            UNION SELECT id FROM presence
+            """
+        )
+        dead = [row["id"] for row in rows if _surely_dead(row["id"])]
 
-        dead = {holder for holder in await self._database.read(holders) if _surely_dead(holder)}
-
-        async def free(transaction: Transaction) -> None:
+        async def release(transaction: Transaction) -> None:
             for holder in dead:
-                for statement in _FREE:
+                for statement in _RELEASE:
                     await transaction.run(statement, id=holder, look_up=look_up_ms)
 
         if dead:
-            await self._database.write(free)
+            await self._database.write(release)
         return len(dead)
 
 
-_FREE = (
+_RELEASE = (
     "UPDATE conversations SET lease_until = 0, lease_owner = '' WHERE lease_owner <> '' AND lease_owner = :id",
     """
     UPDATE outbox SET lease_until = :look_up, lease_owner = ''

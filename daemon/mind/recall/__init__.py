@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from daemon.core.fencing import clean_name
 from daemon.core.perception import Perception
-from daemon.core.ports import Overheard
+from daemon.core.ports import ThreadMessage
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.knowledge.turns import Transcript
@@ -19,7 +19,7 @@ from daemon.soul_engine import SUMMARY, begin, with_notes, with_now, with_thread
 TURNS_READ = 80
 """Newest turns read for a prompt; the token budgets decide how many of them are shown."""
 
-OVERHEARD_READ = 30
+THREAD_MESSAGES_READ = 30
 """Earlier messages of a thread that are read when the soul is mentioned in it."""
 
 
@@ -39,20 +39,20 @@ def recall(
     soul: Soul,
     perception: Perception,
     transcript: Transcript,
-    overheard: Sequence[Overheard],
+    thread: Sequence[ThreadMessage],
     *,
     known: RecalledFacts,
     now_ms: int,
 ) -> WorkingMemory:
     """Working memory before the perception: the soul, its state, time and place, the users, and the earlier turns.
 
-    `overheard` are messages of admitted users that were not for the soul; the transcript holds those that were.
+    `thread` are messages of admitted users that were not for the soul; the transcript holds those that were.
     """
     memory = with_now(begin(soul), now_ms, perception.place)
     memory = with_state(memory, known.own_state, soul, now_ms)
     memory = with_people(memory, soul, *known.people.values())
     memory = with_notes(memory, SUMMARY, transcript.summary)
-    memory = with_thread(memory, overheard)
+    memory = with_thread(memory, thread)
     return memory.concat(tuple(as_memory(turn) for turn in transcript.turns))
 
 

@@ -17,8 +17,9 @@ async def keeps_its_own_state(context: SubprocessContext) -> None:
 
     A state derived from an outdated one is dropped. Raises ModelError.
     """
-    soul, key = context.soul, (context.conversation.soul, context.conversation.workspace, context.audience)
-    state = await context.soul_states.known(*key)  # before the turns: a message deleted meanwhile makes it outdated
+    soul = context.soul
+    # Read before the turns: a message deleted meanwhile makes the state outdated.
+    state = await context.soul_states.known(context.audience)
     turns = (await context.turns.transcript(context.conversation, _READ)).turns
     if not _changed(turns):
         return
@@ -26,7 +27,7 @@ async def keeps_its_own_state(context: SubprocessContext) -> None:
     memory = with_state(begin(soul), state, soul, context.clock.now_ms()).concat(as_memory(turn) for turn in turns)
     _, feeling = await context.think(memory, feel(soul, mood))
     kept = await context.soul_states.revise(
-        *key,
+        context.audience,
         expected_version=state.version if state else 0,
         emotional_state=feeling.emotional_state,
         topic=feeling.topic,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from daemon.core.working_memory import WorkingMemory
-from daemon.memory.knowledge.user_models import Material, NotesDiff, UserModel
+from daemon.memory.knowledge.user_models import NotesDiff, TurnRange, UserModel
 from daemon.memory.records import Speaks, Turn
 from daemon.mind.mental_subprocess import SubprocessContext
 from daemon.mind.recall import as_memory
@@ -47,8 +47,8 @@ async def models_the_visitor(context: SubprocessContext) -> None:
     revision that lost a race, or would lose too many notes, is dropped. Raises ModelError.
     """
     for person in _speakers((await context.turns.transcript(context.conversation, _READ)).turns)[:_AT_ONCE]:
-        where = (context.conversation.soul, context.conversation.workspace, person, context.audience)
-        model = await context.user_models.learned(*where)  # first: a message deleted meanwhile outdates it
+        # Read before the turns: a message deleted meanwhile makes the model outdated.
+        model = await context.user_models.model(person, context.audience)
         if model is None or model.interactions < context.soul.notes.min_interactions:
             continue
         said = _said_by(person, (await context.turns.transcript(context.conversation, _READ)).turns, model.modelled_to)
@@ -105,8 +105,6 @@ async def _anything_learned(context: SubprocessContext, memory: WorkingMemory, m
 
 async def _nothing_learned(context: SubprocessContext, model: UserModel, said: _Said) -> None:
     await context.user_models.note_modelled(
-        context.conversation.soul,
-        context.conversation.workspace,
         model.person,
         model.audience,
         expected_version=model.version,
@@ -125,21 +123,21 @@ async def _store(
     whispers: str,
 ) -> None:
     """Dual persistence (seed 000): first the store, then the region in working memory."""
-    where = (context.conversation.soul, context.conversation.workspace, model.person, model.audience)
     kept = await context.user_models.revise(
-        *where,
+        model.person,
+        model.audience,
         expected_version=model.version,
         notes=notes,
         whispers=whispers,
         change=diff,
-        material=Material(str(context.conversation), said.turns[0].seq, said.turns[-1].seq),
+        source=TurnRange(str(context.conversation), said.turns[0].seq, said.turns[-1].seq),
         most_lost=context.soul.notes.most_lost,
         trace_id=context.trace_id,
     )
     if not kept:
         context.emit("person.outrun", person=model.person, trace=context.trace_id)
         return
-    memory = with_people(memory, context.soul, await context.user_models.known(*where))
+    memory = with_people(memory, context.soul, await context.user_models.known(model.person, model.audience))
     context.emit("person.modelled", person=model.person, trace=context.trace_id, lines=len(notes))
     context.emit("memory.integrated", trace=context.trace_id, memory=memory)
 

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from daemon.core.concurrency import alongside
+from daemon.core.concurrency import time_limit
 from daemon.core.errors import ToolFailed
 from daemon.core.ports import Clock, Emit, Tool
 from daemon.core.telemetry.redaction import Redactor
@@ -80,7 +80,7 @@ class ServerConnection:
         """Connect, and return when the server ends the connection."""
         ended = asyncio.Event()
         async with AsyncExitStack() as stack:
-            async with alongside(self._time_out(_CONNECTING)):
+            async with time_limit(self._clock, _CONNECTING):
                 link = _Link(await stack.enter_async_context(open_client(self._server, ended, stderr)), ended)
                 await self._list(link)
             stderr.mute()
@@ -93,7 +93,6 @@ class ServerConnection:
                 self._link = None
 
     async def _list(self, link: _Link) -> None:
-        """Fetch the list of tools."""
         found: list[types.Tool] = []
         cursor: str | None = None
         for _ in range(_MOST_PAGES):
@@ -112,7 +111,7 @@ class ServerConnection:
             return ()
         if self._clock.monotonic() - link.listed >= _FRESH:
             try:
-                async with alongside(self._time_out(self._server.timeout)):
+                async with time_limit(self._clock, self._server.timeout):
                     await self._list(link)
             except Exception as error:  # noqa: BLE001  # on any error the earlier list stays in use
                 self._emit("tools.listing_stale", server=self.name, reason=self._reason(error))
@@ -132,7 +131,7 @@ class ServerConnection:
             raise ToolFailed(f"there is no tool {short_line(name, 200)!r}", hint="use a name from the list of tools")
         given = _plain(name, arguments)
         try:
-            async with alongside(self._time_out(self._server.timeout)):
+            async with time_limit(self._clock, self._server.timeout):
                 result = await link.client.call_tool(name.removeprefix(f"{self.name}/"), given)
         except TimeoutError as error:
             raise ToolFailed(
@@ -150,7 +149,7 @@ class ServerConnection:
     async def _wait_for_the_first_attempt(self) -> None:
         """Give a starting server some time, but don't wait for one that hangs."""
         with suppress(TimeoutError):
-            async with alongside(self._time_out(_FIRST_WAIT)):
+            async with time_limit(self._clock, _FIRST_WAIT):
                 await self._tried.wait()
 
     def _failure(self, link: _Link, tool: Tool, error: Exception) -> ToolFailed:
@@ -175,10 +174,6 @@ class ServerConnection:
         if isinstance(error, OSError) and error.strerror:
             return short_line(f"{error.filename or self.name}: {error.strerror}", _LONGEST_REASON)
         return short_line(self._redact(str(error) or type(error).__name__), _LONGEST_REASON)
-
-    async def _time_out(self, seconds: float) -> None:
-        await self._clock.sleep(seconds)
-        raise TimeoutError
 
 
 async def _to_the_end(work: Coroutine[object, object, None]) -> None:

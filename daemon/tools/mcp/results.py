@@ -51,7 +51,6 @@ def read_output(result: "types.CallToolResult") -> str:
 
 
 def _text_of(block: "types.ContentBlock") -> str:
-    """One part of a result as text."""
     if block.type == "text":
         return block.text
     if block.type == "resource":

@@ -1,1 +1,1 @@
-"""Who may talk to the soul, and where? Admission, people, channels and threads."""
+"""Who may talk to the soul, and where? The gate, users, channels and threads."""

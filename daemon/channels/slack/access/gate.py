@@ -1,12 +1,13 @@
-"""The one authorizer: may this person be heard here? By Slack's ids and the settings alone; unknown means no (P42)."""
+"""Decides by Slack ids and settings alone whose messages are answered, and where; unknown means no (P42)."""
 
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from daemon.channels.slack.access.people import Directory, Person
-from daemon.channels.slack.api.identity import Identity
+from daemon.channels.slack.access.people import Directory, SlackUser
+from daemon.channels.slack.api.identity import SlackIdentity
+from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.core.config import Settings
 from daemon.core.errors import NotDelivered
 from daemon.core.perception import Perception, Place
@@ -14,95 +15,95 @@ from daemon.core.ports import Clock, GateDecision
 
 _TO_GUESTS: Final = "I'm sorry, I only talk with full members of this workspace, so I can't help you here."
 _TO_UNLISTED: Final = "I'm sorry, I may only talk with the people my admin has listed, and you aren't among them yet."
-_IN_SHARED: Final = "I'm sorry, I don't talk in channels shared with other organisations; please write to me directly."
+_IN_SHARED: Final = "I'm sorry, I don't talk in channels shared with other organisations. Please write to me directly."
 
-_BOT_TURNS: Final = 3  # answers to bots a minute in one conversation (P35)
+_BOT_TURNS: Final = 3  # messages of bots that are answered in a minute in one conversation (P35)
 _BOT_MINUTE: Final = 60.0
 _CONVERSATIONS: Final = 1000
 
 
 class SlackGate:
-    """Implements `Gate`; while our own ids are unknown nobody is let in."""
+    """Implements `Gate`; while our own ids are unknown (`reader` gives None), it raises NotDelivered."""
 
     def __init__(
-        self, directory: Directory, settings: Settings, clock: Clock, identity: Callable[[], Identity | None]
+        self, directory: Directory, settings: Settings, clock: Clock, reader: Callable[[], EventReader | None]
     ) -> None:
         self._directory = directory
         self._settings = settings
-        self._identity = identity
-        self._bot_turns = _BotTurns(clock)
+        self._reader = reader
+        self._bot_limit = _BotLimit(clock)
 
     async def admit(self, perception: Perception) -> GateDecision:
-        """Decide on one perception. Raises NotDelivered when Slack can't be asked just now."""
-        admission, person = await self._judge(perception.author, perception.conversation.channel, perception.place)
-        is_bot = perception.author.startswith("B") if person is None else person.bot
-        if admission.admitted and is_bot:
+        """See `Gate.admit`; a bot above its limit of messages is refused as `bot_loop`."""
+        decision, user = await self._judge(perception.author, perception.conversation.channel, perception.place)
+        is_bot = perception.author.startswith("B") if user is None else user.bot
+        if decision.admitted and is_bot:
             conversation = str(perception.conversation)
-            if not self._bot_turns.take(conversation, perception.id):
-                return GateDecision(admitted=False, name=admission.name, reason="bot_loop")
-        return admission
+            if not self._bot_limit.allows(conversation, perception.id):
+                return GateDecision(admitted=False, name=decision.name, reason="bot_loop")
+        return decision
 
-    async def may_be_heard(self, source: str, channel: str, place: Place) -> GateDecision:
-        """The same decision about what somebody said earlier, for thread context. Raises NotDelivered."""
-        return (await self._judge(source, channel, place))[0]
+    async def check_author(self, author: str, channel: str, place: Place) -> GateDecision:
+        """Decide on a user or bot without counting a message, for thread context and new DMs. Raises NotDelivered."""
+        return (await self._judge(author, channel, place))[0]
 
-    async def _judge(self, source: str, channel: str, place: Place) -> tuple[GateDecision, Person | None]:
-        identity = self._identity()
-        if identity is None:
-            raise NotDelivered("who we are in Slack is not known yet", retry_after=1.0)
-        if source in (identity.user, identity.bot):
+    async def _judge(self, author: str, channel: str, place: Place) -> tuple[GateDecision, SlackUser | None]:
+        reader = self._reader()
+        if reader is None:
+            raise NotDelivered("our own Slack ids are not known yet", retry_after=1.0)
+        if author in (reader.identity.user, reader.identity.bot):
             return _no("self"), None
-        # A bot without a user is only an id: there is nobody to look up.
-        person = None if source.startswith("B") else await self._directory.person(source)
-        admission = self._of_person(person, identity) if person else self._of_id(source)
-        if admission.admitted and place is not Place.DM:
-            admission = await self._of_room(admission, channel)
-        return admission, person
+        # A bot without a user has only an id, which users.info doesn't know.
+        user = None if author.startswith("B") else await self._directory.user(author)
+        decision = self._of_user(user, reader.identity) if user else self._of_id(author)
+        if decision.admitted and place is not Place.DM:
+            decision = await self._of_room(decision, channel)
+        return decision, user
 
-    def _of_person(self, person: Person, identity: Identity) -> GateDecision:
+    def _of_user(self, user: SlackUser, identity: SlackIdentity) -> GateDecision:
         settings = self._settings
-        if person.deactivated:
-            return _no("deactivated", person.name)
-        if not settings.allow_strangers and (person.stranger or identity.team not in person.teams):
-            return _no("stranger", person.name)
-        if person.bot:
-            allowed = {person.id, person.bot_id} & set(settings.allow_bots)
-            return GateDecision(admitted=True, name=person.name) if allowed else _no("bot", person.name)
-        if person.guest and not settings.allow_guests:
-            return _no("guest", person.name, _TO_GUESTS)
-        if settings.members and person.id not in settings.members:
-            return _no("not_listed", person.name, _TO_UNLISTED)
-        foreign = person.stranger or identity.team not in person.teams
-        return GateDecision(admitted=True, name=person.name, outsider=person.guest or foreign)
+        if user.deactivated:
+            return _no("deactivated", user.name)
+        if not settings.allow_strangers and (user.stranger or identity.team not in user.teams):
+            return _no("stranger", user.name)
+        if user.bot:
+            allowed = {user.id, user.bot_id} & set(settings.allow_bots)
+            return GateDecision(admitted=True, name=user.name) if allowed else _no("bot", user.name)
+        if user.guest and not settings.allow_guests:
+            return _no("guest", user.name, _TO_GUESTS)
+        if settings.members and user.id not in settings.members:
+            return _no("not_listed", user.name, _TO_UNLISTED)
+        foreign = user.stranger or identity.team not in user.teams
+        return GateDecision(admitted=True, name=user.name, outsider=user.guest or foreign)
 
-    def _of_id(self, source: str) -> GateDecision:
-        if not source.startswith("B"):
+    def _of_id(self, author: str) -> GateDecision:
+        if not author.startswith("B"):
             return _no("unknown")
-        return GateDecision(admitted=True, name=source) if source in self._settings.allow_bots else _no("bot")
+        return GateDecision(admitted=True, name=author) if author in self._settings.allow_bots else _no("bot")
 
-    async def _of_room(self, admission: GateDecision, channel: str) -> GateDecision:
-        """Where people of other organisations read along, everybody counts as an outsider; so it does in doubt."""
+    async def _of_room(self, decision: GateDecision, channel: str) -> GateDecision:
+        """Decide on the channel; the author is an outsider unless no other organisation can read along there."""
         shared = await self._directory.shared(channel)
         if self._settings.allow_shared_channels:
-            return replace(admission, outsider=admission.outsider or shared is not False)
+            return replace(decision, outsider=decision.outsider or shared is not False)
         if shared is None:
-            return _no("unknown_channel", admission.name)
-        return _no("shared_channel", admission.name, _IN_SHARED) if shared else admission
+            return _no("unknown_channel", decision.name)
+        return _no("shared_channel", decision.name, _IN_SHARED) if shared else decision
 
 
 def _no(reason: str, name: str = "", say: str = "") -> GateDecision:
     return GateDecision(admitted=False, name=name, reason=reason, say=say)
 
 
-class _BotTurns:
-    """Counts turns given to bots, per conversation and minute; asking twice about one perception counts once."""
+class _BotLimit:
+    """Counts messages of bots per conversation and minute; the same perception counts once."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._turns: OrderedDict[str, dict[str, float]] = OrderedDict()
 
-    def take(self, conversation: str, perception: str) -> bool:
-        """Whether this perception may have a turn."""
+    def allows(self, conversation: str, perception: str) -> bool:
+        """Whether this perception may be answered."""
         now = self._clock.monotonic()
         turns = {id_: at for id_, at in self._turns.get(conversation, {}).items() if now - at < _BOT_MINUTE}
         allowed = perception in turns or len(turns) < _BOT_TURNS

@@ -1,10 +1,10 @@
-"""Who somebody is and what kind of room this is, as Slack's own records say; remembered for ten minutes."""
+"""Looks up users and channels in Slack; a cache keeps the answers for ten minutes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from daemon.channels.slack.api.cache import Remembered
+from daemon.channels.slack.api.cache import TimedCache
 from daemon.channels.slack.api.client import DEAD_TOKEN, SlackClient
 from daemon.channels.slack.incoming.text import label
 from daemon.core.errors import ChannelRefused, NotDelivered
@@ -12,8 +12,8 @@ from daemon.core.ports import Clock
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
-    """What the gate must know of somebody (Slack: users.info); `teams` are all workspaces they belong to."""
+class SlackUser:
+    """What the gate needs of a user (Slack: users.info); `teams` are all workspaces that the user belongs to."""
 
     id: str
     name: str
@@ -26,33 +26,33 @@ class Person:
 
 
 class Directory:
-    """Looks people and rooms up, through one cache each."""
+    """Looks up users and channels through one cache each."""
 
     def __init__(self, client: SlackClient, clock: Clock) -> None:
         self._client = client
-        self._people = Remembered(self._ask_person, clock)
-        self._shared = Remembered(self._ask_shared, clock)
+        self._users = TimedCache(self._fetch_user, clock)
+        self._shared = TimedCache(self._fetch_shared, clock)
 
-    async def person(self, user: str) -> Person | None:
-        """Who this is; None when Slack doesn't know or won't tell. Raises NotDelivered when it can't be asked now."""
-        return await self._people.get(user)
+    async def user(self, id_: str) -> SlackUser | None:
+        """The user with this id; None if Slack refuses to say. Raises NotDelivered if Slack can't be asked now."""
+        return await self._users.get(id_)
 
     async def shared(self, channel: str) -> bool | None:
-        """Whether other organisations are in this channel; None when Slack won't tell. Raises NotDelivered."""
+        """Whether other organisations are in this channel; None if Slack refuses to say. Raises NotDelivered."""
         return await self._shared.get(channel)
 
-    async def _ask_person(self, user: str) -> Person | None:
-        answer = await self._ask("users.info", user=user)
+    async def _fetch_user(self, id_: str) -> SlackUser | None:
+        answer = await self._ask("users.info", user=id_)
         record = answer.get("user") if answer else None
-        return _person(record) if isinstance(record, dict) and record.get("id") == user else None
+        return _user(record) if isinstance(record, dict) and record.get("id") == id_ else None
 
-    async def _ask_shared(self, channel: str) -> bool | None:
+    async def _fetch_shared(self, channel: str) -> bool | None:
         answer = await self._ask("conversations.info", channel=channel)
         record = answer.get("channel") if answer else None
         return bool(record.get("is_ext_shared")) if isinstance(record, dict) else None
 
     async def _ask(self, method: str, **arguments: str) -> Mapping[str, Any] | None:
-        """One look-up; a token that died or lacks the scope is not an answer about anybody."""
+        """Slack's answer, or None if it refuses; a dead token or a missing scope raises NotDelivered instead."""
         try:
             return await self._client.call(method, **arguments)
         except ChannelRefused as error:
@@ -61,13 +61,13 @@ class Directory:
             return None
 
 
-def _person(record: Mapping[str, Any]) -> Person:
+def _user(record: Mapping[str, Any]) -> SlackUser:
     profile = record.get("profile")
     profile = profile if isinstance(profile, dict) else {}
     grid = record.get("enterprise_user")
     teams = {record.get("team_id"), *(grid.get("teams") or () if isinstance(grid, dict) else ())}
     names = (profile.get("display_name"), profile.get("real_name"), record.get("real_name"), record.get("name"))
-    return Person(
+    return SlackUser(
         id=str(record["id"]),
         name=next((shown for name in names if isinstance(name, str) and (shown := label(name))), ""),
         bot=bool(record.get("is_bot")) or record.get("id") == "USLACKBOT",

@@ -1,4 +1,4 @@
-"""What was said in a thread before the soul was asked in, through the same gate as what is said to it (P42)."""
+"""Reads what users wrote in a thread before the soul joined it; the gate decides on each author (P42)."""
 
 import math
 from collections import deque
@@ -7,50 +7,55 @@ from typing import Any, Final
 
 from daemon.channels.slack.access.gate import SlackGate
 from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.api.history import messages, moment
-from daemon.channels.slack.incoming.event_reader import Reader
+from daemon.channels.slack.api.history import as_seconds, read_messages
+from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.text import readable
 from daemon.core.errors import ChannelError
 from daemon.core.perception import Modality, Perception
-from daemon.core.ports import Emit, Overheard
+from daemon.core.ports import Emit, ThreadMessage
 
 _PAGES: Final = 5
 _LONGEST: Final = 4_000  # characters of one earlier message
 
 
-class Overhearing:
-    """Reads threads; words of people who may not be heard are left out."""
+class ThreadReader:
+    """Reads threads; messages whose authors the gate refuses are left out."""
 
     def __init__(self, client: SlackClient, gate: SlackGate, emit: Emit) -> None:
         self._client = client
         self._gate = gate
         self._emit = emit
 
-    async def before(self, perception: Perception, reader: Reader, limit: int) -> tuple[Overheard, ...]:
-        """The thread's first message and the newest before the perception, oldest first; empty if it can't be read.
+    async def before(self, perception: Perception, reader: EventReader, limit: int) -> tuple[ThreadMessage, ...]:
+        """The thread's first message and the newest ones before the perception, oldest first, `limit` at most.
 
-        What isn't a message of the thread itself comes after all that stands there.
+        Empty if the thread can't be read. A perception that is no message of the thread comes after all of them.
         """
         conversation = perception.conversation
         until = perception.ts if perception.modality is Modality.WORDS else None
         if not conversation.thread or conversation.thread == perception.ts or limit <= 0:
             return ()
         try:
-            said, _ = await messages(self._client, conversation.channel, conversation.thread, most=_PAGES, latest=until)
-            end = moment(until) if until else math.inf
-            earlier = [message for message in said if 0 < moment(message.get("ts")) < end]
-            heard = [line for message in earlier if (line := await self._line(perception, reader, message))]
+            thread, _ = await read_messages(
+                self._client, conversation.channel, conversation.thread, most=_PAGES, latest=until
+            )
+            end = as_seconds(until) if until else math.inf
+            earlier = [message for message in thread if 0 < as_seconds(message.get("ts")) < end]
+            admitted = [read for message in earlier if (read := await self._admitted(perception, reader, message))]
         except ChannelError as error:
             self._emit("slack.not_overheard", channel=conversation.channel, reason=error.message)
             return ()
-        return (*heard[:1], *deque(heard[1:], maxlen=limit - 1))
+        return (*admitted[:1], *deque(admitted[1:], maxlen=limit - 1))
 
-    async def _line(self, perception: Perception, reader: Reader, message: Mapping[str, Any]) -> Overheard | None:
+    async def _admitted(
+        self, perception: Perception, reader: EventReader, message: Mapping[str, Any]
+    ) -> ThreadMessage | None:
+        """A message as the soul may read it; None if the gate refuses its author or it has no text."""
         author = str(message.get("user") or message.get("bot_id") or "")
         text = readable(str(message.get("text") or ""), reader.identity.user)[:_LONGEST]
         if not author or not text:
             return None
         if reader.is_own(message):
-            return Overheard(str(message["ts"]), author, "", text, own=True)
-        admission = await self._gate.may_be_heard(author, perception.conversation.channel, perception.place)
-        return Overheard(str(message["ts"]), author, admission.name or author, text) if admission.admitted else None
+            return ThreadMessage(str(message["ts"]), author, "", text, own=True)
+        decision = await self._gate.check_author(author, perception.conversation.channel, perception.place)
+        return ThreadMessage(str(message["ts"]), author, decision.name or author, text) if decision.admitted else None

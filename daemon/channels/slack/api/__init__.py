@@ -1,1 +1,1 @@
-"""How is Slack called? The Web API client, its pacing, and what it says of the app and its history."""
+"""How does the daemon call Slack? The Web API client, its rate limits, and reads of identity and history."""

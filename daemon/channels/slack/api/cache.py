@@ -1,4 +1,4 @@
-"""Answers of Slack's remembered for a while: least recently used go first, and one question is asked once at a time."""
+"""A cache with an expiry time in front of Slack look-ups."""
 
 import asyncio
 from collections import OrderedDict
@@ -10,35 +10,38 @@ from daemon.core.ports import Clock
 T = TypeVar("T")
 
 
-class Remembered(Generic[T]):
-    """A cache in front of an async question; an answer lives `ttl` seconds, failures aren't kept."""
+class TimedCache(Generic[T]):
+    """Keeps up to `size` answers for `ttl` seconds each; the least recently used go first, failures aren't kept.
+
+    Concurrent calls for one key share one look-up.
+    """
 
     def __init__(
-        self, ask: Callable[[str], Awaitable[T]], clock: Clock, *, ttl: float = 600.0, size: int = 5000
+        self, fetch: Callable[[str], Awaitable[T]], clock: Clock, *, ttl: float = 600.0, size: int = 5000
     ) -> None:
-        self._ask = ask
+        self._fetch = fetch
         self._clock = clock
         self._ttl = ttl
         self._size = size
         self._answers: OrderedDict[str, tuple[float, T]] = OrderedDict()
-        self._asking: dict[str, asyncio.Lock] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
 
     async def get(self, key: str) -> T:
-        """The answer for a key, asked for when unknown or too old. Raises whatever the question raises."""
-        lock = self._asking.setdefault(key, asyncio.Lock())
+        """The answer for a key, fetched if it is missing or expired. Raises what `fetch` raises."""
+        lock = self._locks.setdefault(key, asyncio.Lock())
         try:
             async with lock:
-                known = self._answers.get(key)
-                if known is None or self._clock.monotonic() - known[0] >= self._ttl:
-                    known = (self._clock.monotonic(), await self._ask(key))
-                self._keep(key, known)
-                return known[1]
+                entry = self._answers.get(key)
+                if entry is None or self._clock.monotonic() - entry[0] >= self._ttl:
+                    entry = (self._clock.monotonic(), await self._fetch(key))
+                self._store(key, entry)
+                return entry[1]
         finally:
             if not lock.locked():
-                self._asking.pop(key, None)
+                self._locks.pop(key, None)
 
-    def _keep(self, key: str, answer: tuple[float, T]) -> None:
-        self._answers[key] = answer
+    def _store(self, key: str, entry: tuple[float, T]) -> None:
+        self._answers[key] = entry
         self._answers.move_to_end(key)
         while len(self._answers) > self._size:
             self._answers.popitem(last=False)

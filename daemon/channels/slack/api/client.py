@@ -1,4 +1,4 @@
-"""The one door to Slack's Web API: no retries behind our back, every outcome told apart (design, ruling 12)."""
+"""The client of Slack's Web API: it sends a call once and tells the outcomes apart, so that no post is sent twice."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -22,7 +22,7 @@ _LONGEST_RETRY_AFTER: Final = 3600.0
 _TOO_MANY: Final = 429
 _SERVER_FAULT: Final = 500
 
-# Methods that change nothing: asking again is always safe. All others are writes.
+# Methods that change nothing: a retry is always safe. All others are writes.
 _READS: Final = frozenset(
     {
         "auth.test",
@@ -34,11 +34,11 @@ _READS: Final = frozenset(
         "users.info",
     }
 )
-# Slack's own words for "not now", said before anything was done.
+# Error codes with which Slack declines a call for now, before it does anything.
 _NOT_NOW: Final = frozenset(
     {"ratelimited", "rate_limited", "request_timeout", "team_added_to_org", "org_login_required", "accesslimited"}
 )
-# Slack fell over while doing it: on a write nobody knows how far it came.
+# Error codes of a failure inside Slack: a write may have happened or not.
 _BROKE: Final = frozenset({"internal_error", "fatal_error", "service_unavailable"})
 
 DEAD_TOKEN: Final = frozenset(
@@ -67,7 +67,7 @@ _BEFORE_SENDING: Final = (
 
 
 class SlackClient:
-    """All Web API calls of one channel: one HTTP session, one token, pauses and paces remembered."""
+    """Makes all Web API calls of one channel: one HTTP session, one token, a rate limit for each method and channel."""
 
     def __init__(self, settings: Settings, clock: Clock, emit: Emit) -> None:
         self._settings = settings
@@ -78,7 +78,7 @@ class SlackClient:
 
     @property
     def web(self) -> AsyncWebClient:
-        """The SDK's client, made on first use inside the running loop, and again after `close`."""
+        """The SDK's client, created on first use inside the running loop, and again after `close`."""
         if self._web is None:
             token = self._settings.slack_bot_token
             self._web = AsyncWebClient(
@@ -100,17 +100,17 @@ class SlackClient:
     async def call(self, method: str, **arguments: object) -> Json:
         """Call a method once and return Slack's answer.
 
-        Raises NotDelivered (nothing happened; for reads also whenever no answer came), DeliveryUncertain (a write whose
-        fate is unknown) or ChannelRefused (`ok: false`, with Slack's code).
+        Raises NotDelivered (nothing happened; for reads also if no answer came), DeliveryUncertain (a write that may
+        have happened) or ChannelRefused (`ok: false`, with Slack's code).
         """
         return (await self.answer(method, **arguments))[0]
 
     async def answer(self, method: str, **arguments: object) -> tuple[Json, Mapping[str, str]]:
-        """Like `call`, with the response's headers."""
+        """Like `call`, with the response's headers (names in lower case)."""
         channel = str(arguments.get("channel") or arguments.get("channel_id") or "")
-        if held := self._pacing.held(method, channel):
-            raise NotDelivered(f"Slack asked for a pause before the next {method}", retry_after=held)
-        await self._pacing.turn(method, channel)
+        if pause := self._pacing.pause_needed(method, channel):
+            raise NotDelivered(f"Slack wants a pause before the next {method}", retry_after=pause)
+        await self._pacing.wait_for_slot(method, channel)
         try:
             return await self._send(method, arguments)
         except SlackApiError as error:
@@ -119,7 +119,7 @@ class SlackClient:
             failure = NotDelivered(f"Slack can't be reached for {method}: {type(error).__name__}")
             failure.__cause__ = error
         except (aiohttp.ClientError, OSError, ValueError, AttributeError) as error:
-            # Timeouts are OSErrors; the SDK stumbles with the last two over bodies that aren't what they claim.
+            # Timeouts are OSErrors; the SDK raises the last two for bodies that don't match their content type.
             failure = _unknown(method, type(error).__name__)
             failure.__cause__ = error
         self._emit("slack.call_failed", method=method, reason=failure.message, kind=type(failure).__name__)
@@ -137,7 +137,7 @@ class SlackClient:
         return response.data, {str(name).lower(): str(value) for name, value in response.headers.items()}
 
     def _judge(self, method: str, channel: str, error: SlackApiError) -> ChannelError:
-        """Tell a throttled, a refused and a broken call apart."""
+        """The error for a call that was throttled, refused or broken."""
         response = error.response
         status = int(getattr(response, "status_code", 0) or getattr(response, "status", 0) or 0)
         data = getattr(response, "data", None)
@@ -157,13 +157,13 @@ class SlackClient:
 
 
 def _unknown(method: str, why: str) -> ChannelError:
-    """A call without an intelligible answer: harmless for a read, in doubt for a write."""
+    """The error for a call without a usable answer: a read may be repeated, a write may have happened."""
     message = f"Slack gave no usable answer to {method} ({why})"
     return NotDelivered(message) if method in _READS else DeliveryUncertain(message)
 
 
 def _retry_after(headers: Mapping[str, str]) -> float:
-    """Seconds from a Retry-After header, bounded; a default where it is missing or nonsense."""
+    """Seconds from a Retry-After header, bounded; a default if it is missing or invalid."""
     try:
         seconds = float(headers.get("Retry-After", _DEFAULT_RETRY_AFTER))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Slack's own history, page by page: channels, threads, and the list of rooms the soul is in."""
+"""Reads Slack's history page by page: channels, threads, and the list of rooms that the soul is in."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -10,18 +10,18 @@ _PAGE: Final = 200
 _ROOMS: Final = "im,mpim,private_channel,public_channel"
 
 
-async def listing(
+async def read_pages(
     client: SlackClient, method: str, items: str, *, most: int, window: Window | None = None, **arguments: object
 ) -> tuple[list[dict[str, Any]], bool]:
-    """The lists called `items` of at most `most` pages in one, and whether that is all there is.
+    """The lists named `items` of at most `most` pages, joined, and whether no page is left.
 
-    Each page waits for its place in `window`, if one is given. Raises what reading through `SlackClient.call` raises.
+    Each page waits for `window`, if one is given. Raises what `SlackClient.call` raises for a read.
     """
     found: list[dict[str, Any]] = []
     cursor: str | None = None
     for _ in range(most):
         if window is not None:
-            await window.turn()
+            await window.wait_for_slot()
         answer = await client.call(method, limit=_PAGE, cursor=cursor, **arguments)
         listed = answer.get(items)
         found += [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
@@ -32,35 +32,35 @@ async def listing(
 
 
 def _next_cursor(answer: Mapping[str, Any]) -> str | None:
-    """Where the next page begins, or None after the last."""
+    """The cursor of the next page, or None after the last page."""
     metadata = answer.get("response_metadata")
     cursor = metadata.get("next_cursor") if isinstance(metadata, dict) else None
     return cursor if isinstance(cursor, str) and cursor else None
 
 
-async def messages(
+async def read_messages(
     client: SlackClient, channel: str, thread: str, *, most: int, window: Window | None = None, **arguments: object
 ) -> tuple[list[dict[str, Any]], bool]:
-    """Messages of a thread, or of a timeline when `thread` is empty, oldest first, and whether that is all of them.
+    """Messages of a thread, or of the timeline if `thread` is empty, oldest first, and whether no page is left.
 
-    `arguments` as Slack's (oldest, latest, include_all_metadata). A thread's root comes with its replies.
+    `arguments` are Slack's (oldest, latest, include_all_metadata). A thread's messages include its root.
     """
     method = "conversations.replies" if thread else "conversations.history"
     where: dict[str, object] = {"channel": channel, "ts": thread or None, **arguments}
-    found, whole = await listing(client, method, "messages", most=most, window=window, **where)
-    return sorted(found, key=lambda message: moment(message.get("ts"))), whole
+    found, whole = await read_pages(client, method, "messages", most=most, window=window, **where)
+    return sorted(found, key=lambda message: as_seconds(message.get("ts"))), whole
 
 
-async def rooms(client: SlackClient, *, most: int, window: Window | None = None) -> list[dict[str, Any]]:
-    """Every channel and DM the soul is in (Slack: users.conversations), at most so many pages."""
-    found, _ = await listing(
+async def read_rooms(client: SlackClient, *, most: int, window: Window | None = None) -> list[dict[str, Any]]:
+    """Every channel and DM that the soul is in, from at most `most` pages (Slack: users.conversations)."""
+    found, _ = await read_pages(
         client, "users.conversations", "channels", most=most, window=window, types=_ROOMS, exclude_archived=True
     )
     return found
 
 
-def moment(ts: object) -> float:
-    """A Slack ts as seconds, 0.0 for anything that isn't one; for sorting and comparing only."""
+def as_seconds(ts: object) -> float:
+    """A Slack ts in seconds, 0.0 for any other value; precise enough for comparing only."""
     try:
         return float(ts) if isinstance(ts, str) else 0.0
     except ValueError:
@@ -68,5 +68,5 @@ def moment(ts: object) -> float:
 
 
 def as_ts(seconds: float) -> str:
-    """Seconds since the epoch in Slack's form."""
+    """Seconds since the epoch as a Slack ts."""
     return f"{max(seconds, 0.0):.6f}"

@@ -1,13 +1,13 @@
-"""Who the soul is in Slack: what the preflight learned, and what reading and the gate compare against."""
+"""The soul's own ids in Slack, which the event reader and the gate compare against."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
-    """Our own ids in one workspace (Slack: auth.test); `app` is empty when the app token doesn't tell it.
+class SlackIdentity:
+    """Our own ids in one workspace (Slack: auth.test); `app` is empty if the app token doesn't contain it.
 
-    `scopes` are those the bot token really holds, empty when Slack didn't say; `url` is the workspace's address.
+    `scopes` are those of the bot token, empty if Slack didn't list them; `url` is the workspace's address.
     """
 
     team: str

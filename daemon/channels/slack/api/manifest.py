@@ -1,12 +1,12 @@
-"""The Slack app this daemon needs, as data: its manifest, and the scopes to compare with those of a live token."""
+"""The manifest of the Slack app that the daemon needs, and the scopes to compare with those of a token."""
 
 from typing import Final
 
 REQUIRED_SCOPES: Final[tuple[str, ...]] = (
-    "app_mentions:read",  # hear mentions
-    "assistant:write",  # the agent view and its status line
+    "app_mentions:read",  # receive mentions
+    "assistant:write",  # show the agent view and its status line
     "channels:history",  # follow threads and catch up in public channels
-    "channels:read",  # see whether a channel is shared with others
+    "channels:read",  # see whether a channel is shared with other organisations
     "chat:write",  # answer
     "groups:history",  # the same four in private channels,
     "groups:read",
@@ -14,12 +14,12 @@ REQUIRED_SCOPES: Final[tuple[str, ...]] = (
     "im:read",
     "mpim:history",  # and in group DMs
     "mpim:read",
-    "users:read",  # know members from guests and strangers
+    "users:read",  # tell members from guests and strangers
 )
-FACES_SCOPE: Final = "chat:write.customize"
-"""Lets further souls speak under their own names and icons; without it all speak under the app's."""
-REACHING_SCOPE: Final = "im:write"
-"""Lets the soul open a DM with somebody who never wrote to it; without it such a message can't be sent."""
+CUSTOMIZE_SCOPE: Final = "chat:write.customize"
+"""Lets further souls post under their own names and icons; without it all souls post under the app's."""
+OPEN_DM_SCOPE: Final = "im:write"
+"""Lets the soul open a DM with a user who never wrote to it; without it such a message can't be sent."""
 BOT_EVENTS: Final[tuple[str, ...]] = (
     "app_mention",
     "message.channels",
@@ -50,7 +50,7 @@ def manifest(name: str = "Soul", description: str = "A teammate with a soul.") -
             },
             "bot_user": {"display_name": name[:80], "always_online": True},
         },
-        "oauth_config": {"scopes": {"bot": [*REQUIRED_SCOPES, FACES_SCOPE, REACHING_SCOPE]}},
+        "oauth_config": {"scopes": {"bot": [*REQUIRED_SCOPES, CUSTOMIZE_SCOPE, OPEN_DM_SCOPE]}},
         "settings": {
             "event_subscriptions": {"bot_events": list(BOT_EVENTS)},
             "interactivity": {"is_enabled": True},

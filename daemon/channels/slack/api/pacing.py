@@ -1,4 +1,4 @@
-"""When a call may go out: Slack's own Retry-After per method and channel, and fixed windows for what Slack tiers."""
+"""Limits the rate of calls: Slack's Retry-After for each method and channel, and fixed windows for tiered methods."""
 
 from collections import OrderedDict, deque
 from collections.abc import Mapping
@@ -7,19 +7,19 @@ from typing import Final
 
 from daemon.core.ports import Clock
 
-_PACED_FOR: Final = 60.0  # seconds of one call a second after Slack has complained
+_PACED_FOR: Final = 60.0  # seconds of one call a second after a 429
 _SPACING: Final = 1.0
-_QUEUE: Final = 2.0  # seconds that a call waits for its slot; whoever comes later is told when to come again
-_KEYS: Final = 1000
+_QUEUE: Final = 2.0  # the longest wait for a slot in seconds; a later call fails with the time to wait
+_MOST_LIMITS: Final = 1000
 _MINUTE: Final = 60.0
 
-# Slack's tiers of the streaming methods, calls a minute; all conversations share them.
+# Slack's tiers of the streaming methods in calls a minute; all conversations share them.
 STREAM_TIERS: Final[Mapping[str, int]] = {"chat.startStream": 20, "chat.appendStream": 100}
 
 
 @dataclass(slots=True)
-class _Key:
-    """What is known of one method in one channel, in monotonic seconds."""
+class _Limit:
+    """The rate limit of one method in one channel, in monotonic seconds."""
 
     held_until: float = 0.0
     paced_until: float = 0.0
@@ -27,67 +27,67 @@ class _Key:
 
 
 class Pacing:
-    """Waiting by experience: none until Slack answers 429, then its Retry-After, then a call a second for a minute."""
+    """Delays calls only after a 429: first for its Retry-After, then to one call a second for a minute."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._keys: OrderedDict[tuple[str, str], _Key] = OrderedDict()
+        self._limits: OrderedDict[tuple[str, str], _Limit] = OrderedDict()
 
-    def held(self, method: str, channel: str) -> float:
-        """Seconds that this method must still rest in this channel, or that its queue is long; 0.0 when it is free."""
-        key = self._keys.get((method, channel))
-        if key is None:
+    def pause_needed(self, method: str, channel: str) -> float:
+        """Seconds before this method may be called again in this channel; 0.0 if a slot is free or near."""
+        limit = self._limits.get((method, channel))
+        if limit is None:
             return 0.0
         now = self._clock.monotonic()
-        queue = key.next_slot - now if now < key.paced_until else 0.0
-        return max(0.0, key.held_until - now, queue if queue > _QUEUE else 0.0)
+        queue = limit.next_slot - now if now < limit.paced_until else 0.0
+        return max(0.0, limit.held_until - now, queue if queue > _QUEUE else 0.0)
 
     def throttled(self, method: str, channel: str, retry_after: float) -> None:
-        """Slack answered 429 with this Retry-After, in seconds."""
+        """Note a 429 with its Retry-After in seconds."""
         until = self._clock.monotonic() + retry_after
-        self._keys[method, channel] = _Key(held_until=until, paced_until=until + _PACED_FOR, next_slot=until)
-        self._keys.move_to_end((method, channel))
-        while len(self._keys) > _KEYS:
-            self._keys.popitem(last=False)
+        self._limits[method, channel] = _Limit(held_until=until, paced_until=until + _PACED_FOR, next_slot=until)
+        self._limits.move_to_end((method, channel))
+        while len(self._limits) > _MOST_LIMITS:
+            self._limits.popitem(last=False)
 
-    async def turn(self, method: str, channel: str) -> None:
-        """Wait for this key's next slot, if it is being paced."""
-        key = self._keys.get((method, channel))
-        if key is None:
+    async def wait_for_slot(self, method: str, channel: str) -> None:
+        """Wait for the next slot if calls of this method in this channel are paced."""
+        limit = self._limits.get((method, channel))
+        if limit is None:
             return
         now = self._clock.monotonic()
-        if now >= key.paced_until:
-            self._keys.pop((method, channel), None)
+        if now >= limit.paced_until:
+            self._limits.pop((method, channel), None)
             return
-        slot = max(now, key.next_slot)
-        key.next_slot = slot + _SPACING
+        slot = max(now, limit.next_slot)
+        limit.next_slot = slot + _SPACING
         if slot > now:
             await self._clock.sleep(slot - now)
 
 
 class Window:
-    """At most so many calls in any minute."""
+    """Allows at most `per_minute` calls in any minute."""
 
     def __init__(self, clock: Clock, per_minute: int) -> None:
         self._clock = clock
-        self._limit = per_minute
+        self._per_minute = per_minute
         self._taken: deque[float] = deque()
 
     def take(self) -> bool:
-        """Take one place if there is room."""
+        """Take a slot and return True, or return False if none is free."""
         if self.wait_needed() > 0:
             return False
         self._taken.append(self._clock.monotonic())
         return True
 
     def wait_needed(self) -> float:
-        """Seconds until there is room; 0.0 when there is some now."""
+        """Seconds until a slot is free; 0.0 if one is free now."""
         now = self._clock.monotonic()
         while self._taken and now - self._taken[0] >= _MINUTE:
             self._taken.popleft()
-        return 0.0 if len(self._taken) < self._limit else self._taken[0] + _MINUTE - now
+        return 0.0 if len(self._taken) < self._per_minute else self._taken[0] + _MINUTE - now
 
-    async def turn(self) -> None:
-        """Wait for a place and take it."""
+    async def wait_for_slot(self) -> None:
+        """Wait for a slot and take it."""
         while not self.take():
             await self._clock.sleep(self.wait_needed())

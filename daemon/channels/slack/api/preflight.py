@@ -1,9 +1,9 @@
-"""Both tokens tried once before anything is listened to: a wrong one is told plainly, not retried for ever."""
+"""Checks both tokens before the channel listens, so that a wrong one is reported instead of retried for ever."""
 
 from typing import Final
 
 from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.api.identity import Identity
+from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.api.manifest import REQUIRED_SCOPES
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
@@ -18,7 +18,7 @@ _APP_HINT: Final = (
 
 
 def check_tokens(settings: Settings) -> tuple[str, str]:
-    """The bot token and the app token. Raises ConfigError when one is missing, swapped or looks like another kind."""
+    """The bot token and the app token. Raises ConfigError if one is missing, wrong in kind or swapped."""
     bot = settings.slack_bot_token.get_secret_value().strip() if settings.slack_bot_token else ""
     app = settings.slack_app_token.get_secret_value().strip() if settings.slack_app_token else ""
     if not bot:
@@ -37,17 +37,17 @@ def check_tokens(settings: Settings) -> tuple[str, str]:
     return bot, app
 
 
-async def establish(client: SlackClient, settings: Settings, clock: Clock, emit: Emit) -> Identity:
-    """Learn who we are and see that Socket Mode may be opened; waits with growing pauses while Slack can't be reached.
+async def fetch_identity(client: SlackClient, settings: Settings, clock: Clock, emit: Emit) -> SlackIdentity:
+    """Our ids, once Slack accepts both tokens; retries with growing pauses while Slack can't be reached.
 
-    Raises ConfigError when a token is missing, wrong, revoked or lacks what it needs.
+    Raises ConfigError if a token is missing, wrong or revoked, or if the app token lacks its scope.
     """
     _, app_token = check_tokens(settings)
     pause = _FIRST_PAUSE
     while True:
         try:
-            identity = await _introduce(client, app_token)
-            await _try_app_token(client, app_token)
+            identity = await _ask_identity(client, app_token)
+            await _check_app_token(client, app_token)
         except NotDelivered as error:
             wait = max(pause, error.retry_after)
             emit("slack.unreachable", reason=error.message, retry_in_s=wait)
@@ -61,7 +61,7 @@ async def establish(client: SlackClient, settings: Settings, clock: Clock, emit:
             return identity
 
 
-async def _introduce(client: SlackClient, app_token: str) -> Identity:
+async def _ask_identity(client: SlackClient, app_token: str) -> SlackIdentity:
     try:
         answer, headers = await client.answer("auth.test")
     except ChannelRefused as error:
@@ -70,10 +70,10 @@ async def _introduce(client: SlackClient, app_token: str) -> Identity:
     if not (team and user and bot):
         raise ConfigError("SLACK_BOT_TOKEN does not belong to a bot user", hint=_BOT_HINT)
     scopes = frozenset(scope.strip() for scope in headers.get("x-oauth-scopes", "").split(",") if scope.strip())
-    return Identity(team, user, bot, _app_id(app_token), scopes, str(answer.get("url") or ""))
+    return SlackIdentity(team, user, bot, _app_id(app_token), scopes, str(answer.get("url") or ""))
 
 
-async def _try_app_token(client: SlackClient, app_token: str) -> None:
+async def _check_app_token(client: SlackClient, app_token: str) -> None:
     try:
         await client.call("apps.connections.open", token=app_token)
     except ChannelRefused as error:
@@ -83,6 +83,6 @@ async def _try_app_token(client: SlackClient, app_token: str) -> None:
 
 
 def _app_id(app_token: str) -> str:
-    """The app's id out of `xapp-1-A…-…-…`."""
+    """The app's id from `xapp-1-A…-…-…`."""
     pieces = app_token.split("-")
     return pieces[2] if len(pieces) > 3 and pieces[2].startswith("A") else ""  # noqa: PLR2004  # xapp, version, id, rest

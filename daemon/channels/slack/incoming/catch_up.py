@@ -1,13 +1,13 @@
-"""What was said while nobody listened, read from history and handed to the same intake as live events (P5)."""
+"""Reads the messages that arrived during a gap from Slack's history and passes them to the intake (P5)."""
 
 from collections.abc import Mapping
 from itertools import zip_longest
 from typing import Any, Final
 
 from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.api.history import as_ts, messages, moment, rooms
+from daemon.channels.slack.api.history import as_seconds, as_ts, read_messages, read_rooms
 from daemon.channels.slack.api.pacing import Window
-from daemon.channels.slack.incoming.event_reader import Reader, channel_type, place_of
+from daemon.channels.slack.incoming.event_reader import EventReader, channel_type, place_of
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelRefused, NotDelivered, StoreError
 from daemon.core.perception import Place
@@ -18,18 +18,18 @@ _PAGES: Final = 5
 _TRIES: Final = 3
 _PAUSE: Final = 5.0
 _STORE_PAUSE: Final = 30.0
-_OVERLAP: Final = 60.0  # seconds read twice, for clocks that disagree a little; the intake drops what it has
-_THREADS_ALIVE: Final = 3 * 86_400.0  # seconds a thread may have rested before the gap and still be read
-_THREADS_KNOWN: Final = 10_000  # of a store whose first pass never came to its end
-_RETRIES_SPENT: Final = 600.0  # after this long Slack delivers nothing again, so what is older was heard
+_OVERLAP: Final = 60.0  # seconds read twice, since clocks differ a little; the intake drops duplicates
+_THREADS_ALIVE: Final = 3 * 86_400.0  # seconds that a thread may have been quiet before the gap and still be read
+_THREADS_KNOWN: Final = 10_000  # enough to list all threads of a store whose first catch-up never completed
+_RETRIES_SPENT: Final = 600.0  # seconds after which Slack delivers no event again, so that older messages arrived
 _CONFIRM_EVERY: Final = 60.0
 
 
 class CatchUp:
-    """Reads every room and open thread from the mark of what was surely heard, bounded in hours, rooms and calls."""
+    """Reads every channel and open thread from the watermark on, within limits for hours, conversations and calls."""
 
     def __init__(  # noqa: PLR0917  # one of each part it joins
-        self, client: SlackClient, reader: Reader, intake: Intake, settings: Settings, clock: Clock, emit: Emit
+        self, client: SlackClient, reader: EventReader, intake: Intake, settings: Settings, clock: Clock, emit: Emit
     ) -> None:
         self._client = client
         self._reader = reader
@@ -43,7 +43,7 @@ class CatchUp:
         self._complete = True
 
     async def run(self) -> None:
-        """Read what was missed until now; tries again while the store or Slack fails."""
+        """Read all messages since the watermark; retries while the store or Slack fails."""
         while True:
             try:
                 if await self._read_all():
@@ -56,109 +56,109 @@ class CatchUp:
             await self._clock.sleep(_STORE_PAUSE)
 
     async def confirm(self) -> None:
-        """Move the mark, at most once a minute, to a time from which nothing can still be on its way."""
+        """Move the watermark, at most once a minute, to a time before which every message has arrived."""
         now = self._clock.monotonic()
         if now - self._confirmed_at < _CONFIRM_EVERY:
             return
         self._confirmed_at = now
         try:
-            await self._mark(self._clock.now_ms() / 1000 - _RETRIES_SPENT)
+            await self._advance(self._clock.now_ms() / 1000 - _RETRIES_SPENT)
         except StoreError as error:
             self._emit("slack.confirm_failed", reason=error.message)
 
     @property
-    def _us(self) -> frozenset[str]:
-        """Our ids: what is posted under another soul's face may be counted as the bot's instead of the user's."""
+    def _own_ids(self) -> frozenset[str]:
+        """Our ids: Slack may list a post under another soul's name as the bot's instead of the user's."""
         return frozenset((self._reader.identity.user, self._reader.identity.bot))
 
-    async def _mark(self, seconds: float) -> None:
-        await self._intake.confirm_heard(self._reader.soul, self._reader.identity.team, as_ts(seconds))
+    async def _advance(self, seconds: float) -> None:
+        await self._intake.advance_watermark(self._reader.soul, self._reader.identity.team, as_ts(seconds))
 
     async def _read_all(self) -> bool:
-        """One whole pass; False when Slack could not be read just now."""
+        """Read everything once; False if Slack could not be read completely."""
         began = self._clock.now_ms() / 1000
-        mark = await self._intake.heard_until(self._reader.soul, self._reader.identity.team)
-        furthest = began - self._settings.backfill_hours * 3600
-        since = max(moment(mark) - _OVERLAP, furthest) if mark else furthest
+        watermark = await self._intake.watermark(self._reader.soul, self._reader.identity.team)
+        earliest = began - self._settings.backfill_hours * 3600
+        since = max(as_seconds(watermark) - _OVERLAP, earliest) if watermark else earliest
         most, self._new, self._complete = self._settings.backfill_conversations, 0, True
-        begun: dict[tuple[str, str], float] = {}
-        seen: set[tuple[str, str]] = set()
-        for channel in self._bounded([(channel, "") for channel in await self._timelines()], most):
-            for message in await self._read(*channel, since, fresh=mark is None):
-                seen.add((channel[0], str(message["ts"])))
+        new_threads: dict[tuple[str, str], float] = {}
+        roots: set[tuple[str, str]] = set()
+        for channel, _ in self._bounded([(channel, "") for channel in await self._channels()], most):
+            for message in await self._read(channel, "", since, fresh=watermark is None):
+                roots.add((channel, str(message["ts"])))
                 if self._others_replied(message, since):
-                    begun[channel[0], str(message["ts"])] = moment(message.get("latest_reply"))
-        older = [place for place in await self._open_threads(since, most) if place not in seen]
-        newest_first = sorted(begun, key=begun.__getitem__, reverse=True)  # what is cut off is what rested longest
-        for place in self._bounded([*newest_first, *older], most):
-            await self._read(*place, since, fresh=mark is None)
+                    new_threads[channel, str(message["ts"])] = as_seconds(message.get("latest_reply"))
+        older = [thread for thread in await self._open_threads(since, most) if thread not in roots]
+        newest_first = sorted(new_threads, key=new_threads.__getitem__, reverse=True)  # the limit drops the quietest
+        for channel, thread in self._bounded([*newest_first, *older], most):
+            await self._read(channel, thread, since, fresh=watermark is None)
         if self._complete:
-            await self._mark(began - _OVERLAP)
+            await self._advance(began - _OVERLAP)
         self._emit("slack.caught_up", found=self._new, complete=self._complete, since=as_ts(since))
         return self._complete
 
-    def _bounded(self, places: list[tuple[str, str]], most: int) -> list[tuple[str, str]]:
-        """The first places, as many as configured; what is cut off is told."""
-        for channel, thread in places[most:]:
+    def _bounded(self, threads: list[tuple[str, str]], most: int) -> list[tuple[str, str]]:
+        """The first `most` pairs of channel and thread; the others are logged."""
+        for channel, thread in threads[most:]:
             self._emit("slack.beyond_reach", where=channel, thread=thread, reason="too many conversations")
-        return places[:most]
+        return threads[:most]
 
     async def _open_threads(self, since: float, most: int) -> list[tuple[str, str]]:
-        """Threads that any of the souls takes part in, in rooms that we are in, each soul's newest first."""
+        """Threads that any of the souls takes part in, in channels that we are in, each soul's newest first."""
         reader = self._reader
         team, since_ms = reader.identity.team, int(since * 1000)
         found = [await self._intake.open_threads(soul, team, since_ms, most) for soul in reader.souls]
         threads = (one for row in zip_longest(*found) for one in row if one is not None)
-        ours = (one for one in threads if one.thread and one.channel in reader.rooms)
+        ours = (one for one in threads if one.thread and one.channel in reader.places)
         return list(dict.fromkeys((one.channel, one.thread) for one in ours))
 
-    async def _known(self, most: int) -> list[str]:
-        """Rooms in which any of the souls was spoken to, each soul's latest first."""
+    async def _known_channels(self, most: int) -> list[str]:
+        """Channels in which any of the souls was addressed, each soul's latest first."""
         team = self._reader.identity.team
         found = [await self._intake.known_channels(soul, team, most) for soul in self._reader.souls]
         return [channel for row in zip_longest(*found) for channel in row if channel is not None]
 
-    async def _timelines(self) -> list[str]:
-        """Rooms that the soul is in: DMs first, since everything there is meant for it, then where it was spoken to."""
-        reader, known = self._reader, await self._known(self._settings.backfill_conversations)
+    async def _channels(self) -> list[str]:
+        """Channels that the soul is in: DMs first, where every message is for it, then those where it was addressed."""
+        reader, known = self._reader, await self._known_channels(self._settings.backfill_conversations)
         rooms = await self._rooms()
         listed = {str(room.get("id")): place_of(room) for room in rooms}
-        reader.rooms.update(listed)
+        reader.places.update(listed)
         reader.shared.update(str(room.get("id")) for room in rooms if room.get("is_ext_shared"))
         direct = [channel for channel, place in listed.items() if place is Place.DM]
         return list(dict.fromkeys((*direct, *(channel for channel in known if channel in listed), *listed)))
 
     def _others_replied(self, root: Mapping[str, Any], since: float) -> bool:
-        """Whether people wrote under a root since a time; history shows no replies, and our own need no reading."""
-        if moment(root.get("latest_reply")) < since or not since:
+        """Whether other users replied in a root's thread since a time; a channel's history holds no replies."""
+        if as_seconds(root.get("latest_reply")) < since or not since:
             return False
         repliers = root.get("reply_users")
-        return not isinstance(repliers, list) or not {*repliers} <= self._us
+        return not isinstance(repliers, list) or not {*repliers} <= self._own_ids
 
     async def _rooms(self) -> list[dict[str, Any]]:
         while True:
             try:
-                return await rooms(self._client, most=_PAGES, window=self._window)
+                return await read_rooms(self._client, most=_PAGES, window=self._window)
             except NotDelivered as error:
                 await self._clock.sleep(max(error.retry_after, _PAUSE))
 
     async def _read(self, channel: str, thread: str, since: float, *, fresh: bool) -> list[dict[str, Any]]:
-        """Read one timeline or thread and hand over what was said there, oldest first; returns that.
+        """Read one timeline or thread and pass its messages on, oldest first; returns them.
 
-        With a `fresh` store, what we answered in an earlier life is left alone.
+        With a `fresh` store, messages that we answered before the store existed are left out.
         """
-        said = await self._messages(channel, thread, since)
-        self._complete = self._complete and said is not None
-        for message in said or ():
+        messages = await self._messages(channel, thread, since)
+        self._complete = self._complete and messages is not None
+        for message in messages or ():
             if not (fresh and self._answered(message) and await self._forgotten(channel, message)):
-                self._new += await self._hand_over(channel, message, since)
-        return said or []
+                self._new += await self._pass_on(channel, message, since)
+        return messages or []
 
     async def _messages(self, channel: str, thread: str, since: float) -> list[dict[str, Any]] | None:
-        """One room's messages, oldest first; none where Slack refuses, None when it can't be read just now."""
+        """The messages of a channel or thread, oldest first; [] if Slack refuses, None if it can't be read now."""
         for _ in range(_TRIES):
             try:
-                said, whole = await messages(
+                messages, whole = await read_messages(
                     self._client, channel, thread, most=_PAGES, window=self._window, oldest=as_ts(since)
                 )
             except NotDelivered as error:
@@ -169,26 +169,26 @@ class CatchUp:
                 return []
             if not whole:
                 self._emit("slack.beyond_reach", where=channel, thread=thread, reason="too many messages")
-            return said
+            return messages
         return None
 
     def _answered(self, message: Mapping[str, Any]) -> bool:
-        """Whether we already replied under a message."""
+        """Whether we already replied in a message's thread."""
         repliers = message.get("reply_users")
-        return isinstance(repliers, list) and bool(self._us.intersection(repliers))
+        return isinstance(repliers, list) and bool(self._own_ids.intersection(repliers))
 
     async def _forgotten(self, channel: str, root: Mapping[str, Any]) -> bool:
-        """Whether the store knows nothing of a thread: then it was another life in which we wrote there.
+        """Whether the store doesn't know a thread in which we replied: the replies are older than the store.
 
-        Where it does know, our reply may have been to somebody else, and the root itself may never have been heard.
+        If it does know the thread, our reply may have answered a later message, and the root may not have arrived.
         """
         return (channel, str(root.get("ts"))) not in await self._open_threads(0.0, _THREADS_KNOWN)
 
-    async def _hand_over(self, channel: str, message: Mapping[str, Any], since: float) -> int:
-        """Offer one message, and its edit if it had one; 1 when it was new."""
-        if moment(message.get("ts")) < since:
+    async def _pass_on(self, channel: str, message: Mapping[str, Any], since: float) -> int:
+        """Pass a message to the intake, and its edit if it has one; 1 if it was new, else 0."""
+        if as_seconds(message.get("ts")) < since:
             return 0  # a thread's root comes with every page of its replies
-        place = self._reader.rooms.get(channel, Place.PRIVATE_CHANNEL)
+        place = self._reader.places.get(channel, Place.PRIVATE_CHANNEL)
         event = {**message, "type": "message", "channel": channel, "channel_type": channel_type(place)}
         event_id = f"backfill-{channel}-{message.get('ts')}"
         arrival = self._reader.event({"event": event, "event_id": event_id}, Source.BACKFILL)
@@ -197,11 +197,11 @@ class CatchUp:
         acceptance = await self._intake.accept(arrival)
         edited = message.get("edited")
         if acceptance is Acceptance.DUPLICATE and isinstance(edited, dict):
-            await self._hand_over_edit(event, f"{event_id}-{edited.get('ts')}")
+            await self._pass_on_edit(event, f"{event_id}-{edited.get('ts')}")
         return int(acceptance is Acceptance.ACCEPTED)
 
-    async def _hand_over_edit(self, event: Mapping[str, Any], event_id: str) -> None:
+    async def _pass_on_edit(self, event: Mapping[str, Any], event_id: str) -> None:
         change = {"type": "message", "subtype": "message_changed", "channel": event["channel"], "message": event}
-        revision = self._reader.event({"event": change, "event_id": event_id}, Source.BACKFILL)
-        if revision is not None:
-            await self._intake.accept(revision)
+        edit = self._reader.event({"event": change, "event_id": event_id}, Source.BACKFILL)
+        if edit is not None:
+            await self._intake.accept(edit)

@@ -1,4 +1,4 @@
-"""Slack's events read into what the intake takes; pure, and never raises whatever the event holds."""
+"""Reads Slack's events into arrivals for the intake, without I/O; never raises, whatever the payload holds."""
 
 import json
 import re
@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from daemon.channels.slack.api.identity import Identity
+from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.incoming.text import clean, for_others, people_in, readable
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
 from daemon.core.ports import Decision, Deletion, Edit, Feedback, NewMessage, Source
 
 FEEDBACK_ACTION: Final = "soul_feedback"
 APPROVAL_ACTIONS: Final[Mapping[str, str]] = {"approve": "soul_approval_yes", "refuse": "soul_approval_no"}
-"""The two answers to a question for permission, and the ids of their buttons: Slack wants them distinct."""
+"""The two answers to an approval request, and the ids of their buttons, which Slack requires to differ."""
 BARE_MENTION: Final = "[mentioned you without further words]"
 
-_SAID: Final = frozenset({"", "file_share", "thread_broadcast"})
+_SUBTYPES: Final = frozenset({"", "file_share", "thread_broadcast"})
 _ID: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _TS: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}")
 _PLACES: Final[Mapping[str, Place]] = {
@@ -25,50 +25,52 @@ _PLACES: Final[Mapping[str, Place]] = {
     "group": Place.PRIVATE_CHANNEL,
     "channel": Place.PUBLIC_CHANNEL,
 }
-_KEPT: Final = ("type", "subtype", "user", "bot_id", "channel", "channel_type", "ts", "thread_ts", "team", "user_team")
-_KEPT_LENGTH: Final = 64
+_ENVELOPE_FIELDS: Final = (
+    *("type", "subtype", "user", "bot_id", "channel", "channel_type"),
+    *("ts", "thread_ts", "team", "user_team"),
+)
+_FIELD_LENGTH: Final = 64
 _FILES: Final = 10
 _OUR_ACTIONS: Final = frozenset({FEEDBACK_ACTION, *APPROVAL_ACTIONS.values()})
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
-    """What reading must know besides the event: for whom it reads, who we are, and who may press and speak.
+class EventReader:
+    """Reads events and button presses for all souls of one workspace.
 
-    `soul` hears DMs, and every channel that `soul_of` doesn't give to one of the `others`.
-
-    `rooms` tells the kind of channels whose events don't (an app_mention names none); a channel of unknown kind counts
-    as private, the narrower circle. `bots` are ids of bots that may be heard; `members` limits whose feedback counts,
-    empty for everybody of the workspace.
+    `soul` gets DMs, and every channel that `soul_for_channel` doesn't give to one of the `other_souls`. `places` holds
+    the kinds of channels, since an app_mention names none; a channel of unknown kind counts as private, the narrower
+    audience. `shared` are channels that other organisations are in. `bots` are ids of bots whose messages are read.
+    `members` are the users whose button presses count, empty for all users of the workspace.
     """
 
     soul: str
-    identity: Identity
+    identity: SlackIdentity
     bots: frozenset[str] = frozenset()
     members: frozenset[str] = frozenset()
-    rooms: dict[str, Place] = field(default_factory=dict)
+    places: dict[str, Place] = field(default_factory=dict)
     shared: set[str] = field(default_factory=set)
-    soul_of: Callable[[str], str] | None = None
-    others: tuple[str, ...] = ()
+    soul_for_channel: Callable[[str], str] | None = None
+    other_souls: tuple[str, ...] = ()
 
     @property
     def souls(self) -> tuple[str, ...]:
-        """Every soul that is read for, the main one first."""
-        return tuple(dict.fromkeys((self.soul, *self.others)))
+        """Every soul that gets messages, the main one first."""
+        return tuple(dict.fromkeys((self.soul, *self.other_souls)))
 
     def soul_in(self, channel: str) -> str:
-        """Whose a channel is; DMs are the main soul's."""
-        direct = self.rooms.get(channel) is Place.DM or channel.startswith("D")
-        return self.soul if direct or self.soul_of is None else self.soul_of(channel)
+        """The soul that a channel belongs to; DMs belong to the main soul."""
+        direct = self.places.get(channel) is Place.DM or channel.startswith("D")
+        return self.soul if direct or self.soul_for_channel is None else self.soul_for_channel(channel)
 
     def event(self, payload: object, source: Source = Source.LIVE) -> NewMessage | Edit | Deletion | None:
-        """Read an Events API payload: something said, edited or deleted, or None for all that isn't for us."""
+        """Read an Events API payload: a new message, an edit or a deletion, or None if it isn't for the soul."""
         body = _mapping(payload)
         event = _mapping(body.get("event"))
         if _text(event, "type") not in {"message", "app_mention"} or not _ID.fullmatch(_text(event, "channel")):
             return None
         if place := _PLACES.get(_text(event, "channel_type")):
-            self.rooms[_text(event, "channel")] = place
+            self.places[_text(event, "channel")] = place
         if body.get("is_ext_shared_channel"):
             self.shared.add(_text(event, "channel"))
         match _text(event, "subtype"):
@@ -79,7 +81,7 @@ class Reader:
         return self._message(body, event, source)
 
     def action(self, payload: object) -> Feedback | Decision | None:
-        """Read a block_actions payload: a press of one of our buttons by somebody of our workspace, else None."""
+        """Read a block_actions payload: a press of one of our buttons by a user of our workspace, else None."""
         body = _mapping(payload)
         pressed = [_mapping(action) for action in _list(body.get("actions"))]
         action = next((action for action in pressed if _text(action, "action_id") in _OUR_ACTIONS), {})
@@ -92,7 +94,7 @@ class Reader:
             return None
         if home not in {"", self.identity.team} or (self.members and author not in self.members):
             return None
-        event_id = ":".join(("action", channel, ts, author, clean(_text(action, "action_ts"))[:_KEPT_LENGTH] or value))
+        event_id = ":".join(("action", channel, ts, author, clean(_text(action, "action_ts"))[:_FIELD_LENGTH] or value))
         where = (event_id, self.soul_in(channel), self.identity.team, channel, ts, author)
         if _text(action, "action_id") == FEEDBACK_ACTION:
             return Feedback(*where, value) if value in {"good", "bad"} else None
@@ -102,7 +104,7 @@ class Reader:
         return Decision(*where, approval, approves=act == "approve")
 
     def audience_in(self, place: Place, channel: str) -> Audience:
-        """Who may ever hear what is said in a room of this kind."""
+        """Who may ever learn what is written in a channel of this kind."""
         match place:
             case Place.DM:
                 return Audience(AudienceKind.DM, channel)
@@ -112,11 +114,11 @@ class Reader:
                 return Audience(AudienceKind.CHANNEL, channel)
 
     def is_own(self, message: Mapping[str, object]) -> bool:
-        """Whether a message of Slack's is our own."""
+        """Whether a message of Slack's is our own post."""
         return self.identity.user == _text(message, "user") or self.identity.bot == _text(message, "bot_id")
 
     def _author(self, event: Mapping[str, object]) -> str:
-        """Who speaks; empty for ourselves, for bots that nobody allowed, and for what names nobody."""
+        """The author's id; empty for ourselves, for bots that aren't allowed, and for events without an author."""
         user, bot = _text(event, "user"), _text(event, "bot_id")
         if self.is_own(event) or ((bot or _text(event, "subtype") == "bot_message") and not self.bots & {user, bot}):
             return ""
@@ -125,8 +127,8 @@ class Reader:
 
     def _message(self, body: Mapping[str, object], event: Mapping[str, object], source: Source) -> NewMessage | None:
         author, ts, channel = self._author(event), _text(event, "ts"), _text(event, "channel")
-        said = _SAID | {"bot_message"} if self.bots else _SAID
-        if not author or not _TS.fullmatch(ts) or _text(event, "subtype") not in said or event.get("hidden"):
+        subtypes = _SUBTYPES | {"bot_message"} if self.bots else _SUBTYPES
+        if not author or not _TS.fullmatch(ts) or _text(event, "subtype") not in subtypes or event.get("hidden"):
             return None
         thread = _text(event, "thread_ts")
         root = thread if _TS.fullmatch(thread) and thread != ts else ""
@@ -134,7 +136,7 @@ class Reader:
         mentioned = _text(event, "type") == "app_mention" or self.identity.user in people_in(raw)
         addressed = place is Place.DM or mentioned
         if not addressed and not root:
-            return None  # talk in a channel that is neither for us nor in a thread is not ours to keep
+            return None  # a message in a channel, without a mention and outside threads, is not for the soul
         thread_of = root if place is Place.DM else root or ts
         conversation = ConversationKey(self.soul_in(channel), self.identity.team, channel, thread_of)
         return NewMessage(
@@ -159,11 +161,11 @@ class Reader:
         ts = _text(now, "ts")
         if _text(now, "subtype") == "tombstone":
             return self._deletion(body, event, ts, before)
-        if not _TS.fullmatch(ts) or not self._author(now) or _text(now, "subtype") not in _SAID | {"bot_message"}:
+        if not _TS.fullmatch(ts) or not self._author(now) or _text(now, "subtype") not in _SUBTYPES | {"bot_message"}:
             return None
         unchanged = _text(now, "text") == _text(before, "text") if before else not now.get("edited")
         if unchanged:
-            return None  # Slack also reports link previews and reply counts this way
+            return None  # Slack also sends this event for link previews and reply counts
         channel = _text(event, "channel")
         asks = self._asks_by_edit(body, event, now, before)
         soul = self.soul_in(channel)
@@ -176,12 +178,12 @@ class Reader:
         now: Mapping[str, object],
         before: Mapping[str, object],
     ) -> NewMessage | None:
-        """The edited message as something said to us, where only the edit mentions us."""
+        """The edited message as a new message to the soul, if only the edit mentions it."""
         us = self.identity.user
         if us not in people_in(_text(now, "text")) or us in people_in(_text(before, "text")):
             return None
-        said = {**now, "channel": _text(event, "channel"), "channel_type": _text(event, "channel_type")}
-        return self._message(body, said, Source.LIVE)
+        message = {**now, "channel": _text(event, "channel"), "channel_type": _text(event, "channel_type")}
+        return self._message(body, message, Source.LIVE)
 
     def _deletion(
         self, body: Mapping[str, object], event: Mapping[str, object], ts: str, before: Mapping[str, object]
@@ -193,29 +195,16 @@ class Reader:
 
     def _place(self, event: Mapping[str, object]) -> Place:
         channel = _text(event, "channel")
-        known = _PLACES.get(_text(event, "channel_type")) or self.rooms.get(channel)
+        known = _PLACES.get(_text(event, "channel_type")) or self.places.get(channel)
         return known or (Place.DM if channel.startswith("D") else Place.PRIVATE_CHANNEL)
 
     def _words(self, message: Mapping[str, object]) -> str:
-        """The text and the names of shared files; never empty, since a bare mention also wants an answer."""
+        """The text and the names of shared files; never empty, since a bare mention also gets an answer."""
         lines = [readable(_text(message, "text"), self.identity.user)]
         for shared in _list(message.get("files"))[:_FILES]:
             name = clean(_text(_mapping(shared), "name") or _text(_mapping(shared), "title"))
             lines.append(f"[shared a file: {name[:120] or 'unnamed'}]")
         return "\n".join(line for line in lines if line) or BARE_MENTION
-
-
-def reader_for(
-    soul: str,
-    identity: Identity,
-    bots: tuple[str, ...],
-    members: tuple[str, ...],
-    *,
-    soul_of: Callable[[str], str] | None = None,
-    others: tuple[str, ...] = (),
-) -> Reader:
-    """A Reader with an empty map of rooms."""
-    return Reader(soul, identity, frozenset(bots), frozenset(members), soul_of=soul_of, others=others)
 
 
 def place_of(room: Mapping[str, object]) -> Place:
@@ -233,20 +222,22 @@ def channel_type(place: Place) -> str:
 
 
 def _envelope(body: Mapping[str, object], event: Mapping[str, object]) -> str:
-    """The event's own words for who and where, without what was said: that stands in the text alone."""
-    kept = {name: clean(_text(event, name))[:_KEPT_LENGTH] for name in _KEPT if _text(event, name)}
+    """The event's ids and types as JSON, without the message's text, which is stored in one place only."""
+    fields = {name: clean(_text(event, name))[:_FIELD_LENGTH] for name in _ENVELOPE_FIELDS if _text(event, name)}
     shared = {"is_ext_shared_channel": True} if body.get("is_ext_shared_channel") else {}
-    return json.dumps({**kept, **shared})
+    return json.dumps({**fields, **shared})
 
 
 def _event_id(body: Mapping[str, object], event: Mapping[str, object]) -> str:
     given = _text(body, "event_id")
-    return given if _ID.fullmatch(given) else ":".join((_text(event, "type"), _text(event, "channel"), _edit_of(event)))
+    if _ID.fullmatch(given):
+        return given
+    return ":".join((_text(event, "type"), _text(event, "channel"), _event_ts(event)))
 
 
-def _edit_of(event: Mapping[str, object]) -> str:
-    """A distinct mark for an event that came without an id."""
-    return clean(_text(event, "event_ts") or _text(event, "ts") or _text(event, "deleted_ts"))[:_KEPT_LENGTH]
+def _event_ts(event: Mapping[str, object]) -> str:
+    """A ts that tells an event without an id from others of its channel."""
+    return clean(_text(event, "event_ts") or _text(event, "ts") or _text(event, "deleted_ts"))[:_FIELD_LENGTH]
 
 
 def _mapping(value: object) -> Mapping[str, object]:

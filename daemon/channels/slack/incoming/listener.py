@@ -1,9 +1,8 @@
-"""The Bolt app that hands every event to the intake before Slack is told that it arrived (P1).
+"""The Bolt app that stores every event before it acknowledges it to Slack (P1).
 
-All the work is one global middleware: it stores the arrival and only then answers 200, which Bolt sends as the
-acknowledgement. If the intake can't store, the middleware raises, Bolt answers 500, nothing is acknowledged and Slack
-delivers again. Listeners would add nothing but a second place; none are registered, so every kind of envelope, message
-subtypes and foreign buttons included, is acknowledged here.
+One global middleware does all the work: it stores the arrival and then answers 200, which Bolt sends as the
+acknowledgement. If the store fails, the middleware raises, Bolt answers 500, and Slack delivers the event again. No
+Bolt listeners are registered, so this middleware acknowledges every kind of envelope.
 """
 
 import asyncio
@@ -17,40 +16,40 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.response import BoltResponse
 
 from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.incoming.event_reader import Reader
+from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.core.errors import ChannelError, StoreError
 from daemon.core.ports import Acceptance, Arrival, Decision, Emit, Intake
 
 _ADDRESS_QUERY: Final = re.compile(r"\?\S+")
 _NOTE_LENGTH: Final = 300
-_TELLING: Final = 1.0  # seconds
-_VOID: Final = "That changed nothing: you weren't the one who was asked, or it has been decided or has expired already."
+_REPLY_TIMEOUT: Final = 1.0  # seconds
+_VOID: Final = "I'm sorry, that had no effect: I asked another person, or this has already been decided or has expired."
 
 
 class Listener:
-    """Reads envelopes and offers them to the intake; counts those on their way, so that a stop can wait for them.
+    """Reads envelopes and passes them to the intake; counts those in progress, so that a stop can wait for them.
 
-    `unheard` is called when one could not be stored: Slack repeats it for some minutes only, so history must be read.
+    `on_not_stored` is called after a failed store. Slack delivers again for some minutes only, so catch-up must follow.
     """
 
-    def __init__(self, reader: Reader, intake: Intake, emit: Emit, unheard: Callable[[], None]) -> None:
+    def __init__(self, reader: EventReader, intake: Intake, emit: Emit, on_not_stored: Callable[[], None]) -> None:
         self._reader = reader
         self._intake = intake
         self._emit = emit
-        self._unheard = unheard
-        self._under_way = 0
+        self._unheard = on_not_stored
+        self._in_progress = 0
         self._idle = asyncio.Event()
         self._idle.set()
 
-    async def hear(self, body: Mapping[str, Any]) -> Decision | None:
-        """Store what an envelope's payload brings, if it is for us; gives a decision that counts for nothing.
+    async def receive(self, body: Mapping[str, Any]) -> Decision | None:
+        """Store what an envelope's payload holds for the soul, if anything.
 
-        Raises StoreError when it could not be stored.
+        Returns a decision that has no effect, else None. Raises StoreError if the store fails.
         """
         arrival = self._read(body)
         if arrival is None:
             return None
-        self._under_way += 1
+        self._in_progress += 1
         self._idle.clear()
         try:
             acceptance = await self._intake.accept(arrival)
@@ -59,8 +58,8 @@ class Listener:
             self._unheard()
             raise
         finally:
-            self._under_way -= 1
-            if not self._under_way:
+            self._in_progress -= 1
+            if not self._in_progress:
                 self._idle.set()
         self._emit("slack.heard", kind=type(arrival).__name__, event_id=arrival.event_id, became=acceptance.value)
         if acceptance is Acceptance.DUPLICATE:
@@ -68,7 +67,7 @@ class Listener:
         return arrival if isinstance(arrival, Decision) and acceptance is Acceptance.IGNORED else None
 
     async def idle(self) -> None:
-        """Wait until nothing is on its way to the intake."""
+        """Wait until no arrival is being stored."""
         await self._idle.wait()
 
     def _read(self, body: Mapping[str, Any]) -> Arrival | None:
@@ -77,8 +76,8 @@ class Listener:
         return self._reader.event(body)
 
 
-def bolt_app(listener: Listener, reader: Reader, client: SlackClient, emit: Emit) -> AsyncApp:
-    """The stock AsyncApp around one listener; it authorizes events by what the preflight learned, without a call."""
+def bolt_app(listener: Listener, reader: EventReader, client: SlackClient, emit: Emit) -> AsyncApp:
+    """The Bolt app around one listener; it authorizes events with the known ids, without a call to Slack."""
     identity = reader.identity
 
     async def authorize() -> AuthorizeResult:
@@ -91,9 +90,9 @@ def bolt_app(listener: Listener, reader: Reader, client: SlackClient, emit: Emit
         )
 
     async def store_then_acknowledge(body: Mapping[str, Any]) -> BoltResponse:
-        void = await listener.hear(body)
+        void = await listener.receive(body)
         if void is not None:
-            await _tell_it_is_void(client, void, emit)
+            await _reply_to_void(client, void, emit)
         return BoltResponse(status=200, body="")
 
     logger = library_logger(emit)
@@ -110,17 +109,17 @@ def bolt_app(listener: Listener, reader: Reader, client: SlackClient, emit: Emit
     return app
 
 
-async def _tell_it_is_void(client: SlackClient, void: Decision, emit: Emit) -> None:
-    """Tell whoever pressed, and nobody else, that it counts for nothing; briefly, for Slack waits for us."""
+async def _reply_to_void(client: SlackClient, void: Decision, emit: Emit) -> None:
+    """Show the author of a decision, and no other user, that it has no effect; short, since Slack waits."""
     try:
-        async with asyncio.timeout(_TELLING):
+        async with asyncio.timeout(_REPLY_TIMEOUT):
             await client.call("chat.postEphemeral", channel=void.channel, user=void.author, text=_VOID)
     except (ChannelError, TimeoutError) as error:
         emit("slack.void_untold", channel=void.channel, reason=str(error) or "it took too long")
 
 
 def library_logger(emit: Emit) -> logging.Logger:
-    """A logger of our own for Bolt and the SDK: warnings become events, without the tickets that their URLs carry."""
+    """A logger for Bolt and the SDK that turns warnings into events, without the secrets in the URLs' queries."""
     logger = logging.Logger("slack", logging.WARNING)  # noqa: LOG001  # one per channel, not one per process
     logger.addHandler(_Events(emit))
     return logger
@@ -134,6 +133,6 @@ class _Events(logging.Handler):
         self._emit_event = emit
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Tell one record, shortened."""
+        """Emit one record, shortened."""
         note = _ADDRESS_QUERY.sub("?…", record.getMessage())[:_NOTE_LENGTH]
         self._emit_event("slack.library", level=record.levelname.lower(), note=note)

@@ -1,4 +1,4 @@
-"""All connections of one app: at least one must be heard; whenever there was a moment without, history is read."""
+"""Keeps the sockets open; after any gap without one, it starts catch-up."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -8,13 +8,13 @@ from daemon.channels.slack.incoming.connection import Connection
 from daemon.core.ports import Clock, Emit
 
 _TICK: Final = 1.0
-_PROBE: Final = 3600.0  # seconds between two look-backs even when nothing seemed lost (P6)
+_CATCH_UP_EVERY: Final = 3600.0  # seconds between two catch-ups even without a known gap (P6)
 
 
 class Supervisor:
-    """Runs the connections and the catch-up; says whether anybody is listening.
+    """Runs all connections of one app and the catch-up.
 
-    Whoever sets `gap` has history read: what was said lately may be missing.
+    Setting `gap` requests a catch-up: a message may be missing. `confirm` moves the watermark.
     """
 
     def __init__(  # noqa: PLR0917  # one of each part it joins
@@ -32,53 +32,53 @@ class Supervisor:
         self._clock = clock
         self._emit = emit
         self._gap = gap
-        self._lost = True
-        self._whole = False  # nothing that was said since the last confirmed mark can be missing
+        self._disconnected = True
+        self._complete = False  # whether every message up to now surely arrived
 
     def healthy(self) -> bool:
-        """Whether at least one socket is connected and answering."""
+        """Whether at least one socket is connected and answers pings."""
         return any(connection.alive for connection in self._connections)
 
     async def run(self, ready: asyncio.Event) -> None:
-        """Keep all connections until cancelled; `ready` is set at the first hello."""
+        """Keep all connections open until cancelled; `ready` is set at the first hello."""
 
         def up(connection: Connection) -> None:
-            others = any(other.alive for other in self._connections if other is not connection)
-            if self._lost or not others:
-                self._gap.set()  # nobody listened just before this hello
-            if self._lost:
-                self._lost = False
+            others_alive = any(other.alive for other in self._connections if other is not connection)
+            if self._disconnected or not others_alive:
+                self._gap.set()  # no socket was open just before this hello
+            if self._disconnected:
+                self._disconnected = False
                 self._emit("slack.connected")
             ready.set()
 
         async with asyncio.TaskGroup() as group:
             for connection in self._connections:
-                group.create_task(connection.keep(up))
+                group.create_task(connection.keep_open(up))
             group.create_task(self._watch())
             group.create_task(self._fill_gaps())
-            group.create_task(self._probe())
+            group.create_task(self._request_catch_ups())
 
     async def _watch(self) -> None:
-        """Tell when everything is lost, and move the mark of what was surely heard while it is not."""
+        """Emit `slack.lost` when the last socket is gone; confirm the watermark while nothing is missing."""
         while True:
             await self._clock.sleep(_TICK)
             if not self.healthy():
-                self._whole = False
-                if not self._lost:
-                    self._lost = True
+                self._complete = False
+                if not self._disconnected:
+                    self._disconnected = True
                     self._emit("slack.lost")
-            elif self._whole and not self._gap.is_set():
+            elif self._complete and not self._gap.is_set():
                 await self._confirm()
 
     async def _fill_gaps(self) -> None:
         while True:
             await self._gap.wait()
             self._gap.clear()
-            self._whole = False
+            self._complete = False
             await self._catch_up()
-            self._whole = not self._gap.is_set()
+            self._complete = not self._gap.is_set()
 
-    async def _probe(self) -> None:
+    async def _request_catch_ups(self) -> None:
         while True:
-            await self._clock.sleep(_PROBE)
+            await self._clock.sleep(_CATCH_UP_EVERY)
             self._gap.set()

@@ -1,4 +1,4 @@
-"""What people typed, out of Slack's escaped markup: entities undone, links readable, people kept as ids."""
+"""Turns Slack's escaped markup into the text that the user typed: entities decoded, links readable, mentions as ids."""
 
 import re
 from collections.abc import Mapping
@@ -18,23 +18,23 @@ _ENTITY: Final = re.compile("|".join(_ENTITIES))
 
 
 def clean(text: str) -> str:
-    """Text that can be stored and sent anywhere: no lone surrogates, no control characters, of bounded length."""
+    """Text without lone surrogates and control characters, cut to `LONGEST`, so that it can be stored and sent."""
     whole = _UNWANTED.sub("", storable(text).replace("\r\n", "\n").replace("\r", "\n"))
     return whole if len(whole) <= LONGEST else whole[: LONGEST - len(_CUT)] + _CUT
 
 
 def label(text: str, limit: int = 80) -> str:
-    """A name as one short line of plain data."""
+    """A name as one line of at most `limit` characters."""
     return one_line(clean(text))[:limit].strip()
 
 
 def people_in(raw: str) -> tuple[str, ...]:
-    """Ids of everybody mentioned in raw markup, in order."""
+    """Ids of all users mentioned in raw markup, in order."""
     return tuple(_PERSON.findall(raw))
 
 
 def for_others(raw: str, own: str) -> bool:
-    """Whether raw markup speaks to other people: it begins by naming one, or mentions some and not `own`."""
+    """Whether raw markup addresses other users: it begins with a mention of one, or mentions some but not `own`."""
     start = raw.lstrip()
     first = _PERSON.match(start)
     if _GROUP.match(start) or (first and first[1] != own):
@@ -44,7 +44,7 @@ def for_others(raw: str, own: str) -> bool:
 
 
 def readable(raw: str, own: str) -> str:
-    """Raw markup as its writer meant it: own mention taken out, `<@U2>` kept, links as `label (url)`."""
+    """Raw markup as plain text: mentions of `own` removed, `<@U2>` kept, links as `label (url)`."""
     text = _without(clean(raw), own)
     pieces, end = [], 0
     for token in _ANGLE.finditer(text):
@@ -56,7 +56,7 @@ def readable(raw: str, own: str) -> str:
 
 
 def _without(text: str, own: str) -> str:
-    """Take our own mention out, with the space or the comma that it leaves over."""
+    """Remove our own mention, with the space or comma beside it."""
     mention = rf"<@{re.escape(own)}(?:\|[^<>]*)?>"
     return re.sub(rf"[ \t]?{mention}", "", re.sub(rf"\A\s*{mention}[\s,:]*", "", text))
 
@@ -78,7 +78,7 @@ def _token(inner: str) -> str:
 
 
 def _command(name: str, shown: str) -> str:
-    """`!here`, `!subteam^S1`, `!date^…`: by what people see of them."""
+    """`!here`, `!subteam^S1`, `!date^…` as Slack shows them."""
     if name.startswith("date^"):
         return shown or name
     word = shown or name.partition("^")[0]

@@ -1,12 +1,12 @@
-"""The names and icons under which several souls speak in one workspace (Slack: chat:write.customize)."""
+"""The names and icons under which several souls post in one workspace (Slack: chat:write.customize)."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from daemon.channels.slack.api.identity import Identity
-from daemon.channels.slack.api.manifest import FACES_SCOPE
+from daemon.channels.slack.api.identity import SlackIdentity
+from daemon.channels.slack.api.manifest import CUSTOMIZE_SCOPE
 from daemon.channels.slack.outgoing.task_cards import card_text
 from daemon.core.errors import ChannelRefused
 from daemon.core.ports import Emit
@@ -14,54 +14,54 @@ from daemon.core.ports import Emit
 T = TypeVar("T")
 
 _NAME: Final = 80  # characters
-_EMOJI: Final = re.compile(r"(?::[\w+'-]{1,100}:){1,2}")  # the second is a tone of skin
+_EMOJI: Final = re.compile(r"(?::[\w+'-]{1,100}:){1,2}")  # the second is a skin tone
 _PICTURE: Final = re.compile(r"https://[^\s<>|]{1,500}")
 
 
 @dataclass(frozen=True, slots=True)
-class Face:
-    """How a soul is seen: its name, and an icon as `:emoji:` or as the https address of a picture, empty for none."""
+class Appearance:
+    """A soul's name and icon in Slack; the icon is an `:emoji:`, the https URL of a picture, or empty."""
 
     name: str
     icon: str = ""
 
 
-class Faces:
-    """Gives each soul Slack's arguments for its face; none where the token may not wear one."""
+class Appearances:
+    """Gives each soul Slack's arguments for its name and icon; none if the token lacks the scope."""
 
-    def __init__(self, face_of: Callable[[str], Face | None] | None, emit: Emit) -> None:
-        self._face_of = face_of
+    def __init__(self, appearance_of: Callable[[str], Appearance | None] | None, emit: Emit) -> None:
+        self._appearance_of = appearance_of
         self._emit = emit
-        self._allowed = face_of is not None
+        self._allowed = appearance_of is not None
 
-    def meet(self, identity: Identity) -> None:
-        """Learn what the token may do; a missing scope is told once, and posts are plain from then on."""
-        if identity.scopes and FACES_SCOPE not in identity.scopes:
-            self._lost("the scope is missing")
+    def check_scope(self, identity: SlackIdentity) -> None:
+        """Use the app's own name and icon from now on if the token lacks the scope; that is logged once."""
+        if identity.scopes and CUSTOMIZE_SCOPE not in identity.scopes:
+            self._disable("the scope is missing")
 
-    def of(self, soul: str) -> Mapping[str, str]:
-        """Slack's arguments for a soul's face; empty for the app's own."""
-        face = self._face_of(soul) if self._allowed and self._face_of is not None else None
-        name = card_text(face.name, _NAME) if face else ""
-        if face is None or not name:
+    def arguments_for(self, soul: str) -> Mapping[str, str]:
+        """Slack's arguments for a soul's name and icon; empty for the app's own."""
+        appearance = self._appearance_of(soul) if self._allowed and self._appearance_of is not None else None
+        name = card_text(appearance.name, _NAME) if appearance else ""
+        if appearance is None or not name:
             return {}
-        return {"username": name, **_icon(face.icon)}
+        return {"username": name, **_icon(appearance.icon)}
 
-    async def under(self, soul: str, act: Callable[[Mapping[str, str]], Awaitable[T]]) -> T:
-        """Do something under a soul's face, and without it when Slack won't have it. Raises what `act` raises."""
-        face = self.of(soul)
+    async def post_as(self, soul: str, post: Callable[[Mapping[str, str]], Awaitable[T]]) -> T:
+        """Call `post` with a soul's arguments, and again without them if Slack refuses those. Raises what it raises."""
+        arguments = self.arguments_for(soul)
         try:
-            return await act(face)
+            return await post(arguments)
         except ChannelRefused as error:
-            if not face or error.code != "missing_scope":
+            if not arguments or error.code != "missing_scope":
                 raise
-            self._lost(error.message)
-        return await act({})
+            self._disable(error.message)
+        return await post({})
 
-    def _lost(self, reason: str) -> None:
+    def _disable(self, reason: str) -> None:
         if self._allowed:
             self._allowed = False
-            hint = f"add the scope {FACES_SCOPE} in the app's settings and reinstall the app"
+            hint = f"add the scope {CUSTOMIZE_SCOPE} in the app's settings and reinstall the app"
             self._emit("slack.faces_missing", reason=reason, hint=hint)
 
 

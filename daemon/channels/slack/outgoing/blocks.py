@@ -1,4 +1,4 @@
-"""The body of one of our messages: markdown, the buttons under it, a plain fallback, and the key it is found by."""
+"""Builds the body of a post: markdown, buttons, a plain fallback, and the metadata with the post's key."""
 
 from typing import Any, Final
 
@@ -12,18 +12,18 @@ _FALLBACK: Final = 3_900  # characters; Slack advises to stay under 4,000
 _LONGEST_TEXT: Final = 39_000  # Slack cuts at 40,000
 _SECTION: Final = 2_900  # characters; a section block takes 3,000
 _BUTTONS: Final = {
-    "approve": ("Approve", "primary", "Approve: let it be done once"),
-    "refuse": ("Refuse", "danger", "Refuse: nothing will be done"),
+    "approve": ("Approve", "primary", "Approve: allow this once"),
+    "refuse": ("Refuse", "danger", "Refuse: do nothing"),
 }
 
 
 def metadata(post: Post) -> dict[str, Any]:
-    """The outbox key, as Slack keeps it with the message (Slack: message metadata)."""
+    """The post's key as Slack's message metadata."""
     return {"event_type": EVENT_TYPE, "event_payload": {"key": post.key, "part": post.part}}
 
 
 def key_of(message: dict[str, Any]) -> str | None:
-    """The outbox key a message carries, or None."""
+    """The key in a message's metadata, or None."""
     found = message.get("metadata")
     if not isinstance(found, dict) or found.get("event_type") != EVENT_TYPE:
         return None
@@ -33,15 +33,15 @@ def key_of(message: dict[str, Any]) -> str | None:
 
 
 def rich(post: Post) -> dict[str, Any]:
-    """Blocks with a short text beside them, for notifications and old clients."""
+    """Blocks, and a short text for notifications and old clients."""
     body = inert(post.body)
     return {"text": to_mrkdwn(body)[:_FALLBACK], "blocks": [{"type": "markdown", "text": body}, *buttons(post)]}
 
 
 def plain(post: Post) -> dict[str, Any]:
-    """The whole text without blocks, for when Slack refuses those; an empty list takes a draft's own blocks away.
+    """The whole text without blocks, after Slack refused those; the empty list removes a draft's own blocks.
 
-    A question stays one that can be answered: its words go in the oldest kind of block, with its buttons.
+    An approval request keeps its buttons: its text goes into section blocks, which every client shows.
     """
     text = to_mrkdwn(inert(post.body))
     if post.approval is None or post.revises is not None:
@@ -52,9 +52,9 @@ def plain(post: Post) -> dict[str, Any]:
 
 
 def buttons(post: Post) -> list[dict[str, Any]]:
-    """What can be pressed under a post: a question's answers, else feedback under the last part of a reply.
+    """The buttons under a post: approve and refuse under an approval request, feedback under a reply's last part.
 
-    What a revision says is settled, so that nothing is left to press.
+    A revised post has none, since it states a decision.
     """
     if post.revises is not None:
         return []
@@ -64,7 +64,7 @@ def buttons(post: Post) -> list[dict[str, Any]]:
 
 
 def _feedback() -> dict[str, Any]:
-    """The feedback buttons (Slack: context actions block)."""
+    """The two feedback buttons (Slack: context actions block)."""
     element = {
         "type": "feedback_buttons",
         "action_id": FEEDBACK_ACTION,
@@ -75,10 +75,10 @@ def _feedback() -> dict[str, Any]:
 
 
 def _answer(act: str, approval: str) -> dict[str, Any]:
-    text, style, spoken = _BUTTONS[act]
+    text, style, description = _BUTTONS[act]
     action = {"type": "button", "action_id": APPROVAL_ACTIONS[act], "style": style}
-    return action | _button(text, f"{act}:{approval}", spoken)
+    return action | _button(text, f"{act}:{approval}", description)
 
 
-def _button(text: str, value: str, spoken: str) -> dict[str, Any]:
-    return {"text": {"type": "plain_text", "text": text}, "value": value, "accessibility_label": spoken}
+def _button(text: str, value: str, description: str) -> dict[str, Any]:
+    return {"text": {"type": "plain_text", "text": text}, "value": value, "accessibility_label": description}

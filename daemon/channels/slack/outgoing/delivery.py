@@ -1,40 +1,41 @@
-"""Makes a post visible exactly once, and finds again what may have been sent (design, ruling 12)."""
+"""Delivers each post exactly once, and finds posts again that may have been sent."""
 
 from collections.abc import Callable
 from typing import Any, Final
 
 from daemon.channels.slack.api.client import Json, SlackClient
-from daemon.channels.slack.api.history import messages, moment
-from daemon.channels.slack.outgoing.appearance import Faces
+from daemon.channels.slack.api.history import as_seconds, read_messages
+from daemon.channels.slack.incoming.event_reader import EventReader
+from daemon.channels.slack.outgoing.appearance import Appearances
 from daemon.channels.slack.outgoing.blocks import buttons, key_of, metadata, plain, rich
 from daemon.channels.slack.outgoing.drafts import Drafts
 from daemon.channels.slack.outgoing.markup import inert
 from daemon.core.errors import ChannelRefused, DeliveryUncertain, NotDelivered
 from daemon.core.ports import Emit, FoundPost, Post
 
-# Slack won't show these blocks; the same text without them is welcome.
+# Error codes for blocks; Slack accepts the same text without them.
 _BLOCKS_REFUSED: Final = frozenset({"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long"})
-# The draft can't become the reply any more.
+# Error codes for a draft that can't become the reply any more.
 _DRAFT_GONE: Final = frozenset({"message_not_found", "cant_update_message", "edit_window_closed"})
 _THREAD_GONE: Final = frozenset({"thread_not_found"})
 _PAGES: Final = 10
 
 
 class SlackDelivery:
-    """Posts, finishes drafts and looks posts up; `is_own` tells our messages, and is None while our ids are unknown."""
+    """Posts, finishes drafts and finds posts; `reader` gives None while our own ids are unknown."""
 
     def __init__(
         self,
         client: SlackClient,
         drafts: Drafts,
-        faces: Faces,
-        own: Callable[[], Callable[[dict[str, Any]], bool] | None],
+        appearances: Appearances,
+        reader: Callable[[], EventReader | None],
         emit: Emit,
     ) -> None:
         self._client = client
         self._drafts = drafts
-        self._faces = faces
-        self._own = own
+        self._appearances = appearances
+        self._reader = reader
         self._emit = emit
 
     async def deliver(self, post: Post) -> str:
@@ -52,21 +53,21 @@ class SlackDelivery:
             return await self._post(post)
 
     async def find(self, post: Post) -> FoundPost | None:
-        """See `Channel.find`; a draft is a message of ours without a key: the known or, if `drafting`, the newest.
+        """See `Channel.find`; a draft is our message without a key: the known one or, if `draft_lost`, the newest.
 
-        A revision is never found: it may be made again whenever there is doubt.
+        A revision is never found, since making it twice does no harm.
         """
         if post.revises is not None:
             return None
-        is_own = self._own()
-        if is_own is None:
-            raise DeliveryUncertain("who we are in Slack is not known yet")
+        reader = self._reader()
+        if reader is None:
+            raise DeliveryUncertain("our own Slack ids are not known yet")
         channel = post.conversation.channel
         found, whole = await self._history(post, post.reply_to)
         if not post.conversation.thread:
-            timeline, all_of_it = await self._history(post, "")  # where it goes when its thread is gone
-            found, whole = [*found, *timeline], whole and all_of_it
-        ours = [message for message in found if is_own(message) and isinstance(message.get("ts"), str)]
+            timeline, timeline_whole = await self._history(post, "")  # where the post goes if its thread is gone
+            found, whole = [*found, *timeline], whole and timeline_whole
+        ours = [message for message in found if reader.is_own(message) and isinstance(message.get("ts"), str)]
         for message in ours:
             if key_of(message) == post.key:
                 return FoundPost(message["ts"], finished=True)
@@ -78,9 +79,9 @@ class SlackDelivery:
         return FoundPost(unkeyed[-1], finished=False) if post.draft_lost and unkeyed else None
 
     async def _history(self, post: Post, thread: str) -> tuple[list[Json], bool]:
-        """What was said in the post's thread or timeline since it can have been sent, and whether that is all."""
+        """Messages of the thread or timeline that can include the post, and whether no page is left."""
         try:
-            return await messages(
+            return await read_messages(
                 self._client,
                 post.conversation.channel,
                 thread,
@@ -94,7 +95,7 @@ class SlackDelivery:
             raise DeliveryUncertain(f"Slack's history can't be read: {error.message}") from error
 
     async def _post(self, post: Post) -> str:
-        """One new message; in a DM whose message was deleted meanwhile, in the timeline."""
+        """Post a new message; in a DM whose thread was deleted meanwhile it goes to the timeline."""
         try:
             return await self._post_under(post, post.reply_to or None)
         except ChannelRefused as error:
@@ -110,13 +111,13 @@ class SlackDelivery:
             "unfurl_links": False,
             "unfurl_media": False,
         }
-        soul = post.conversation.soul
-        return await self._faces.under(
-            soul, lambda face: self._with_fallback("chat.postMessage", post, common | dict(face))
+        return await self._appearances.post_as(
+            post.conversation.soul,
+            lambda appearance: self._with_fallback("chat.postMessage", post, common | dict(appearance)),
         )
 
     async def _revise(self, post: Post, ts: str) -> str:
-        """Write over an earlier post of ours; one that is gone or can't be changed any more is left alone."""
+        """Replace the text of an earlier post of ours, unless it is gone or can't be changed any more."""
         channel = post.conversation.channel
         try:
             return await self._with_fallback("chat.update", post, {"channel": channel, "ts": ts})
@@ -127,7 +128,7 @@ class SlackDelivery:
             return ts
 
     async def _finish(self, post: Post, ts: str) -> str:
-        """Add what the draft lacks; where that isn't known or no longer possible, write the whole text over it."""
+        """Append what the draft lacks; if that is unknown or no longer possible, replace the draft's text."""
         channel, body = post.conversation.channel, inert(post.body)
         shown = self._drafts.text(channel, ts)
         if shown is None or not body.startswith(shown):
@@ -147,13 +148,13 @@ class SlackDelivery:
                 raise
             return await self._rewrite(post, ts)
         except DeliveryUncertain:
-            self._drafts.shows(channel, ts, None)
+            self._drafts.set_text(channel, ts, None)
             raise
         self._drafts.forget(channel, ts)
         return ts
 
     async def _rewrite(self, post: Post, ts: str) -> str:
-        """End a stream that may still be open, then replace its text; doing it twice changes nothing."""
+        """End a stream that may still be open, then replace its text; doing it twice does no harm."""
         channel = post.conversation.channel
         ending = self._drafts.ending(channel, ts, "")
         self._drafts.forget(channel, ts)
@@ -164,7 +165,7 @@ class SlackDelivery:
         )
 
     async def _stopped(self, channel: str, ts: str, ending: Json) -> bool:
-        """Whether Slack ended a stream. Raises ChannelRefused when the message is gone."""
+        """Whether Slack ended a stream. Raises ChannelRefused if the message is gone."""
         try:
             await self._client.call("chat.stopStream", channel=channel, ts=ts, **ending)
         except (ChannelRefused, DeliveryUncertain) as error:
@@ -188,4 +189,4 @@ class SlackDelivery:
 
 
 def _younger(message: dict[str, Any], post: Post) -> bool:
-    return moment(message.get("ts")) > moment(post.newer_than_ts)
+    return as_seconds(message.get("ts")) > as_seconds(post.newer_than_ts)

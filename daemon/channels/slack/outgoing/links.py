@@ -1,11 +1,11 @@
-"""Says whether a link does what its label says."""
+"""Checks whether a link leads where its label says."""
 
 import re
 import unicodedata
 from urllib.parse import urlsplit
 
 _SCHEMES = frozenset({"http", "https", "mailto"})
-# Endings that make a bare word read as a host. Countries whose ending is also a file's (.py, .md, .rs) are left out.
+# Endings that make a bare word look like a host. Countries whose ending is also a file's (.py, .md, .rs) are left out.
 _ENDINGS = (
     "com|org|net|edu|gov|mil|int|info|biz|name|io|ai|app|dev|cloud|site|online|store|tech|xyz|club|page|link|team|bank|me|"
     "co|us|uk|eu|de|fr|es|it|nl|be|ch|at|se|no|dk|fi|pt|ie|ru|ua|cn|jp|kr|in|au|nz|ca|br|mx|ar|za|tr|gr|cz|to|ly|gg|tv|fm"
@@ -29,7 +29,7 @@ def honest(label: str, address: str) -> bool:
 
 
 def _plain(label: str) -> str:
-    """What a reader sees: compatibility forms folded, unseen characters gone."""
+    """The label as a reader sees it: compatibility forms folded, invisible characters removed."""
     folded = unicodedata.normalize("NFKC", label)
     return "".join(character for character in folded if unicodedata.category(character) not in {"Cf", "Mn"})
 

@@ -1,12 +1,12 @@
-"""Makes a model's text inert: no mention, no disguised link, no unseen character of it has any power in Slack.
+"""Makes a model's text inert: its mentions, disguised links and invisible characters have no effect in Slack.
 
-Power is taken by a WORD JOINER (U+2060) inside the construct, so that the text stays readable, also in code. Rules are
-decided left to right on a bounded look-ahead, so a stream and a whole text give the same result.
+A WORD JOINER (U+2060) inside a construct disables it and keeps the text readable, also in code. The rules run left to
+right with a bounded look-ahead, so that a stream and a whole text give the same result.
 """
 
 import html
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from daemon.channels.slack.outgoing.links import allowed_scheme, honest
 
@@ -14,20 +14,18 @@ BREAK = "\u2060"
 _EVERYONE = ("channel", "everyone", "here")
 _LONGEST_EVERYONE = max(map(len, _EVERYONE))
 _HTML = ("--", "[", "doctype")  # a comment, a CDATA section, a document's first line
-_LABEL_MEMORY = 512  # characters of output in which a link's label is looked for
+_LABEL_MEMORY = 512  # characters of output that are searched for a link's label
 _FARTHEST = 1400  # characters that a rule may look ahead
-_STRETCH = 4096  # characters worked on at once, so that a rewritten link never moves a whole long text
+_STRETCH = 4096  # characters processed at once, so that a rewritten link never copies a long text
 _SPECIAL = re.compile(r"[<@\]&]")
 _UNWANTED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls, but not tab and line feed
     "\u202a-\u202e\u2066-\u2069"  # bidirectional embeddings, overrides and isolates
-    "\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff"  # no text at all: marks, anchors, lone surrogates
-    "\U000e0000-\U000e007f]"  # tag characters: text for machines that people can't see
+    "\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff"  # marks, anchors, lone surrogates
+    "\U000e0000-\U000e007f]"  # tag characters: invisible text that models can read
 )
 _LINES = str.maketrans("\u2028\u2029\x85", "\n\n\n")
 _BRACKET = re.compile(r"[\[\]]")
-_PERSON = re.compile(r"<@([A-Z0-9]{2,24})>")
-_PERSON_BEGUN = re.compile(r"<@[A-Z0-9]{0,24}")
 _SCHEME = re.compile(r"<([A-Za-z][A-Za-z0-9+.-]{0,31}):(?!:)")  # `<std::string>` is code
 _SCHEME_BEGUN = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]{0,31}:?")
 _LINK = re.compile(r"<([^\s<>|]{1,1000})(?:\|([^<>\n]{0,200}))?>")
@@ -37,31 +35,31 @@ _TARGET_BEGUN = re.compile(r"\]\(\s{0,16}<?[^\s<>()]{0,1000}")
 _ENCODED = re.compile(r"&(?:lt|#0{0,6}60|#x0{0,6}3c);?(?=[!@#])", re.IGNORECASE)
 _ENCODED_BEGUN = re.compile(r"&(?:l|lt;?|#0{0,6}|#0{0,6}60?;?|#x0{0,6}|#x0{0,6}3c?;?)?", re.IGNORECASE)
 
-# What a rule decides: how many characters of the input it consumed, what leaves, and what is to be read again.
+# What a rule decides: the number of characters it consumed, the output, and the text to process again.
 _Ruling = tuple[int, str, str]
 _PASS: _Ruling = (1, "", "")
 
 
-def inert(text: str, *, known_people: Collection[str] = ()) -> str:
-    """Slack markdown that can address nobody but `known_people` (user ids) and hides no link; idempotent.
+def inert(text: str) -> str:
+    """Slack markdown without mentions and disguised links; idempotent.
 
-    Mentions of groups, channels and strangers, and links of other schemes than http, https and mailto, become plain
-    text. A link or image keeps working only if its label names no other host. Slack: formatting text, retrieving links.
+    Mentions of users, groups and channels become plain text, and so do links of other schemes than http, https and
+    mailto. A link or image keeps working only if its label names no other host. Slack: formatting text, retrieving
+    links.
     """
-    stream = InertStream(known_people=known_people)
+    stream = InertStream()
     return stream.feed(text) + stream.finish()
 
 
 def break_everyone(text: str) -> str:
-    """Take the power from every plain `@channel`, `@here` and `@everyone`."""
+    """Disable every plain `@channel`, `@here` and `@everyone`."""
     return re.sub(rf"@(?={'|'.join(_EVERYONE)})", f"@{BREAK}", text, flags=re.IGNORECASE)
 
 
 class InertStream:
-    """`inert` for text that arrives in pieces; at most some 1,200 characters are held back, and only inside a link."""
+    """`inert` for text that arrives in pieces; holds back at most some 1,200 characters, and only inside a link."""
 
-    def __init__(self, *, known_people: Collection[str] = ()) -> None:
-        self._known_people = frozenset(known_people)
+    def __init__(self) -> None:
         self._held = ""
         self._recent = ""
         self._rules: dict[str, Callable[[str, bool], _Ruling | None]] = {
@@ -72,12 +70,12 @@ class InertStream:
         }
 
     def feed(self, piece: str) -> str:
-        """Take the next piece; return what may leave."""
+        """Take the next piece; return the text that is decided."""
         clean = _UNWANTED.sub("", piece.translate(_LINES))
         return "".join(self._run(clean[at : at + _STRETCH], last=False) for at in range(0, len(clean), _STRETCH))
 
     def finish(self) -> str:
-        """End the text; return the rest."""
+        """End the text; return the rest of it."""
         return self._run("", last=True)
 
     def _run(self, piece: str, *, last: bool) -> str:
@@ -111,29 +109,20 @@ class InertStream:
                 return None
             case "!":
                 return self._command(window, last)
-            case "@":
-                return self._person(window, last)
-            case "#":
+            case "@" | "#":
                 return (1, f"<{BREAK}", "")
             case _:
                 return self._slack_link(window, last)
 
     def _command(self, window: str, last: bool) -> _Ruling | None:
-        """`<!…`: a mention of many or a date, unless it is HTML's own."""
+        """`<!…`: a mention of a group or a date, unless it is HTML."""
         word = window[2:9].lower()
         if not last and any(begun.startswith(word) and begun != word for begun in _HTML):
             return None
         return _PASS if word.startswith(_HTML) else (1, f"<{BREAK}", "")
 
-    def _person(self, window: str, last: bool) -> _Ruling | None:
-        if person := _PERSON.match(window):
-            return (person.end(), person[0], "") if person[1] in self._known_people else (1, f"<{BREAK}", "")
-        if not last and _PERSON_BEGUN.fullmatch(window):
-            return None
-        return (1, f"<{BREAK}", "")
-
     def _slack_link(self, window: str, last: bool) -> _Ruling | None:
-        """`<address|label>` becomes a markdown link, to be judged as one."""
+        """`<address|label>` becomes a markdown link, which the rule for those checks."""
         scheme = _SCHEME.match(window)
         if not last and _SCHEME_BEGUN.fullmatch(window):
             return None
@@ -154,7 +143,7 @@ class InertStream:
         return None if open_end and any(name.startswith(word) for name in _EVERYONE) else _PASS
 
     def _bracket(self, window: str, last: bool) -> _Ruling | None:
-        """`](`: the seam of a markdown link or image."""
+        """`](`: the middle of a markdown link or image."""
         if not last and _TARGET_BEGUN.fullmatch(window if len(window) > 1 else window + "("):
             return None
         if window[1:2] != "(":
@@ -163,7 +152,7 @@ class InertStream:
         return (2, "](" if target and self._fair(html.unescape(target[1])) else f"]{BREAK}(", "")
 
     def _fair(self, address: str) -> bool:
-        """Whether a link may stay one, seen from its address and the label before it."""
+        """Whether a link may keep working, by its address and the label before it."""
         label = _label_before(self._recent)
         scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*):", address)
         if address.startswith(("//", "\\")) or (scheme and not allowed_scheme(scheme[1])):
@@ -173,20 +162,20 @@ class InertStream:
         return not (scheme and label.startswith("!")) and honest(label, address)
 
     def _entity(self, window: str, last: bool) -> _Ruling | None:
-        """`&lt;!channel>`: harmless to Slack until somebody decodes it once more."""
+        """`&lt;!channel>`: harmless in Slack until a program decodes it once more."""
         if encoded := _ENCODED.match(window):
             return (encoded.end(), encoded[0] + BREAK, "")
         return None if not last and _ENCODED_BEGUN.fullmatch(window) else _PASS
 
 
 def _as_markdown(address: str, label: str) -> str:
-    """The markdown for a link of Slack's; brackets that would end its parts early are replaced."""
+    """The markdown of a Slack link; brackets that would end its parts early are replaced."""
     words = label.replace("[", "(").replace("]", ")").strip()
     return f"[{words}]({address.replace('(', '%28').replace(')', '%29')})" if words else f"<{address}>"
 
 
 def _label_before(text: str) -> str | None:
-    """The label that ends where `text` ends, with its bracket and the `!` of an image; None when there is none."""
+    """The label at the end of `text`, with its bracket and an image's `!`; None if there is none."""
     depth = 1
     for bracket in reversed(list(_BRACKET.finditer(text))):
         depth += 1 if bracket[0] == "]" else -1

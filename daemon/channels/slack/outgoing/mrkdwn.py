@@ -1,8 +1,7 @@
-"""Turns markdown into Slack's own mrkdwn, the fallback for clients and notifications without the markdown block."""
+"""Turns markdown into Slack's mrkdwn, the fallback for clients and notifications without markdown blocks."""
 
-import re
 import unicodedata
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
@@ -10,26 +9,23 @@ from markdown_it.tree import SyntaxTreeNode
 from daemon.channels.slack.outgoing.links import allowed_scheme, honest
 from daemon.channels.slack.outgoing.markup import BREAK, break_everyone
 
-_PERSON = re.compile(r"&lt;@([A-Z0-9]{2,24})&gt;")
 _RULE = "\u2014" * 8
 _BULLET = "\u2022"
 
 
-def to_mrkdwn(markdown: str, *, known_people: Collection[str] = ()) -> str:
-    """Render markdown as mrkdwn: `& < >` escaped, only `known_people` (user ids) mentioned, links only where honest.
+def to_mrkdwn(markdown: str) -> str:
+    """Render markdown as mrkdwn: `& < >` escaped, no mentions, only honest links.
 
     Slack: formatting text for app surfaces. Tables become aligned code blocks; code loses its language.
     """
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable(["html_block", "html_inline"])
-    writer = _Writer(frozenset(known_people))
-    return break_everyone(writer.blocks(SyntaxTreeNode(parser.parse(markdown)).children))
+    return break_everyone(_Writer().blocks(SyntaxTreeNode(parser.parse(markdown)).children))
 
 
 class _Writer:
-    """Writes a syntax tree as mrkdwn; how deep a tree may be is bounded by the parser."""
+    """Writes a syntax tree as mrkdwn; the parser bounds the tree's depth."""
 
-    def __init__(self, known_people: frozenset[str]) -> None:
-        self._known_people = known_people
+    def __init__(self) -> None:
         self._blocks: dict[str, Callable[[SyntaxTreeNode], str]] = {
             "paragraph": lambda node: self.inlines(node.children),
             "heading": lambda node: f"*{self.inlines(node.children, inside='strong').strip('*')}*",
@@ -42,7 +38,7 @@ class _Writer:
             "hr": lambda _: _RULE,
         }
         self._inlines: dict[str, Callable[[SyntaxTreeNode, str], str]] = {
-            "text": lambda node, _: self._text(node.content),
+            "text": lambda node, _: _escape(node.content),
             "text_special": lambda node, _: _escape(node.content),
             "code_inline": lambda node, _: f"`{_escape(node.content)}`",
             "strong": lambda node, inside: self._marked("*", "strong", node, inside),
@@ -56,17 +52,12 @@ class _Writer:
         }
 
     def blocks(self, nodes: Sequence[SyntaxTreeNode], between: str = "\n\n") -> str:
-        """Block nodes, one under the other."""
+        """Block nodes, separated by `between`."""
         return between.join(self._blocks[node.type](node) for node in nodes)
 
     def inlines(self, nodes: Sequence[SyntaxTreeNode], *, inside: str = "") -> str:
-        """Inline nodes in a row; `inside` names the markup that is open already and can't be nested in itself."""
+        """Inline nodes in a row; `inside` names the open markup, which can't be nested in itself."""
         return "".join(self._inlines[node.type](node, inside) for node in nodes)
-
-    def _text(self, text: str) -> str:
-        return _PERSON.sub(
-            lambda person: f"<@{person[1]}>" if person[1] in self._known_people else person[0], _escape(text)
-        )
 
     def _marked(self, mark: str, kind: str, node: SyntaxTreeNode, inside: str) -> str:
         content = self.inlines(node.children, inside=inside or kind)
@@ -106,7 +97,7 @@ def _link(label: str, words: str, address: str) -> str:
 
 
 def _unlinked(label: str) -> str:
-    """A label holds no further markup of Slack's angle kind and no end of its own."""
+    """A label without angle brackets, line breaks and `|`, which would end it or begin further markup."""
     return label.replace("<", "").replace(">", "").replace("\n", " ").replace("|", "\u00a6")
 
 
@@ -131,7 +122,7 @@ def _indent(text: str, first: str, rest: str) -> str:
 
 
 def _width(text: str) -> int:
-    """Columns in a monospaced font: East Asian wide characters take two, combining ones none."""
+    """Columns in a monospaced font: wide East Asian characters take two, combining characters none."""
     return sum(
         0 if unicodedata.combining(character) else 1 + (unicodedata.east_asian_width(character) in "WF")
         for character in text

@@ -1,4 +1,4 @@
-"""A reply becoming visible while it is made, through Slack's streaming methods; on any trouble it falls silent."""
+"""Streams a reply into Slack while the soul writes it; after an error it stops, and the delivery shows the rest."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.outgoing.drafts import Drafts, spoken
+from daemon.channels.slack.outgoing.drafts import Drafts, text_chunks
 from daemon.channels.slack.outgoing.markup import InertStream
-from daemon.channels.slack.outgoing.status_line import words_for
-from daemon.channels.slack.outgoing.task_cards import Plan
+from daemon.channels.slack.outgoing.status_line import status_for
+from daemon.channels.slack.outgoing.task_cards import TaskCards
 from daemon.core.errors import ChannelRefused, DaemonError, NotDelivered
 from daemon.core.ports import Clock, DraftLog, Emit, Task, TaskState
 
@@ -18,54 +18,54 @@ _OPEN_AT: Final = 80  # characters
 _OPEN_AFTER: Final = 0.12  # seconds since the first text or card
 _APPEND_AT: Final = 500
 _APPEND_AFTER: Final = 0.7  # seconds since the last flush
-_PULSE: Final = 60.0  # seconds; a stream that is silent for minutes is ended by Slack
+_KEEP_ALIVE: Final = 60.0  # seconds; Slack ends a stream that is silent for minutes
 _MOST: Final = 8_000  # characters shown before the reply is finished
 _TICK: Final = 0.04
-# Slack's words for a stream or a card that it won't have in this form.
+# Error codes for a stream or a card in a form that Slack doesn't accept.
 _FORM_REFUSED: Final = frozenset(
     {"cannot_provide_both_markdown_text_and_chunks", "invalid_chunks", "no_text", "streaming_mode_mismatch"}
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
-    """The thread a reply is streamed into, for whom and under which face.
+class StreamTarget:
+    """The thread of a streamed reply, its recipient and its appearance.
 
-    The recipient is empty in DMs, where Slack wants none; `face` holds Slack's arguments for another name and icon;
-    `status` says a few words in the thread's status line.
+    The recipient is empty in DMs, where Slack wants none; `appearance` holds Slack's arguments for another name and
+    icon; `status` sets the text of the thread's status line.
     """
 
     channel: str
     thread: str
     recipient_team: str = ""
     recipient: str = ""
-    face: Mapping[str, str] = field(default_factory=dict)
+    appearance: Mapping[str, str] = field(default_factory=dict)
     status: Callable[[str], None] = lambda _: None
 
 
 class SlackSpeech:
-    """Implements `Speech`: a worker of its own sends what has gathered, so that `say` and `show` never wait.
+    """Implements `Speech`: a task of its own sends the pending text, so that `say` and `show` never wait for Slack.
 
-    Slack ties a stream to the form it was begun in: chunks can hold words and cards, and are used wherever Slack takes
-    them; elsewhere words go as markdown, and what would be a card is said in the status line.
+    Slack requires one form from a stream's start to its end. Chunks can hold text and cards, and are used if Slack
+    accepts them; otherwise text goes as markdown, and tasks appear in the status line.
     """
 
     def __init__(  # noqa: PLR0917  # one of each part it joins
-        self, client: SlackClient, where: Where, log: DraftLog, drafts: Drafts, clock: Clock, emit: Emit
+        self, client: SlackClient, target: StreamTarget, log: DraftLog, drafts: Drafts, clock: Clock, emit: Emit
     ) -> None:
         self._client = client
-        self._where = where
+        self._target = target
         self._log = log
         self._drafts = drafts
         self._clock = clock
         self._emit = emit
         self._inert = InertStream()
-        self._plan = Plan()
+        self._task_cards = TaskCards()
         self._pending = ""
         self._shown = ""
         self._ts = ""
         self._cards = drafts.takes_chunks  # whether cards can be shown in this reply
-        self._refused = False  # whether Slack refused its form
+        self._form_was_refused = False
         self._ended = False
         self._stack = AsyncExitStack()
         self._group: asyncio.TaskGroup | None = None
@@ -79,49 +79,49 @@ class SlackSpeech:
         await self._begin()
 
     async def show(self, task: Task) -> None:
-        """Take how far a task is; returns at once."""
-        if self._ended or (shown := self._plan.tell(task)) is None:
+        """Take a task's state; returns at once."""
+        if self._ended or (shown := self._task_cards.put(task)) is None:
             return
         if self._cards:
             await self._begin()
         elif shown.state is TaskState.IN_PROGRESS:
-            self._where.status(words_for(shown))
+            self._target.status(status_for(shown))
 
     async def settle(self) -> None:
-        """Send nothing more and wait for a request under way; what is pending is left to the delivery."""
+        """Stop sending and wait for a request in progress; pending text is left to the delivery."""
         self._ended = True
         if self._nap is not None:
             self._nap.cancel()
         await self._stack.aclose()
-        if self._ts and not self._refused:
-            self._drafts.to_close(self._where.channel, self._ts, self._plan.closing())
+        if self._ts and not self._form_was_refused:
+            self._drafts.set_closing(self._target.channel, self._ts, self._task_cards.closing())
 
     async def _begin(self) -> None:
-        if self._group is None and self._has_something():
+        if self._group is None and self._has_pending():
             self._group = await self._stack.enter_async_context(asyncio.TaskGroup())
             self._group.create_task(self._work(self._group))
 
-    def _has_something(self) -> bool:
-        return bool(self._pending.strip()) or (self._cards and self._plan.waiting)
+    def _has_pending(self) -> bool:
+        return bool(self._pending.strip()) or (self._cards and self._task_cards.changed)
 
     async def _work(self, group: asyncio.TaskGroup) -> None:
         try:
             if await self._open(group):
-                await self._go_on(group)
+                await self._append_all(group)
         except DaemonError as error:
-            self._emit("slack.speech_silent", channel=self._where.channel, reason=error.message)
+            self._emit("slack.speech_silent", channel=self._target.channel, reason=error.message)
         finally:
             self._give_up_cards()
 
     def _give_up_cards(self) -> None:
-        """From now on say in the status line what no card can show."""
+        """Show tasks in the status line from now on."""
         self._cards = False
-        going_on = [task for task in self._plan.told.values() if task.state is TaskState.IN_PROGRESS]
-        if going_on and not self._ended:
-            self._where.status(words_for(going_on[-1]))
+        running = [task for task in self._task_cards.tasks.values() if task.state is TaskState.IN_PROGRESS]
+        if running and not self._ended:
+            self._target.status(status_for(running[-1]))
 
     async def _open(self, group: asyncio.TaskGroup) -> bool:
-        """Open the stream once there is enough to show; False when it isn't begun."""
+        """Open the stream once there is enough to show; False if it stays closed."""
         while True:
             await self._gather(group)
             if self._ended or not self._drafts.may_start():
@@ -132,55 +132,55 @@ class SlackSpeech:
                 return await self._start(in_chunks)
             except (NotDelivered, ChannelRefused) as error:
                 await self._log.refused()
-                if not (in_chunks and self._form_refused(error)):
+                if not (in_chunks and self._refuses_form(error)):
                     if isinstance(error, ChannelRefused):
-                        self._drafts.refused()
+                        self._drafts.pause_streams()
                     raise
 
     async def _gather(self, group: asyncio.TaskGroup) -> None:
-        """Wait for something to show, and a moment more for it to grow."""
+        """Wait for text or a card, and a moment longer for more of it."""
         since: float | None = None
         while not self._ended and len(self._pending) < _OPEN_AT:
             now = self._clock.monotonic()
-            since = (now if since is None else since) if self._has_something() else None
+            since = (now if since is None else since) if self._has_pending() else None
             if since is not None and now - since >= _OPEN_AFTER:
                 return
             await self._doze(group)
 
     async def _start(self, in_chunks: bool) -> bool:
-        where, text, told = self._where, self._room(), self._plan.told
-        cards = self._plan.update() if in_chunks else []
+        target, text, tasks = self._target, self._next_text(), self._task_cards.tasks
+        cards = self._task_cards.update() if in_chunks else []
         answer = await self._client.call(
             "chat.startStream",
-            channel=where.channel,
-            thread_ts=where.thread,
-            recipient_team_id=where.recipient_team or None,
-            recipient_user_id=where.recipient or None,
+            channel=target.channel,
+            thread_ts=target.thread,
+            recipient_team_id=target.recipient_team or None,
+            recipient_user_id=target.recipient or None,
             task_display_mode="plan" if in_chunks else None,
             **_form(in_chunks, cards, text),
-            **where.face,
+            **target.appearance,
         )
         self._ts = str(answer.get("ts") or "")
         if not self._ts:
             return False
-        self._drafts.opened(where.channel, self._ts, text, in_chunks=in_chunks)
-        self._note(text, told if in_chunks else {})
+        self._drafts.opened(target.channel, self._ts, text, in_chunks=in_chunks)
+        self._mark_shown(text, tasks if in_chunks else {})
         self._cards = in_chunks
         await self._log.opened(self._ts)
         return True
 
-    def _form_refused(self, error: DaemonError) -> bool:
-        """Whether Slack refused the form rather than the words; then that form is given up for good."""
+    def _refuses_form(self, error: DaemonError) -> bool:
+        """Whether Slack refused the form rather than the text; then this reply uses no more cards."""
         if not isinstance(error, ChannelRefused) or error.code not in _FORM_REFUSED:
             return False
-        self._emit("slack.cards_refused", channel=self._where.channel, reason=error.code)
-        self._drafts.chunks_refused()
-        self._refused = True
+        self._emit("slack.cards_refused", channel=self._target.channel, reason=error.code)
+        self._drafts.pause_chunks()
+        self._form_was_refused = True
         self._give_up_cards()
         return True
 
-    async def _go_on(self, group: asyncio.TaskGroup) -> None:
-        """Append until settled or, in words alone, long enough."""
+    async def _append_all(self, group: asyncio.TaskGroup) -> None:
+        """Append until settled or, without cards, until the text is long enough."""
         flushed, in_chunks = self._clock.monotonic(), self._cards
         while not self._ended and (self._cards or len(self._shown) < _MOST):
             if self._due(self._clock.monotonic() - flushed) and self._drafts.may_append():
@@ -190,45 +190,46 @@ class SlackSpeech:
                 await self._doze(group)
 
     async def _doze(self, group: asyncio.TaskGroup) -> None:
-        """Wait a moment, or until settled."""
+        """Sleep for one tick, or until settled."""
         self._nap = group.create_task(self._clock.sleep(_TICK))
         await asyncio.wait((self._nap,))
 
     def _due(self, waited: float) -> bool:
-        text = self._room()
+        text = self._next_text()
         if len(text) >= _APPEND_AT:
             return True
-        news = bool(text) or (self._cards and self._plan.waiting)
-        return waited >= _APPEND_AFTER if news else self._cards and waited >= _PULSE and bool(self._plan.pulse())
+        if text or (self._cards and self._task_cards.changed):
+            return waited >= _APPEND_AFTER
+        return self._cards and waited >= _KEEP_ALIVE and bool(self._task_cards.keep_alive())
 
     async def _append(self, in_chunks: bool) -> None:
-        text, told = self._room(), self._plan.told
-        cards = (self._plan.update() or ([] if text else self._plan.pulse())) if self._cards else []
+        text, tasks = self._next_text(), self._task_cards.tasks
+        cards = (self._task_cards.update() or ([] if text else self._task_cards.keep_alive())) if self._cards else []
         try:
             form = _form(in_chunks, cards, text)
-            await self._client.call("chat.appendStream", channel=self._where.channel, ts=self._ts, **form)
+            await self._client.call("chat.appendStream", channel=self._target.channel, ts=self._ts, **form)
         except (NotDelivered, ChannelRefused) as error:
-            if cards and self._form_refused(error):
-                return  # nothing was appended, and the words alone may be
-            raise  # surely not appended: what the draft shows is still known
+            if cards and self._refuses_form(error):
+                return  # nothing was appended, and the text alone may be accepted
+            raise  # surely not appended: the draft's text is still known
         except DaemonError:
-            self._drafts.shows(self._where.channel, self._ts, None)
+            self._drafts.set_text(self._target.channel, self._ts, None)
             raise
-        self._note(text, told if self._cards else {})
+        self._mark_shown(text, tasks if self._cards else {})
 
-    def _note(self, text: str, told: Mapping[str, Task]) -> None:
-        """Slack shows this by now."""
+    def _mark_shown(self, text: str, tasks: Mapping[str, Task]) -> None:
+        """Note that Slack shows this text and these tasks."""
         self._pending = self._pending[len(text) :]
         self._shown += text
-        self._drafts.shows(self._where.channel, self._ts, self._shown)
-        if told:
-            self._plan.took(told)
+        self._drafts.set_text(self._target.channel, self._ts, self._shown)
+        if tasks:
+            self._task_cards.mark_shown(tasks)
 
-    def _room(self) -> str:
-        """What has gathered, as far as the draft may still grow."""
+    def _next_text(self) -> str:
+        """The pending text, as far as the draft may still grow."""
         return self._pending[: _MOST - len(self._shown)]
 
 
 def _form(in_chunks: bool, cards: list[dict[str, Any]], text: str) -> dict[str, Any]:
-    """Words and cards as one of the two forms that a stream takes, never both (Slack: streaming chunks)."""
-    return {"chunks": [*cards, *spoken(text)]} if in_chunks else {"markdown_text": text}
+    """Text and cards in one of the two forms that a stream takes, never both (Slack: streaming chunks)."""
+    return {"chunks": [*cards, *text_chunks(text)]} if in_chunks else {"markdown_text": text}

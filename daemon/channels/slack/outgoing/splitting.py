@@ -1,15 +1,15 @@
-"""Cuts a long reply into messages that Slack takes whole, without tearing code, table rows, sentences or characters."""
+"""Splits a long reply into messages that Slack accepts, without breaking code, table rows, sentences or characters."""
 
 import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-LIMIT = 11_500  # Slack: markdown blocks and markdown_text, 12,000 characters; the rest is for what we don't count
+LIMIT = 11_500  # characters; Slack takes 12,000 in markdown blocks and markdown_text, the rest is a reserve
 LEAST = 1_000
 _FLOOR = 0.7  # a part is at least this full, so the first 8,000 characters always stand in the first part
 _FENCE = re.compile(r"^([ \t>]{0,32})(`{3,32}|~{3,32})([^`\n]{0,128})$")
-_MARK = re.compile(r"[ \t>]{0,32}(?:```|~~~)[^\n]{0,160}\n?$")  # perhaps a fence; never cut inside
+_MARK = re.compile(r"[ \t>]{0,32}(?:```|~~~)[^\n]{0,160}\n?$")  # perhaps a fence; no cut goes inside it
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _SENTENCE = re.compile(r"[.!?\u2026\u3002\uff01\uff1f][\"')\]\u201d\u2019*_]{0,3}\s+|[\u3002\uff01\uff1f]")
 _WORD = re.compile(r"\s+")
@@ -19,7 +19,7 @@ _FLAG = range(0x1F1E6, 0x1F200)
 _HANGUL = range(0x1160, 0x1200)  # vowels and finals that join the syllable before
 _TAGS = range(0xE0020, 0xE0080)
 _INDENT = 3  # CommonMark: a closing fence is indented no further
-_FARTHEST_BACK = 64  # longer clusters of joined characters are no writing
+_FARTHEST_BACK = 64  # characters; no language joins more of them into one
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Fence:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A slice of the text with the repairs that make it stand alone; `str()` is the message."""
+    """A slice of the text with the fence lines that make it complete; `str()` is the message."""
 
     text: str
     opening: str = ""
@@ -43,20 +43,19 @@ class Piece:
 
 
 def split(markdown: str, limit: int = LIMIT) -> tuple[str, ...]:
-    """Cut markdown into messages of at most `limit` characters, in order; () when there is nothing to say.
+    """Split markdown into messages of at most `limit` characters, in order; () if the text is blank.
 
     Any prefix of the text up to 0.7 of the limit (8,000 characters by default) is a prefix of the first message, which
-    depends on the first `limit` characters and on whether more follows, no more. Raises ValueError for a limit
-    under 1,000.
+    depends only on the first `limit` characters and on whether more follows. Raises ValueError for a limit under 1,000.
     """
     return tuple(str(piece) for piece in pieces(markdown, limit) if piece.text.strip())
 
 
 def pieces(markdown: str, limit: int = LIMIT) -> Iterator[Piece]:
-    """The slices that `split` makes messages of; their texts joined, without repairs, are the markdown.
+    """The slices from which `split` makes messages; their texts joined are the markdown.
 
-    A fence left open is closed at the end of a piece and opened again, with its info string, in the next. A fence that
-    the text itself never closes stays so at the very end, where it closes by itself (CommonMark).
+    An open fence is closed at the end of a piece and opened again, with its info string, in the next. A fence that the
+    text never closes stays open in the last piece, whose end closes it (CommonMark).
     """
     if limit < LEAST:
         raise ValueError(f"a limit of {limit} characters is too small; the least is {LEAST}")
@@ -76,7 +75,7 @@ def pieces(markdown: str, limit: int = LIMIT) -> Iterator[Piece]:
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """A place to cut: better ranks win, then later places. `fence` is the one open there, `repair` what closes it."""
+    """A place to cut: the best rank wins, then the latest place. `fence` is open there, and `repair` closes it."""
 
     rank: int
     position: int
@@ -89,14 +88,14 @@ _ANYWHERE, _CHARACTER, _WORD_END, _SENTENCE_END, _CODE_LINE, _TABLE_ROW, _LINE_E
 
 
 def _best(cuts: list[_Cut], room: int) -> _Cut:
-    """The best cut of those that fill the part enough; some cut always fits, if need be in a part less full."""
+    """The best cut of a part that is full enough; if there is none, the best cut that fits."""
     fitting = [cut for cut in cuts if cut.position + len(cut.repair) <= room]
     full = [cut for cut in fitting if cut.position >= int(room * _FLOOR)]
     return max(full or fitting, key=lambda cut: (cut.rank, cut.position))
 
 
 def _cuts(head: str, fence: Fence | None) -> list[_Cut]:
-    """Every sensible cut of `head`, whose beginning stands inside `fence`."""
+    """Every useful cut of `head`, which begins inside `fence`."""
     cuts = []
     for match in _LINE.finditer(head):
         line, before = match[0], fence
@@ -110,7 +109,7 @@ def _cuts(head: str, fence: Fence | None) -> list[_Cut]:
 
 
 def _rank(line: str, fence: Fence | None) -> int:
-    """How good it is to cut after a line."""
+    """The rank of a cut after a line."""
     if fence:
         return _CODE_LINE
     if not line.strip():
@@ -132,7 +131,7 @@ def _after(line: str, fence: Fence | None) -> Fence | None:
 
 
 def _within_line(head: str, start: int, end: int, fence: Fence | None) -> list[_Cut]:
-    """Cuts inside one line: after sentences and words, and after the last whole character that there is room for."""
+    """Cuts inside one line: after sentences and words, and after the last whole character that fits."""
     if end <= len(head) * _FLOOR:
         return []
     repair = f"\n{fence.closing}" if fence else ""
@@ -146,9 +145,9 @@ def _within_line(head: str, start: int, end: int, fence: Fence | None) -> list[_
 
 
 def _is_boundary(text: str, at: int) -> bool:
-    """Whether a cut leaves whole what a reader sees as one (the practical part of Unicode's text segmentation).
+    """Whether a cut keeps what a reader sees as one character (the practical part of Unicode's text segmentation).
 
-    A run of backticks stays whole too, and never begins a part: it would open or close a fence there.
+    A run of backticks isn't cut either, and never begins a part, where it would open or close a fence.
     """
     before, after = text[at - 1], text[at]
     if text.startswith(("```", "~~~"), at) or (before == after and after in "`~"):

@@ -1,4 +1,4 @@
-"""The line that says what the soul is at; never left standing, never worth an error."""
+"""Slack's status line, which shows what the soul is doing; it is always cleared, and its failures are only logged."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -11,36 +11,36 @@ from daemon.core.concurrency import alongside
 from daemon.core.errors import ChannelError
 from daemon.core.ports import Clock, Emit, Task
 
-_WORDS: Final = "is thinking…"
-_AFTER: Final = 0.12  # seconds; a reply that is faster costs no call
+_THINKING: Final = "is thinking…"
+_AFTER: Final = 0.12  # seconds; a faster reply costs no call
 _PACE: Final = 0.7  # seconds between two texts of one line
-_REFRESH: Final = 90.0  # Slack lets it vanish after two minutes
+_REFRESH: Final = 90.0  # seconds; Slack clears the line by itself after two minutes
 _CLEARING: Final = 5.0
 _LONGEST: Final = 90  # characters
 
 
-def words_for(task: Task) -> str:
-    """A task as the rest of a sentence that begins with the soul's name: `is reading docs/limits.md…`."""
+def status_for(task: Task) -> str:
+    """A task as a status that Slack shows after the soul's name: `is reading docs/limits.md…`."""
     title = task.title.rstrip(" .…")[:_LONGEST]
     first = title.partition(" ")[0]
     return (
-        f"is {title[0].lower()}{title[1:]}…" if first.isalpha() and first.endswith("ing") else f"is at work: {title}…"
+        f"is {title[0].lower()}{title[1:]}…" if first.isalpha() and first.endswith("ing") else f"is working: {title}…"
     )
 
 
 @dataclass(slots=True, eq=False)
 class _Line:
-    """One thread's line while it is shown; `nap` is what it waits on."""
+    """One thread's line while it is shown; `nap` is the sleep before the next update."""
 
     channel: str
     thread: str
-    words: str = _WORDS
-    asked: bool = False
+    text: str = _THINKING
+    sent: bool = False
     nap: asyncio.Task[None] | None = None
 
 
 class StatusLine:
-    """Shows and clears `assistant.threads.setStatus`, one line for each thread."""
+    """Sets and clears one status line for each thread (Slack: assistant.threads.setStatus)."""
 
     def __init__(self, client: SlackClient, clock: Clock, emit: Emit) -> None:
         self._client = client
@@ -50,7 +50,7 @@ class StatusLine:
         self._lines: dict[tuple[str, str], _Line] = {}
 
     async def run(self) -> None:
-        """Clear lines beside other work until cancelled, so that no reply waits for it; none is left standing."""
+        """Clear lines in the background until cancelled, so that no reply waits; at the end, clear the rest."""
         waiting: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
         self._to_clear, line = waiting, None
         try:
@@ -67,7 +67,7 @@ class StatusLine:
 
     @asynccontextmanager
     async def shown(self, channel: str, thread: str) -> AsyncIterator[None]:
-        """Show the line while the body runs; whatever the body raises comes out unchanged."""
+        """Show the line while the body runs; exceptions of the body pass through."""
         line = self._lines[channel, thread] = _Line(channel, thread)
         try:
             async with alongside(self._keep(line)):
@@ -75,27 +75,27 @@ class StatusLine:
         finally:
             if self._lines.get((channel, thread)) is line:
                 del self._lines[channel, thread]
-            if line.asked and self._to_clear is not None:
+            if line.sent and self._to_clear is not None:
                 self._to_clear.put_nowait((channel, thread))
-            elif line.asked:
+            elif line.sent:
                 await self._clear(channel, thread)
 
-    def say(self, channel: str, thread: str, words: str) -> None:
-        """Let a line that is being shown say something else, as soon as its pace allows; returns at once."""
+    def say(self, channel: str, thread: str, text: str) -> None:
+        """Change the text of a line that is shown, as soon as its pace allows; returns at once."""
         line = self._lines.get((channel, thread))
-        if line is not None and line.words != words:
-            line.words = words
+        if line is not None and line.text != text:
+            line.text = text
             if line.nap is not None:
                 line.nap.cancel()
 
     async def _keep(self, line: _Line) -> None:
         await self._clock.sleep(_AFTER)
-        line.asked = True
+        line.sent = True
         async with asyncio.TaskGroup() as group:
             while True:
-                said, at = line.words, self._clock.monotonic()
-                await self._set(line.channel, line.thread, said)
-                if line.words == said:
+                text, at = line.text, self._clock.monotonic()
+                await self._set(line.channel, line.thread, text)
+                if line.text == text:
                     line.nap = group.create_task(self._clock.sleep(_REFRESH))
                     await asyncio.wait((line.nap,))
                     line.nap = None
@@ -109,8 +109,8 @@ class StatusLine:
         except TimeoutError:
             self._emit("slack.status_failed", channel=channel, reason="clearing took too long")
 
-    async def _set(self, channel: str, thread: str, words: str) -> None:
+    async def _set(self, channel: str, thread: str, text: str) -> None:
         try:
-            await self._client.call("assistant.threads.setStatus", channel_id=channel, thread_ts=thread, status=words)
+            await self._client.call("assistant.threads.setStatus", channel_id=channel, thread_ts=thread, status=text)
         except ChannelError as error:
             self._emit("slack.status_failed", channel=channel, reason=error.message)

@@ -1,4 +1,4 @@
-"""The cards of one reply's tasks: what was told, what Slack shows of it, and what closes them in the end."""
+"""The task cards of one reply: the tasks' current state, the state that Slack shows, and the updates between them."""
 
 import re
 from collections.abc import Mapping
@@ -15,68 +15,68 @@ DETAILS: Final = 500
 MOST: Final = 40  # cards under one reply; a message holds 50 blocks
 _WORKING: Final = "Working on it"
 _ENDED: Final = frozenset({TaskState.COMPLETE, TaskState.ERROR})
-# Where a link, a mention or Slack's own syntax could begin: none of them belongs on a card.
+# Places where a link, a mention or Slack's own syntax could begin; a card holds none of them.
 _POWER: Final = re.compile(
     r"(?<=:)(?=//)|(?<=\])(?=\()|(?<=<)(?=[^\s\u2060])|(?<=@)(?=\w)|(?<=\bwww)(?=\.)|(?<=\bmailto)(?=:)", re.IGNORECASE
 )
 
 
 def card_text(text: str, limit: int) -> str:
-    """Text as one inert line of at most `limit` visible characters: it links nothing and addresses nobody."""
+    """Text as one inert line of at most `limit` visible characters, without links and mentions."""
     return _POWER.sub(BREAK, shortened(label(inert(text), 4 * limit), limit))
 
 
-class Plan:
-    """Tasks by id, in the order in which they were first told.
+class TaskCards:
+    """Tasks by id, in the order of their first appearance.
 
-    Slack replaces a card's title and status with every update but appends to its details, so what stands there already
-    is never sent again.
+    Slack replaces a card's title and status with every update but appends to its details, so details that a card
+    already shows are never sent again.
     """
 
     def __init__(self) -> None:
-        self._told: dict[str, Task] = {}
+        self._tasks: dict[str, Task] = {}
         self._shown: Mapping[str, Task] = {}
 
-    def tell(self, task: Task) -> Task | None:
-        """Take a task as it is now and give it as it may be shown; None when there are too many cards already."""
-        if task.id not in self._told and len(self._told) >= MOST:
+    def put(self, task: Task) -> Task | None:
+        """Set a task's current state and return the task as it may be shown; None if there are too many cards."""
+        if task.id not in self._tasks and len(self._tasks) >= MOST:
             return None
-        shown = replace(task, title=card_text(task.title, TITLE) or "…", details=card_text(task.details, DETAILS))
-        self._told[task.id] = shown
-        return shown
+        safe = replace(task, title=card_text(task.title, TITLE) or "…", details=card_text(task.details, DETAILS))
+        self._tasks[task.id] = safe
+        return safe
 
     @property
-    def waiting(self) -> bool:
-        """Whether something was told that Slack doesn't show yet."""
-        return self._told != self._shown
+    def changed(self) -> bool:
+        """Whether Slack doesn't show the current state of every task yet."""
+        return self._tasks != self._shown
 
     @property
-    def told(self) -> Mapping[str, Task]:
-        """Every task in its latest state."""
-        return dict(self._told)
+    def tasks(self) -> Mapping[str, Task]:
+        """Every task in its current state."""
+        return dict(self._tasks)
 
     def update(self) -> list[dict[str, Any]]:
-        """What Slack must be told so that it shows what was told; the newest state of each task alone."""
-        changed = self._changes(self._told)
-        return [_title(_WORKING), *changed] if changed and not self._shown else changed
+        """The chunks after which Slack shows every task's current state."""
+        changes = self._changes(self._tasks)
+        return [_title(_WORKING), *changes] if changes and not self._shown else changes
 
-    def took(self, told: Mapping[str, Task]) -> None:
-        """Slack shows this by now: what `told` was when the update was made."""
-        self._shown = told
+    def mark_shown(self, tasks: Mapping[str, Task]) -> None:
+        """Note what Slack shows: the `tasks` from which the update was made."""
+        self._shown = tasks
 
-    def pulse(self) -> list[dict[str, Any]]:
-        """A card as it stands, for a stream that must not be silent for long; empty when no work is going on."""
+    def keep_alive(self) -> list[dict[str, Any]]:
+        """An unchanged card in progress, for a stream that Slack would end as silent; empty if none is in progress."""
         running = [task for task in self._shown.values() if task.state not in _ENDED]
         return [_card(replace(running[0], details=""))] if running else []
 
     def closing(self) -> tuple[dict[str, Any], ...]:
-        """What ends every card: Slack shows an error where a finished message holds work that goes on.
+        """The chunks that end every card: Slack shows an error where a finished message has tasks in progress.
 
-        What was going on when the reply was whole is complete; what never began says so.
+        Tasks in progress become complete; tasks that never began are marked as not needed.
         """
-        if not self._told:
+        if not self._tasks:
             return ()
-        final = {id_: _ended(task) for id_, task in self._told.items()}
+        final = {id_: _ended(task) for id_, task in self._tasks.items()}
         return (_title(_summary(final)), *self._changes(final))
 
     def _changes(self, now: Mapping[str, Task]) -> list[dict[str, Any]]:
@@ -96,8 +96,8 @@ def _card(task: Task) -> dict[str, Any]:
     return {"type": "task_update", "id": task.id, "title": task.title, "status": task.state.value, **details}
 
 
-def _title(words: str) -> dict[str, Any]:
-    return {"type": "plan_update", "title": words}
+def _title(text: str) -> dict[str, Any]:
+    return {"type": "plan_update", "title": text}
 
 
 def _ended(task: Task) -> Task:

@@ -1,1 +1,1 @@
-"""How memory.db came to its present shape; a step is appended, never edited."""
+"""The steps that lead to the schema of memory.db; a new step is appended, an old one never edited."""

@@ -1,4 +1,4 @@
-"""Alembic's entry: all due steps in one transaction on the connection that `migrate` hands over."""
+"""Alembic's entry: runs all due steps in one transaction on the connection that `migrate` passes."""
 
 from alembic import context
 
