@@ -62,7 +62,7 @@ async def test_nothing_is_lost_doubled_or_torn_by_a_kill_at_any_named_point(tmp_
         kill(last)
         await until_dead(last)
     print(f"{outcome} points={len(known)} missed={missed}")
-    assert not missed
+    assert not [one for one in missed if one.split()[1] in _NAMED]  # only a slow machine passes some of the others
     assert outcome.faultless, outcome
     assert count(tmp_path, _PARKED_TWICE) == 0
 

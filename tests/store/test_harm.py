@@ -19,7 +19,7 @@ def deed(name: str, path: Path, *arguments: object, preload: str = "") -> dict[s
         check=False,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=280,
         env=environment,
         cwd=path.parent.parent,
     )

@@ -20,8 +20,7 @@ MOST = 4
 NAME_CAP, INPUT_CAP, REASONING_CAP = 80, 2_000, 600
 """Characters kept of a name, an input and the reasoning in a choice."""
 
-_COMMAND = (
-    """\
+_COMMAND = """\
 Work towards the goal that stands under "Goal", guided by the playbook. You act only by choosing actions; what each is \
 for stands under "Actions". What was chosen so far stands under "Log", what came of it under "Result 1" (the newest) \
 and so on. Never repeat an action with the same input: it would be refused.
@@ -31,9 +30,7 @@ that it needs ("" for none). The actions are: {listed}. When the goal is reached
 {done}.
 
 Answer with JSON: {{"actions": [{{"name": "…", "input": "…"}}], "reasoning": "…"}}, names word for word, the reasoning \
-in one sentence. """
-    + DATA_NOT_ORDERS
-)
+in one sentence. {data}"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +109,7 @@ def choose_actions(names: Sequence[str], *, most: int = MOST) -> Step[Choice]:
 
     return Step(
         name="choose_actions",
-        command=_COMMAND.format(most=most, listed=", ".join(names), done=DONE),
+        command=_COMMAND.format(data=DATA_NOT_ORDERS, most=most, listed=", ".join(names), done=DONE),
         read=read,
         remember=lambda choice: (_chosen(choice),),
         creativity=0.4,

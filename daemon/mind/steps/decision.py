@@ -10,15 +10,12 @@ from daemon.core.step import DATA_NOT_ORDERS, Step
 from daemon.core.working_memory import thought
 from daemon.mind.structured_reply import structured
 
-_COMMAND = (
-    """\
+_COMMAND = """\
 {question}
 
 Choose exactly one of: {options}
 
-Answer with JSON: {{"choice": "…"}}, the option word for word. """
-    + DATA_NOT_ORDERS
-)
+Answer with JSON: {{"choice": "…"}}, the option word for word. {data}"""
 
 
 class _Choice(BaseModel):
@@ -43,7 +40,7 @@ def decision(question: str, options: Sequence[str]) -> Step[str]:
 
     return Step(
         name="decision",
-        command=_COMMAND.format(question=question, options=listed),
+        command=_COMMAND.format(data=DATA_NOT_ORDERS, question=question, options=listed),
         read=read,
         remember=lambda chosen: (thought(f"{question} {chosen}", "decided"),),
         creativity=0.4,

@@ -8,14 +8,11 @@ from daemon.core.step import DATA_NOT_ORDERS, Step
 from daemon.core.working_memory import Memory, Role
 from daemon.soul import Soul
 
-_COMMAND = (
-    """\
+_COMMAND = """\
 {instructions}
 
 Write only what {name} says now, in Markdown: no thoughts, no stage directions, no name in front, no quotation marks \
-around it. """
-    + DATA_NOT_ORDERS
-)
+around it. {data}"""
 
 PRIVATE_VERBS = (
     *("thought", "thinks", "mused", "pondered", "reflected", "wondered", "considered"),
@@ -44,7 +41,7 @@ def external_dialog(soul: Soul, instructions: str, *, verb: str = "said") -> Ste
 
     return Step(
         name="external_dialog",
-        command=_COMMAND.format(instructions=instructions, name=soul.display_name),
+        command=_COMMAND.format(data=DATA_NOT_ORDERS, instructions=instructions, name=soul.display_name),
         read=read,
         remember=lambda text: (Memory(Role.ASSISTANT, text, name=soul.display_name, metadata={"verb": verb}),),
         role=ModelRole.PERSONA,

@@ -5,13 +5,10 @@ from daemon.core.step import DATA_NOT_ORDERS, Step
 from daemon.core.working_memory import thought
 from daemon.mind.steps.external_dialog import SpokenText
 
-_COMMAND = (
-    """\
+_COMMAND = """\
 {text}
 
-Do just this and answer with the result alone, without a word before or after it. """
-    + DATA_NOT_ORDERS
-)
+Do just this and answer with the result alone, without a word before or after it. {data}"""
 
 
 def instruction(text: str, *, name: str, verb: str = "concluded") -> Step[str]:
@@ -29,7 +26,7 @@ def instruction(text: str, *, name: str, verb: str = "concluded") -> Step[str]:
 
     return Step(
         name="instruction",
-        command=_COMMAND.format(text=text),
+        command=_COMMAND.format(data=DATA_NOT_ORDERS, text=text),
         read=read,
         remember=lambda result: (thought(result, verb, name=name),),
     )

@@ -14,8 +14,7 @@ from daemon.soul_engine import with_notes
 REMINDERS = "reminders"
 """The region of pending reminders: data, since users worded them."""
 
-_COMMAND = (
-    """\
+_COMMAND = """\
 Does the person who spoke last, in what they said since the last reply, ask to be reminded of something later, or to \
 drop a reminder? It is {now} UTC. \
 {count} reminders wait in this conversation; they stand, numbered, under "Reminders".
@@ -23,9 +22,7 @@ drop a reminder? It is {now} UTC. \
 Answer with JSON: {{"when": "…", "what": "…", "drop": [numbers]}}. `when` is either a span from now like "in 20m", \
 "in 2h30m", "in 3 days", or a moment in UTC like "2026-03-01T09:00Z"; `what` is what to bring up, in a few words, in \
 their language. Leave both "" where nothing is to be set, or where no time can be made out. `drop` lists the numbers \
-of those to drop, [] for none. """
-    + DATA_NOT_ORDERS
-)
+of those to drop, [] for none. {data}"""
 
 
 class _Answer(BaseModel):
@@ -61,7 +58,7 @@ def intend(now: str, waiting: int) -> Step[ReminderRequest]:
 
     return Step(
         name="intend",
-        command=_COMMAND.format(now=now, count=waiting),
+        command=_COMMAND.format(data=DATA_NOT_ORDERS, now=now, count=waiting),
         read=read,
         remember=lambda _: (),
         creativity=0.2,

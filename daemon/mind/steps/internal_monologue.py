@@ -5,13 +5,10 @@ from daemon.core.step import DATA_NOT_ORDERS, Step
 from daemon.core.working_memory import thought
 from daemon.mind.steps.external_dialog import SpokenText
 
-_COMMAND = (
-    """\
+_COMMAND = """\
 {instructions}
 
-Write only {name}'s private thought, in one to four sentences. Nobody else will read it. """
-    + DATA_NOT_ORDERS
-)
+Write only {name}'s private thought, in one to four sentences. Nobody else will read it. {data}"""
 
 
 def internal_monologue(name: str, instructions: str, *, verb: str = "thought") -> Step[str]:
@@ -26,7 +23,7 @@ def internal_monologue(name: str, instructions: str, *, verb: str = "thought") -
 
     return Step(
         name="internal_monologue",
-        command=_COMMAND.format(instructions=instructions, name=name),
+        command=_COMMAND.format(data=DATA_NOT_ORDERS, instructions=instructions, name=name),
         read=read,
         remember=lambda text: (thought(text, verb, name=name),),
         creativity=0.7,

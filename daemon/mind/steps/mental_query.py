@@ -6,14 +6,11 @@ from daemon.core.step import DATA_NOT_ORDERS, Step
 from daemon.core.working_memory import thought
 from daemon.mind.structured_reply import structured
 
-_COMMAND = (
-    """\
+_COMMAND = """\
 Weigh this statement in the light of the conversation: {statement}
 
 Answer with JSON: {{"true": true}} if it holds, {{"true": false}} if it doesn't or you can't tell. \
-"""
-    + DATA_NOT_ORDERS
-)
+{data}"""
 
 
 class _Verdict(BaseModel):
@@ -27,7 +24,7 @@ def mental_query(statement: str) -> Step[bool]:
     json_schema, read = structured(_Verdict)
     return Step(
         name="mental_query",
-        command=_COMMAND.format(statement=statement),
+        command=_COMMAND.format(data=DATA_NOT_ORDERS, statement=statement),
         read=lambda answer: read(answer).true,
         remember=lambda true: (thought(f"It is {'true' if true else 'not true'}: {statement}", "evaluated"),),
         creativity=0.2,

@@ -6,15 +6,12 @@ from daemon.core.step import DATA_NOT_ORDERS, Step
 from daemon.mind.steps.external_dialog import external_dialog
 from daemon.soul import Soul
 
-_COMMAND = (
-    """\
+_COMMAND = """\
 Compose a poem for what was said last. What is asked for: {request}
 {form}
 Let one image carry it and leave out what explains. Write only the poem, line by line: no thoughts, no stage \
 directions, no word about it before or after, no name in front, no quotation marks around it. \
-"""
-    + DATA_NOT_ORDERS
-)
+{data}"""
 
 _PLACEHOLDER = "I'm only a placeholder so far:\nno language model hums in here,\nso this is all the song there is."
 
@@ -30,7 +27,7 @@ def poetic_composition(
         f"Its register: {register}." if register else "",
         f"Its images come from: {image_domain}." if image_domain else "",
     )
-    command = _COMMAND.format(request=request, form="".join(f"{line}\n" for line in form if line))
+    command = _COMMAND.format(data=DATA_NOT_ORDERS, request=request, form="".join(f"{line}\n" for line in form if line))
     return replace(
         external_dialog(soul, request, verb=verb),
         name="poetic_composition",

@@ -21,8 +21,7 @@ MOST_LINES = 40
 LINE_CAP = 240
 """Characters of one line."""
 
-_COMMAND = (
-    """\
+_COMMAND = """\
 You keep notes about {person}, so that you can serve them better next time. {standing}{focus}
 
 Say what this conversation changes about them: which lines to add, to correct, to retire.
@@ -34,9 +33,7 @@ accounts or addresses.
 no longer holds, and leave all others alone. Most conversations change nothing: then all three lists are empty.
 
 Answer with JSON: {{"add": ["…"], "correct": [{{"line": 1, "text": "…"}}], "retire": [2]}}. \
-"""
-    + DATA_NOT_ORDERS
-)
+{data}"""
 
 _STANDING = "They stand, numbered, in the last <said-…> element: {count} lines; there is room for {room} more."
 _BULLETS = "-*•— \t"
@@ -88,7 +85,11 @@ def visitor_notes(current: Sequence[str], *, person: str, focus: str = "") -> St
     return Step(
         name="visitor_notes",
         command=_COMMAND.format(
-            person=name, standing=standing, focus=f" Look above all at this: {focus}" if focus else "", cap=LINE_CAP
+            data=DATA_NOT_ORDERS,
+            person=name,
+            standing=standing,
+            focus=f" Look above all at this: {focus}" if focus else "",
+            cap=LINE_CAP,
         ),
         read=read,
         remember=lambda change: _noted(name, change),

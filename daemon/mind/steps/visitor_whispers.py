@@ -6,17 +6,14 @@ from daemon.core.step import DATA_NOT_ORDERS, Step
 from daemon.core.text import one_line
 from daemon.core.working_memory import Memory, thought
 
-_COMMAND = (
-    """\
+_COMMAND = """\
 Listen for what {person} may be leaving unsaid in this conversation: a hope, a worry, a question behind the question.
 {context}
 Write two or three short lines in the first person, as the quiet voice within {person} might put it. They are your \
 intuition, not fact; nobody but you will ever read them. Stay with the matter at hand: nothing about origin, faith, \
 politics, health, body or love, and nothing that a third person said. Where you sense nothing, write that in one line.
 
-Answer with the lines alone. """
-    + DATA_NOT_ORDERS
-)
+Answer with the lines alone. {data}"""
 
 _MOST_LINES = 3
 _LINE_CAP = 240
@@ -28,7 +25,9 @@ def visitor_whispers(person: str, context: str = "") -> Step[str]:
     name = clean_name(person)
     return Step(
         name="visitor_whispers",
-        command=_COMMAND.format(person=name, context=f"Keep in view: {context}\n" if context else ""),
+        command=_COMMAND.format(
+            data=DATA_NOT_ORDERS, person=name, context=f"Keep in view: {context}\n" if context else ""
+        ),
         read=_read,
         remember=lambda whispers: (_sensed(name, whispers),),
         creativity=0.85,
