@@ -28,13 +28,9 @@ def pytest_xdist_auto_num_workers() -> int:
     return max(_WORKERS, os.cpu_count() or 1)
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put slow tests first, so that none of them is left over at the end; one worker has the page with its browser."""
+    """Put slow tests first, so that none of them is left over at the end."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
-    for item in items:
-        if item.path.parent.name == "page":
-            item.add_marker(pytest.mark.xdist_group("page"))
 
 
 def pytest_collection_finish() -> None:

@@ -37,10 +37,12 @@ def events() -> Events:
 
 @pytest.fixture(autouse=True)
 async def _every_end_is_noticed() -> AsyncIterator[None]:
-    """Wait until asyncio has noticed every end; its threads may tell of one when the loop is gone already."""
+    """Wait until asyncio has noticed the end of every program that the test started, while its loop still runs."""
+    before = threading.enumerate()  # a browser of other tests may live as long as this process
     yield
-    while any(thread.name.startswith("asyncio-waitpid") for thread in threading.enumerate()):  # noqa: ASYNC110  # no events
-        await asyncio.sleep(0.01)
+    for thread in threading.enumerate():
+        if thread.name.startswith("asyncio-waitpid") and thread not in before:
+            await asyncio.to_thread(thread.join)
 
 
 async def pid_of(toolbox: Toolbox, server: str = "shelf") -> int:
