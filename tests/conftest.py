@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from daemon.memory.database import migrate
 from tests import chance, template
 
-_WORKERS = 4  # more than two cores need, since the longest tests mostly wait
+_WORKERS = 6  # more than two cores need, since the longest tests mostly wait
 _PASSED = pytest.StashKey[bool]()
 
 # Examples may take as long as a busy machine needs; what is drawn differs from run to run, in CI too.
@@ -24,7 +24,7 @@ settings.load_profile("suite")
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """As many workers as there are cores, and at least four."""
+    """As many workers as there are cores, and at least six."""
     return max(_WORKERS, os.cpu_count() or 1)
 
 

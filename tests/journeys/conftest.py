@@ -9,13 +9,14 @@ from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.server import serve_workspace
 from tests.fakes import TurnableClock
 from tests.journeys.house import House, settings_for
+from tests.programs import ends_awaited
 
 
 @pytest.fixture
 async def empty_house(tmp_path: Path) -> AsyncIterator[House]:
     """The workspace with its people, and no daemon yet."""
     clock = TurnableClock()
-    async with serve_workspace(clock=clock) as workspace, WorkspaceClient(workspace.url) as people:
+    async with ends_awaited(), serve_workspace(clock=clock) as workspace, WorkspaceClient(workspace.url) as people:
         built = House(workspace, people, clock, settings_for(workspace, tmp_path))
         try:
             yield built

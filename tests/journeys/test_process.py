@@ -45,8 +45,8 @@ class Process:
 
 @asynccontextmanager
 async def started(folder: Path, *command: str, **variables: str) -> AsyncIterator[Process]:
-    """`soul …` in a folder, with nothing in its environment but a home, a path, and these variables."""
-    scrubbed: Mapping[str, str] = {"PATH": os.defpath, "HOME": str(folder), **variables}
+    """`soul …` in a folder, with nothing in its environment but a home, a path, a free port, and these variables."""
+    scrubbed: Mapping[str, str] = {"PATH": os.defpath, "HOME": str(folder), "SOUL_HTTP_PORT": "0", **variables}
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "daemon", *command),
         cwd=folder,

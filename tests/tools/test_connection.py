@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 import sys
-import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ import uvicorn
 from daemon.core.ports import Toolbox
 from daemon.tools.mcp.toolbox import open_toolbox
 from tests.fakes import Events, FakeClock
+from tests.programs import ends_awaited
 from tests.tools.parts import failure, listing, lives, program
 from tests.tools.server import build
 
@@ -36,13 +36,9 @@ def events() -> Events:
 
 
 @pytest.fixture(autouse=True)
-async def _every_end_is_noticed() -> AsyncIterator[None]:
-    """Wait until asyncio has noticed the end of every program that the test started, while its loop still runs."""
-    before = threading.enumerate()  # a browser of other tests may live as long as this process
-    yield
-    for thread in threading.enumerate():
-        if thread.name.startswith("asyncio-waitpid") and thread not in before:
-            await asyncio.to_thread(thread.join)
+async def _programs_end() -> AsyncIterator[None]:
+    async with ends_awaited():
+        yield
 
 
 async def pid_of(toolbox: Toolbox, server: str = "shelf") -> int:
