@@ -13,18 +13,23 @@ from hypothesis import HealthCheck, settings
 from daemon.memory.database import migrate
 from tests import chance, template
 
-_WORKERS = 6  # more than two cores need, since the longest tests mostly wait
+_WORKERS = 4  # more than two cores need, since the longest tests mostly wait
 _PASSED = pytest.StashKey[bool]()
 
 # Examples may take as long as a busy machine needs; what is drawn differs from run to run, in CI too.
 settings.register_profile(
-    "suite", deadline=None, derandomize=False, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+    "suite",
+    deadline=None,
+    derandomize=False,
+    max_examples=chance.tries(40, 100),
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("suite")
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """As many workers as there are cores, and at least six."""
+    """As many workers as there are cores, and at least four."""
     return max(_WORKERS, os.cpu_count() or 1)
 
 
