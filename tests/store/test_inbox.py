@@ -6,6 +6,8 @@ import pytest
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.core.ports import Acceptance, Deletion, Edit, Feedback
+from daemon.memory.admin.queue_admin import Admin
+from daemon.memory.database import Database
 from daemon.memory.queues.commits import Superseded
 from tests.fakes import FakeClock
 from tests.given import CHANNEL, DM, SOUL, TEAM, deleted, edited, effect, new_message, thread
@@ -70,6 +72,18 @@ async def test_a_message_to_others_is_an_aside_until_its_mention_event_arrives(s
     assert [one.perception.content for one in (await stores.turns.transcript(ROOT, 10)).aside] == ["@ben look"]
     assert await stores.inbox.accept(new_message("52.0", event="E2", conversation=ROOT)) is Acceptance.ACCEPTED
     assert [one.perception.ts for one in (await stores.claim()).messages] == ["52.0"]
+
+
+@pytest.mark.parametrize("change", ["drop", "retry"])
+async def test_an_aside_that_an_admin_settles_is_no_longer_read(
+    stores: Stores, database: Database, clock: FakeClock, change: str
+) -> None:
+    await stores.inbox.accept(new_message("51.0", conversation=ROOT))
+    await stores.answer()
+    await stores.inbox.accept(new_message("52.0", "@ben look", conversation=ROOT, addressed=False, to_others=True))
+    admin = Admin(database, clock, "ada")
+    await (admin.drop_message("52.0") if change == "drop" else admin.retry_message("52.0"))
+    assert (await stores.turns.transcript(ROOT, 10)).aside == ()
 
 
 async def test_an_edited_message_is_answered_in_its_newest_text(stores: Stores) -> None:

@@ -123,7 +123,7 @@ class Admin(AuditedChanges):
             if found.state not in _INBOX_DROPPED:
                 raise StoreError(f"{found.id} is {found.state} already", hint="nothing to do")
             await transaction.run(
-                "UPDATE inbox SET state = 'dropped', reason = :reason, settled_ms = :now WHERE id = :id",
+                "UPDATE inbox SET state = 'dropped', aside = 0, reason = :reason, settled_ms = :now WHERE id = :id",
                 reason=f"dropped by {self._actor}",
                 now=now,
                 id=found.id,

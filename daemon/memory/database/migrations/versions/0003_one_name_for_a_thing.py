@@ -25,7 +25,10 @@ CHANGES = (
     "ALTER TABLE outbox ADD COLUMN draft_lost INTEGER NOT NULL DEFAULT 0 CHECK (draft_lost IN (0, 1))",
     "UPDATE outbox SET draft_lost = 1, reason = '' WHERE reason = 'draft opened, its id unknown'",
     # People talk to each other: the message is not for the soul, which may read it when it is asked again.
-    "ALTER TABLE inbox ADD COLUMN aside INTEGER NOT NULL DEFAULT 0 CHECK (aside IN (0, 1))",
+    """
+    ALTER TABLE inbox ADD COLUMN aside INTEGER NOT NULL DEFAULT 0
+      CHECK (aside = 0 OR (aside = 1 AND state = 'ignored'))
+    """,
     "UPDATE inbox SET aside = 1 WHERE state = 'ignored' AND reason = 'people talk to each other'",
     "DROP INDEX inbox_asides",
     "CREATE INDEX inbox_asides ON inbox (conversation, ts) WHERE aside = 1",
