@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
-from daemon.core.concurrency import alongside
+from daemon.core.concurrency import alongside, time_limit
 from daemon.core.errors import ConfigError, DaemonError, LostLease, ModelRefused, NotDelivered, StoreBusy, StoreError
 from daemon.core.perception import Modality, Perception
 from daemon.ism.permission import status_sentence
@@ -77,11 +77,8 @@ class ConversationHandler:
             if any(one.attempts > _CRASHES for one in cycle.messages):
                 return await self._apologise(cycle, "I stumbled over this message several times")
             async with (
-                alongside(
-                    self._end_at_the_deadline(),
-                    self._keep_lease(claim),
-                    watch_other_daemons(cycle.interrupt, claim.conversation, services),
-                ),
+                time_limit(services.clock, self._deadlines.cycle),
+                alongside(self._keep_lease(claim), watch_other_daemons(cycle.interrupt, claim.conversation, services)),
                 services.channel.thinking(cycle.newest),
             ):
                 return await run_cycle(cycle)
@@ -151,11 +148,6 @@ class ConversationHandler:
             await services.conversations.release(claim, reason=lost.message)
         else:
             services.emit("cycle.lost", conversation=str(claim.conversation), trace=cycle.trace_id, reason=lost.message)
-
-    async def _end_at_the_deadline(self) -> None:
-        """Raises TimeoutError when the cycle's time is over."""
-        await self._services.clock.sleep(self._deadlines.cycle)
-        raise TimeoutError
 
     async def _keep_lease(self, claim: Claim) -> None:
         """Renew the claim until cancelled. Raises LostLease when another daemon has taken it."""
