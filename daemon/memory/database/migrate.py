@@ -7,7 +7,7 @@ from pathlib import Path
 from daemon.core.errors import SchemaMismatch, StoreError
 from daemon.memory.database import sqlite
 
-SCHEMA = 3  # the newest step in migrations/versions
+SCHEMA = 4  # the newest step in migrations/versions
 
 
 def version_of(path: Path) -> int:

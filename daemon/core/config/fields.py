@@ -1,0 +1,198 @@
+"""Every setting: its name, default, bounds and meaning. `.env.example` and the reference are generated from this."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AliasChoices, Field, SecretStr
+from pydantic_settings import BaseSettings, NoDecode
+
+LogLevel = Literal["minimal", "standard", "verbose", "debug"]
+
+
+def _alias(name: str) -> AliasChoices:
+    """A variable's usual name, without our prefix."""
+    return AliasChoices(name)
+
+
+class SettingsFields(BaseSettings):
+    """The fields of `Settings`, which checks and reads them."""
+
+    # Slack
+    slack_bot_token: SecretStr | None = Field(
+        None,
+        validation_alias=_alias("SLACK_BOT_TOKEN"),
+        description="Bot token (xoxb-…). Without both tokens the daemon starts a local workspace.",
+    )
+    slack_app_token: SecretStr | None = Field(
+        None,
+        validation_alias=_alias("SLACK_APP_TOKEN"),
+        description="App-level token (xapp-…) with the scope connections:write.",
+    )
+    slack_api_url: str = Field(
+        "https://slack.com/api/", validation_alias=_alias("SLACK_API_URL"), description="Base URL of Slack's Web API."
+    )
+    slack_sockets: int = Field(
+        2, ge=1, le=10, description="Socket Mode connections at once; with two, Slack's refreshes leave no gap."
+    )
+
+    # Models
+    persona_model: str = Field(
+        "",
+        description="Prefixed id of the model that speaks, e.g. anthropic/claude-sonnet-5-5. "
+        "Empty: chosen by the key that is set, else the placeholder.",
+    )
+    thinking_model: str = Field(
+        "",
+        description="Prefixed id of the model that thinks. "
+        "Empty: the model that speaks, or a cheaper one if both are empty.",
+    )
+    anthropic_api_key: SecretStr | None = Field(
+        None, validation_alias=_alias("ANTHROPIC_API_KEY"), description="Key for models with the prefix anthropic/."
+    )
+    anthropic_base_url: str = Field(
+        "https://api.anthropic.com",
+        validation_alias=_alias("ANTHROPIC_BASE_URL"),
+        description="Base URL of the Messages API.",
+    )
+    openai_api_key: SecretStr | None = Field(
+        None, validation_alias=_alias("OPENAI_API_KEY"), description="Key for models with the prefix openai/."
+    )
+    openai_base_url: str = Field(
+        "https://api.openai.com/v1",
+        validation_alias=_alias("OPENAI_BASE_URL"),
+        description="Base URL for openai/ models.",
+    )
+    openrouter_api_key: SecretStr | None = Field(
+        None,
+        validation_alias=_alias("OPENROUTER_API_KEY"),
+        description="Key for OpenRouter, which takes every id without a known prefix.",
+    )
+    openrouter_url: str = Field("https://openrouter.ai/api/v1", description="Base URL of OpenRouter.")
+    groq_api_key: SecretStr | None = Field(
+        None, validation_alias=_alias("GROQ_API_KEY"), description="Key for models with the prefix groq/."
+    )
+    groq_url: str = Field("https://api.groq.com/openai/v1", description="Base URL of Groq.")
+    ollama_url: str = Field(
+        "http://localhost:11434/v1", description="Base URL of a local Ollama, for the prefix ollama/."
+    )
+    model_timeout: float = Field(120.0, gt=0, description="Seconds that one model call may take in all.")
+    model_silence: float = Field(
+        45.0, gt=0, description="Seconds without output after which a model call is cancelled."
+    )
+
+    # The soul and its home
+    home: Path = Field(Path(), description="Data folder, which holds memory.db.")
+    name: str = Field("minoan", description="The soul's name: a folder under the souls directory.")
+    souls_dir: Path | None = Field(
+        None, description="Folder of souls. Empty: `souls` in the data folder, else the souls shipped with the daemon."
+    )
+
+    # Who may talk
+    members: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Slack user ids that may talk to the soul, comma-separated. Empty: every full member."
+    )
+    allow_guests: bool = Field(False, description="Let guests of the workspace talk to the soul.")
+    allow_bots: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Bot ids or bot user ids that may talk to the soul, comma-separated."
+    )
+    allow_strangers: bool = Field(False, description="Let users of other workspaces (Slack Connect) talk to the soul.")
+    allow_shared_channels: bool = Field(False, description="Answer in channels shared with other workspaces.")
+
+    # Work
+    max_cycles: int = Field(8, ge=1, le=256, description="Conversations worked on at the same time.")
+    deadline: float = Field(180.0, gt=0, description="Seconds within which each message gets a reply or an apology.")
+    lease: float = Field(
+        30.0, gt=0, description="Seconds after which an unrenewed claim on a conversation or a post expires."
+    )
+    in_doubt: float = Field(
+        10.0, gt=0, description="Seconds to wait before looking up a post that may or may not have been sent."
+    )
+    stale_after: float = Field(
+        3600.0,
+        gt=0,
+        description="Seconds after which a message or post is reported instead of answered or sent.",
+    )
+    backfill_hours: float = Field(24.0, ge=0, description="Hours of Slack history that are read after a gap.")
+    backfill_conversations: int = Field(50, ge=0, description="Channels and open threads that are read after a gap.")
+    drain: float = Field(20.0, gt=0, description="Seconds that unfinished work may take after the first SIGTERM.")
+
+    # The local workspace
+    workspace_port: int = Field(
+        8765, ge=0, le=65535, description="Port of the local workspace on this machine; 0 picks a free one."
+    )
+
+    # Logs
+    debug: bool = Field(
+        False, description="Same as SOUL_LOG_LEVEL=debug: the log then shows private thoughts and users' words."
+    )
+    log_level: LogLevel = Field("standard", description="What the log shows: minimal, standard, verbose or debug.")
+
+    # Mental processes
+    visit_silence: float = Field(
+        14_400.0, gt=0, description="Seconds of silence that end a visit; the next message begins a new one."
+    )
+    dormant_after: float = Field(1_800.0, gt=0, description="Seconds of silence after which the soul becomes dormant.")
+    trace_days: int = Field(
+        90, ge=0, description="Days for which state histories and finished schedules are kept; 0 keeps them forever."
+    )
+    schedule_max: int = Field(100, ge=0, description="Scheduled intentions that a soul may have at once.")
+
+    # The autonomous loop (ISM)
+    ism_enabled: bool = Field(
+        False,
+        validation_alias=_alias("ISM_ENABLED"),
+        description="Let souls solve hard problems by choosing actions themselves; soul.toml can override it.",
+    )
+    ism_max_loops: int = Field(
+        5,
+        ge=1,
+        le=50,
+        validation_alias=_alias("ISM_MAX_LOOPS"),
+        description="Choices of actions per problem before the soul answers or asks.",
+    )
+    ism_max_tokens: int = Field(60_000, ge=1, description="Tokens, in and out, that one problem may use.")
+    ism_max_usd: float = Field(0.5, gt=0, description="US dollars that one problem may cost, where prices are known.")
+    ism_max_seconds: float = Field(
+        120.0,
+        gt=0,
+        description="Seconds of uninterrupted work on one problem; keep it below SOUL_DEADLINE.",
+    )
+    approval_seconds: float = Field(900.0, gt=0, description="Seconds after which a request for permission expires.")
+    approvers: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Slack user ids that may approve a tool's changes, comma-separated. "
+        "Empty: the user whom the soul is answering.",
+    )
+    library: Annotated[tuple[Path, ...], NoDecode] = Field(
+        (), description="Folders of documents and code that the soul may search, comma-separated."
+    )
+    mcp_servers: Path | None = Field(
+        None, description='A JSON file with MCP servers, in the usual form {"mcpServers": {"name": {"command": …}}}.'
+    )
+
+    # Further souls
+    souls: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Further souls of this daemon, comma-separated; each answers in the channels of its soul.toml.",
+    )
+
+    # The HTTP API
+    http: bool = Field(True, description="Serve the HTTP API: chat, personality, speech, health and metrics.")
+    http_host: str = Field("127.0.0.1", description="Address that the HTTP API listens on.")
+    http_port: int = Field(8766, ge=0, le=65535, description="Port of the HTTP API; 0 picks a free one.")
+    http_token: SecretStr | None = Field(
+        None, description="Bearer token of the HTTP API. Empty: generated at the first start and stored in http.token."
+    )
+    tts_url: str = Field(
+        "", description="Base URL of an OpenAI-compatible speech endpoint. Empty: espeak-ng, where it is installed."
+    )
+    tts_model: str = Field("gpt-4o-mini-tts", description="Model of the speech endpoint.")
+    tts_voice: str = Field("alloy", description="Voice of the speech endpoint.")
+    tts_api_key: SecretStr | None = Field(None, description="Key for the speech endpoint.")
+
+    # Reserved
+    shared_contexts: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        validation_alias=_alias("SHARED_CONTEXTS"),
+        description="Contexts shared between souls. Reserved: nothing reads it yet.",
+    )
