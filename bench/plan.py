@@ -23,6 +23,7 @@ FIGURES: Final = MappingProxyType(
         "silence": "a minute without a word",
         "long_answer": "an answer of 30,000 characters",
         "discretion": "private thoughts and mass mentions",
+        "hostile_replies": "hostile markdown through rendering",
         "acknowledgement": "acknowledgements while others write and the model hangs",
     }
 )

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from itertools import count
 
 from daemon.core.errors import LostLease, StoreBusy
+from daemon.core.links import Trusted
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
 from daemon.core.ports import (
     Acceptance,
@@ -319,11 +320,11 @@ class FakeChannel:
         """No status is shown."""
         yield
 
-    def speak(self, perception: Perception, drafts: DraftLog) -> Speech:
+    def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
         """Not part of this fake."""
         raise NotImplementedError
 
-    def split(self, reply: str, conversation: ConversationKey) -> tuple[str, ...]:
+    def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
         """One part."""
         return (reply,)
 

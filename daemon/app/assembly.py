@@ -165,6 +165,7 @@ def _services(
             dormancy_timeout_ms=int(settings.dormant_after * 1000),
             most_intentions=settings.schedule_max,
         ),
+        link_hosts=settings.link_hosts,
         capabilities=Capabilities(
             library=library,
             toolbox=toolbox,

@@ -4,6 +4,7 @@ import asyncio
 from contextlib import AbstractAsyncContextManager
 
 from daemon.core.concurrency import alongside
+from daemon.core.links import Trusted
 from daemon.core.perception import ConversationKey, Perception
 from daemon.core.ports import Channel, DraftLog, FoundPost, GateDecision, Intake, Post, Room, Speech, ThreadMessage
 
@@ -48,13 +49,13 @@ class SeveralChannels:
         """See `Channel.thinking`."""
         return self._of(perception.conversation).thinking(perception)
 
-    def speak(self, perception: Perception, drafts: DraftLog) -> Speech:
+    def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
         """See `Channel.speak`."""
-        return self._of(perception.conversation).speak(perception, drafts)
+        return self._of(perception.conversation).speak(perception, drafts, trusted)
 
-    def split(self, reply: str, conversation: ConversationKey) -> tuple[str, ...]:
+    def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
         """See `Channel.split`."""
-        return self._of(conversation).split(reply, conversation)
+        return self._of(conversation).split(reply, conversation, trusted)
 
     def reply_to(self, perception: Perception) -> str:
         """See `Channel.reply_to`."""

@@ -11,6 +11,7 @@ from contextlib import aclosing, asynccontextmanager
 from typing import Final, TextIO
 
 from daemon.core.errors import ChannelRefused, ConfigError, DaemonError, NotDelivered
+from daemon.core.links import Trusted
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
 from daemon.core.ports import (
     Acceptance,
@@ -156,13 +157,13 @@ class TerminalChannel:
         finally:
             self._screen.stop_thinking()
 
-    def speak(self, perception: Perception, drafts: DraftLog) -> Speech:
+    def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
         """See `Channel.speak`."""
         draft = f"draft-{self._next_ts()}"
         speech = self._drafts[draft] = _TerminalSpeech(self._screen, draft, drafts)
         return speech
 
-    def split(self, reply: str, conversation: ConversationKey) -> tuple[str, ...]:
+    def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
         """See `Channel.split`; a terminal needs no parts."""
         text = printable(reply).strip()
         return (text,) if text else ()

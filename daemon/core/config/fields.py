@@ -98,6 +98,13 @@ class SettingsFields(BaseSettings):
     allow_strangers: bool = Field(False, description="Let users of other workspaces (Slack Connect) talk to the soul.")
     allow_shared_channels: bool = Field(False, description="Answer in channels shared with other workspaces.")
 
+    # What may be linked to
+    link_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Hosts that a reply may always link to, comma-separated, each with the hosts below it. "
+        "Other links work if a user, a source or the soul's own text named their host; the rest are shown as text.",
+    )
+
     # Work
     max_cycles: int = Field(8, ge=1, le=256, description="Conversations worked on at the same time.")
     deadline: float = Field(180.0, gt=0, description="Seconds within which each message gets a reply or an apology.")

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from daemon.core.telemetry.redaction import remove_keys
+
 SIZE_CAP = 512 * 1024
 """Bytes of the largest file that is read."""
 MOST_FILES = 20_000
@@ -22,6 +24,10 @@ MOST_FILES = 20_000
 _DEEPEST = 24
 _PASSED_OVER = frozenset({"node_modules", "__pycache__"})
 _DATABASE = re.compile(r"\.(db|sqlite3?)([-.]|$)", re.IGNORECASE)
+_HOLDS_KEYS = re.compile(
+    r".+\.(env|pem|key|p12|pfx|jks|keystore|kdbx|tfstate)|credentials?(\..*)?|secrets?(\..*)?|id_(rsa|dsa|ecdsa|ed25519).*",
+    re.IGNORECASE,
+)
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----")
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -73,13 +79,16 @@ def walk(folders: Mapping[str, Path]) -> Walk:
 
 
 def read_text(found: LibraryFile) -> str | None:
-    """The text of a file; None when it is gone, is not UTF-8 text, or holds a private key. Blocks on the disk."""
+    """The text of a file, without what looks like a key; None when it is gone, is not UTF-8 text, or is a private key.
+
+    Blocks on the disk.
+    """
     try:
         data = _content(found)
         text = data.decode("utf-8-sig")
     except (OSError, RuntimeError, UnicodeDecodeError):
         return None
-    return None if len(data) > SIZE_CAP or "\0" in text or _PRIVATE_KEY.search(text) else text
+    return None if len(data) > SIZE_CAP or "\0" in text or _PRIVATE_KEY.search(text) else remove_keys(text)
 
 
 def _inside(handle: int, name: str, folder: Path, names: tuple[str, ...]) -> Iterator[LibraryFile]:
@@ -100,8 +109,9 @@ def _inside(handle: int, name: str, folder: Path, names: tuple[str, ...]) -> Ite
 
 
 def _is_fit(name: str) -> bool:
-    """Whether a name can be cited and isn't hidden."""
-    return name.isprintable() and name[0] != "." and name not in _PASSED_OVER and not _DATABASE.search(name)
+    """Whether a name can be cited, isn't hidden, and isn't that of a file for keys."""
+    usual = name.isprintable() and name[0] != "." and name not in _PASSED_OVER
+    return usual and not _DATABASE.search(name) and not _HOLDS_KEYS.fullmatch(name)
 
 
 def _content(found: LibraryFile) -> bytes:

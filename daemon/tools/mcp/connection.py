@@ -141,9 +141,9 @@ class ServerConnection:
             ) from error
         except Exception as error:
             raise self._failure(link, tool, error) from error
-        output = read_output(result)
+        output = self._redact(read_output(result))
         if result.is_error:
-            raise ToolFailed(f"{name} failed: {short_line(self._redact(output), _LONGEST_REASON)}")
+            raise ToolFailed(f"{name} failed: {short_line(output, _LONGEST_REASON)}")
         return output
 
     async def _wait_for_the_first_attempt(self) -> None:

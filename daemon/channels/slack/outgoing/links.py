@@ -1,8 +1,12 @@
 """Checks whether a link leads where its label says."""
 
 import unicodedata
+from typing import Final
 
 from daemon.core.links import HOST, authority, bare_host, host_of
+
+BREAK: Final = "\u2060"
+"""A WORD JOINER: invisible, and no mention, mark or address goes on behind it."""
 
 _SCHEMES = frozenset({"http", "https", "mailto"})
 

@@ -9,9 +9,9 @@ import re
 from collections import deque
 from collections.abc import Callable
 
-from daemon.channels.slack.outgoing.links import allowed_scheme, honest
-from daemon.channels.slack.outgoing.unknown_links import BREAK, LinkFilter
-from daemon.core.links import Trusted, plain_host
+from daemon.channels.slack.outgoing.links import BREAK, allowed_scheme, honest
+from daemon.channels.slack.outgoing.unknown_links import LinkFilter, ReplyGuard
+from daemon.core.links import plain_host
 
 _EVERYONE = ("channel", "everyone", "here")
 _LONGEST_EVERYONE = max(map(len, _EVERYONE))
@@ -42,14 +42,14 @@ _Ruling = tuple[int, str, str]
 _PASS: _Ruling = (1, "", "")
 
 
-def inert(text: str, trusted: Trusted | None = None) -> str:
+def inert(text: str, guard: ReplyGuard | None = None) -> str:
     """Slack markdown without mentions and disguised links; idempotent.
 
     Mentions of users, groups and channels become plain text, and so do links of other schemes than http, https and
-    mailto. A link or image keeps working only if its label names no other host and, where `trusted` is given, its own
-    host is trusted. Slack: formatting text, retrieving links.
+    mailto. A link or image keeps working only if its label names no other host and, with a `guard`, its own host is
+    trusted; a guard removes keys, too. Slack: formatting text, retrieving links.
     """
-    stream = InertStream(trusted)
+    stream = InertStream(guard)
     return stream.feed(text) + stream.finish()
 
 
@@ -61,9 +61,9 @@ def break_everyone(text: str) -> str:
 class InertStream:
     """`inert` for text that arrives in pieces; holds back a word, or what of a link or a line of code is unfinished."""
 
-    def __init__(self, trusted: Trusted | None = None) -> None:
-        self._trusted = trusted
-        self._links = LinkFilter(trusted) if trusted is not None else None
+    def __init__(self, guard: ReplyGuard | None = None) -> None:
+        self._guard = guard
+        self._links = LinkFilter(guard) if guard is not None else None
         self._held = ""
         self._recent = ""
         self._brackets: deque[int] = deque(maxlen=_LABEL_MEMORY)  # where in the output brackets stand open
@@ -170,7 +170,7 @@ class InertStream:
     def _fair(self, address: str) -> bool:
         """Whether a link may keep working, by its address and the label before it."""
         label = self._label()
-        if self._trusted is not None and not self._leads_to_trusted(address):
+        if self._guard is not None and not self._leads_to_trusted(address):
             return False
         scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*):", address)
         if address.startswith(("//", "\\")) or (scheme and not allowed_scheme(scheme[1])):
@@ -186,7 +186,7 @@ class InertStream:
         if not re.match(r"[a-z][a-z0-9+.-]*:", address, re.IGNORECASE):
             return not re.match(rf"[^/?#]*[.\\{BREAK}][^/?#]*[/?#]|.*[\\{BREAK}]", address)  # `evil.rs/x` may be a host
         host = plain_host(address)
-        return bool(host) and self._trusted is not None and self._trusted(host)
+        return bool(host) and self._guard is not None and self._guard.trusted(host)
 
     def _label(self) -> str | None:
         """The label that ends here, with its bracket and an image's `!`; None if there is none within reach."""

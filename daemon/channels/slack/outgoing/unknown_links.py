@@ -5,11 +5,14 @@ Slack links nothing there. A place counts as code only where every reader of mar
 """
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
+from daemon.channels.slack.outgoing.links import BREAK
 from daemon.core.links import ENDINGS, Trusted, plain_host
+from daemon.core.telemetry.redaction import remove_keys
 
-BREAK: Final = "\u2060"  # WORD JOINER: invisible, and no address goes on behind it
 _FARTHEST: Final = 1_400  # characters of an address; a longer line has no code spans
 _COLON = r"\\?(?::|&colon;|&#0{0,6}58;?|&#x0{0,6}3a;?)"
 _SLASH = r"\\?(?:/|&sol;|&#0{0,6}47;?|&#x0{0,6}2f;?)"
@@ -35,11 +38,22 @@ _CUT = re.compile(r"[?#&\\]")
 _AFTER = ".,:;!?'*_~"  # stands after an address rather than in it
 
 
-class LinkFilter:
-    """Takes text in pieces; gives it with the addresses of untrusted hosts made inert, however it was cut."""
+@dataclass(frozen=True, slots=True)
+class ReplyGuard:
+    """What a reply may show: the hosts that it may link to, and what `redact` leaves of a text with keys in it."""
 
-    def __init__(self, trusted: Trusted) -> None:
-        self._trusted = trusted
+    trusted: Trusted
+    redact: Callable[[str], str] = remove_keys
+
+
+class LinkFilter:
+    """Takes text in pieces; gives it without keys and with the addresses of untrusted hosts inert, however it was cut.
+
+    A key that is itself written in several words is removed only where they come in one piece.
+    """
+
+    def __init__(self, guard: ReplyGuard) -> None:
+        self._guard = guard
         self._held = ""
         self._line = ""  # the line so far, as far as it was given back
         self._fence = 0  # backticks of the open fence
@@ -72,7 +86,7 @@ class LinkFilter:
         return foreign[-1] if foreign else word
 
     def _pass(self, text: str) -> str:
-        return "".join(self._of_line(line) for line in text.splitlines(keepends=True))
+        return "".join(self._of_line(line) for line in self._guard.redact(text).splitlines(keepends=True))
 
     def _of_line(self, line: str) -> str:
         """One line, or the next part of one."""
@@ -119,7 +133,7 @@ class LinkFilter:
         address = _whole(found["rest"] or found["bare"] or "")
         begin = found.start() + len(scheme) + len(mark)
         host = plain_host(f"{scheme}{mark}{address}" if mark else f"https://{address}")
-        if host and self._trusted(host):
+        if host and self._guard.trusted(host):
             return scheme + mark + address, begin + len(address)
         kept = _CUT.split(address, maxsplit=1)[0]
         if kept == address:

@@ -37,7 +37,11 @@ TOOLS: tuple[str, ...] = ()
 DELIVERY: tuple[str, ...] = ()
 
 
+# Every file of the library is read again, since what looks like a key is no longer indexed.
+LIBRARY = ("UPDATE library_files SET stamp = ''",)
+
+
 def upgrade() -> None:
     """Make the changes, area by area."""
-    for statement in (*PARKING, *CATCH_UP, *CHORES, *FAIRNESS, *ROOMS, *FORM, *TOOLS, *DELIVERY):
+    for statement in (*PARKING, *CATCH_UP, *CHORES, *FAIRNESS, *ROOMS, *FORM, *TOOLS, *DELIVERY, *LIBRARY):
         op.execute(statement)
