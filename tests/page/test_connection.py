@@ -36,12 +36,12 @@ def _free_port() -> int:
 async def test_a_broken_event_stream_resumes_without_losing_messages(
     server: WorkspaceServer, people: WorkspaceClient, new_window: OpenWindow
 ) -> None:
-    ada = await new_window(server.url, "U0ADA", "C0GENERAL")
+    ada = await new_window(server.page_url, "U0ADA", "C0GENERAL")
     ada.connection_may_break = True
     await people.say("ben", "general", "before")
     await expect(ada.message("before")).to_be_visible()
     assert cut_all_connections(server) > 0
-    async with WorkspaceClient(server.url) as others:
+    async with WorkspaceClient(server.page_url) as others:
         said = await others.say("ben", "general", "meanwhile")
         await expect(ada.message("meanwhile")).to_be_visible()
         await others.edit("ben", "general", said["ts"], "afterwards")
@@ -75,7 +75,7 @@ async def test_a_banner_and_a_failed_click_show_that_the_soul_is_not_connected(
     said = await people.say("ada", "dm", "hello")
     blocks = [{"type": "markdown", "text": "Hello!"}, FEEDBACK]
     await soul.api.chat_postMessage(channel="D0ADA", thread_ts=said["ts"], text="Hello!", blocks=blocks)
-    ada = await new_window(server.url, "U0ADA")
+    ada = await new_window(server.page_url, "U0ADA")
     await expect(ada.page.locator(".banner")).to_have_count(0)
     await soul.close()
     await expect(ada.page.locator(".banner.absent")).to_contain_text("Soul is not connected")
@@ -89,7 +89,7 @@ async def test_a_user_joins_a_channel_and_adds_the_soul(
     server: WorkspaceServer, people: WorkspaceClient, new_window: OpenWindow
 ) -> None:
     await people.add_channel("garden", members=["ben"], app=False)
-    ada = await new_window(server.url, "U0ADA")
+    ada = await new_window(server.page_url, "U0ADA")
     await ada.go("garden")
     await ada.page.get_by_role("button", name="Join").click()
     await expect(ada.composer).to_be_editable()
