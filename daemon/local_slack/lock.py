@@ -22,8 +22,8 @@ _NO_KEY: Final = "open the address that was printed when the workspace started: 
 class Lock:
     """The key of one workspace, kept in a cookie by its page and sent as a bearer token by programs."""
 
-    def __init__(self) -> None:
-        self.key = secrets.token_urlsafe(16)
+    def __init__(self, key: str = "") -> None:
+        self.key = key or secrets.token_urlsafe(16)
 
     @web.middleware
     async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:

@@ -63,11 +63,11 @@ class WorkspaceServer:
     `port` 0 takes a free one. Raises ConfigError when the port is taken.
     """
 
-    def __init__(self, workspace: Workspace, port: int, page: Path) -> None:
+    def __init__(self, workspace: Workspace, port: int, page: Path, lock: Lock) -> None:
         self.workspace = workspace
         self._port = port
         self._page = page
-        self._lock = Lock()
+        self._lock = lock
         self._tasks = asyncio.TaskGroup()
         self._runner: web.AppRunner | None = None
 
@@ -194,8 +194,9 @@ def serve_workspace(
     scopes: Iterable[str] = SCOPES,
     retries: Retries | None = None,
     page: Path = PAGE,
+    key: str = "",
 ) -> WorkspaceServer:
-    """A freshly seeded workspace and its server, to be entered with `async with`. Missing tokens are generated."""
+    """A freshly seeded workspace and its server, to be entered with `async with`. Missing tokens and key are made."""
     app = AppIdentity(
         bot_token=bot_token or f"xoxb-local-{secrets.token_hex(12)}",
         app_token=app_token or f"xapp-local-{secrets.token_hex(12)}",
@@ -208,4 +209,4 @@ def serve_workspace(
         retries=retries or Retries(),
         scopes=frozenset(scopes),
     )
-    return WorkspaceServer(workspace, port, page)
+    return WorkspaceServer(workspace, port, page, Lock(key))

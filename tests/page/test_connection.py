@@ -53,13 +53,13 @@ async def test_without_the_workspace_sending_is_disabled_and_the_draft_stays(
     new_window: OpenWindow,
 ) -> None:
     port = _free_port()
-    async with serve_workspace(port=port) as first:
-        ada = await new_window(first.url, "U0ADA")
+    async with serve_workspace(port=port, key="kept") as first:
+        ada = await new_window(first.page_url, "U0ADA")
         ada.connection_may_break = True
         await ada.composer.fill("half written")
     await expect(ada.page.locator(".banner.lost")).to_contain_text("connection to the workspace is lost")
     await expect(ada.composer).not_to_be_editable()
-    async with serve_workspace(port=port) as second:
+    async with serve_workspace(port=port, key="kept") as second:
         await expect(ada.composer).to_be_editable()
         await expect(ada.page.locator(".banner.lost")).to_have_count(0)
         await expect(ada.composer).to_have_value("half written")
