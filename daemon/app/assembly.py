@@ -24,11 +24,13 @@ from daemon.runtime.courier import Courier
 from daemon.runtime.cycle_services import CycleServices, Timing
 from daemon.runtime.dispatcher import AnyLane, Dispatcher, lanes_of_soul, ring
 from daemon.runtime.scheduler import Scheduler
+from daemon.runtime.slots import Slots
 from daemon.runtime.triage import Triage
 from daemon.soul import KnownNames, Soul, Souls, find_souls_directory
 from daemon.tools.library.folders import FolderLibrary
 from daemon.tools.mcp.toolbox import open_toolbox
 
+_TO_TELL = 0.05  # of the deadline: an apology has to be out in time, too
 _SHARE_OF_DEADLINE = 0.7  # the rest is for the answer, which has to be out before the message ends with an apology
 
 
@@ -77,6 +79,7 @@ async def assemble(
                 version=daemon.__version__,
                 lease=settings.lease,
                 on_accepted=accepted,
+                most_waiting=settings.most_waiting,
             )
         )
         toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit))
@@ -111,6 +114,7 @@ def _work(
 ) -> tuple[tuple[AnyLane, ...], Scheduler]:
     """The lanes and the scheduler of one soul; `store` and `services` are that soul's."""
     clock, emit, alarm = services.clock, services.emit, Bell()
+    slots, deadline = Slots(settings.max_cycles, clock), (1 - _TO_TELL) * settings.deadline
     courier = Courier(
         store.outbox,
         services.channel,
@@ -122,10 +126,11 @@ def _work(
     )
     lanes = lanes_of_soul(
         store,
-        ConversationHandler(services, Deadlines(settings.deadline, settings.lease), interrupts),
+        ConversationHandler(services, Deadlines(deadline, settings.lease), interrupts, slots),
         courier,
         JobRunner(services, store.jobs, SUBPROCESSES, interrupts).do,
-        max_cycles=settings.max_cycles,
+        slots=slots,
+        deadline=deadline,
         bell=bell,
         alarm=alarm,
     )
