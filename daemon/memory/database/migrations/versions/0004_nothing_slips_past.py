@@ -88,6 +88,7 @@ FAIRNESS: tuple[str, ...] = (
             ("conversations_ready", "ready_ms", ""),
             ("conversations_waiting_of", "waiting_person, waiting_ms, ready_ms", ""),
             ("dms_waiting", "waiting_ms, waiting_person, ready_ms", " AND place = 'dm'"),
+            ("dms_waiting_of", "waiting_person, waiting_ms, ready_ms", " AND place = 'dm'"),
             ("dms_ready", "ready_ms", " AND place = 'dm'"),
         )
     ),
