@@ -306,6 +306,9 @@ class FakeChannel:
         """Connected at once; no message comes."""
         ready.set()
 
+    async def close(self) -> None:
+        """There are no requests."""
+
     def healthy(self) -> bool:
         """Always."""
         return True

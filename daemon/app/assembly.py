@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
 import daemon
+from daemon.app.health import Health
 from daemon.app.lifecycle import Chore, Daemon
 from daemon.core.concurrency import Bell
 from daemon.core.config import Settings
@@ -106,7 +107,7 @@ async def assemble(
             lanes += soul_lanes
             chores.append(scheduler.run)
         await store.presence.release_dead_claims(settings.in_doubt)
-        yield Daemon(settings, clock, emit, channel, store, Dispatcher(lanes, clock, emit), chores)
+        yield Daemon(settings, clock, emit, channel, store, Dispatcher(lanes, clock, emit), Health(clock), chores)
 
 
 def _work(

@@ -12,7 +12,7 @@ class SeveralChannels:
     """Implements `Channel` by passing each call to the channel that the conversation names.
 
     `further` channels are chosen where a conversation's `channel` is their `name`. `main` takes all other
-    conversations, finds rooms and decides about health.
+    conversations, finds rooms, and is meant by health and closing.
     """
 
     def __init__(self, main: Channel, *further: Channel) -> None:
@@ -39,6 +39,10 @@ class SeveralChannels:
     def healthy(self) -> bool:
         """See `Channel.healthy`."""
         return self._main.healthy()
+
+    async def close(self) -> None:
+        """See `Channel.close`; clients of further channels close their own requests."""
+        await self._main.close()
 
     async def admit(self, perception: Perception) -> GateDecision:
         """See `Gate.admit`."""

@@ -138,6 +138,9 @@ class TerminalChannel:
         async with self._reply_printed:
             await self._reply_printed.wait_for(lambda: self._newest_answered >= self._newest_stored)
 
+    async def close(self) -> None:
+        """See `Channel.close`; there are no requests."""
+
     def healthy(self) -> bool:
         """See `Channel.healthy`."""
         return not self._screen.gone.is_set()

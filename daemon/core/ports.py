@@ -388,7 +388,10 @@ class Channel(Gate, Protocol):
         """Pass on every arrival until cancelled; set `ready` once connected. Raises ConfigError for bad tokens."""
 
     def healthy(self) -> bool:
-        """Whether it is connected and receives events; the watchdog is fed only while it does."""
+        """Whether it is connected and receives events; shown in the status and counted, never a reason to end."""
+
+    async def close(self) -> None:
+        """End every open request; those fail as requests fail whose answer is lost. A later call opens anew."""
 
     def thinking(self, perception: Perception) -> AbstractAsyncContextManager[None]:
         """Show that the soul is working on a reply; cleared on every exit."""
