@@ -99,6 +99,7 @@ class ConversationHandler:
         try:
             left = self._seconds_left(cycle)
             if (why := self._why_not_think(cycle, left)) is not None:
+                services.emit("cycle.given_up", conversation=str(claim.conversation), trace=cycle.trace_id, why=why[0])
                 return await self._apologise(cycle, *why)
             return await self._think_in_time(cycle, left)
         except LostLease as lost:

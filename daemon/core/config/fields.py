@@ -107,7 +107,9 @@ class SettingsFields(BaseSettings):
         "A quarter is kept for DMs.",
     )
     most_waiting: int = Field(
-        200, ge=1, description="Conversations of one user that may wait at once; the user is asked to try others later."
+        200,
+        ge=1,
+        description="Conversations of one user that may be open at once; the user is asked to try others later.",
     )
     deadline: float = Field(
         180.0, gt=0, description="Seconds from its arrival within which each message gets a reply or an apology."

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.channels.slack.api.client import SlackClient
-from daemon.core.concurrency import alongside
+from daemon.core.concurrency import alongside, time_limit
 from daemon.core.errors import ChannelError
 from daemon.core.ports import Clock, Emit, Task
 
@@ -52,16 +52,17 @@ class StatusLine:
     async def run(self) -> None:
         """Clear lines in the background until cancelled, so that no reply waits; at the end, clear the rest."""
         waiting: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
-        self._to_clear, line = waiting, None
-        try:
-            while True:
-                line = await waiting.get()
-                await self._clear(line)
-                line = None
-        finally:
+        self._to_clear, stopped = waiting, asyncio.CancelledError()
+        async with asyncio.TaskGroup() as group:
+            try:
+                while True:
+                    group.create_task(self._clear(await waiting.get()))
+            except asyncio.CancelledError as cancelled:
+                stopped = cancelled  # raised again when nothing is being cleared any more
             self._to_clear = None
-            rest = [waiting.get_nowait() for _ in range(waiting.qsize())]
-            await self._clear(*([line] if line is not None else []), *rest)
+            if rest := [waiting.get_nowait() for _ in range(waiting.qsize())]:
+                group.create_task(self._clear(*rest))
+        raise stopped
 
     @asynccontextmanager
     async def shown(self, channel: str, thread: str) -> AsyncIterator[None]:
@@ -102,7 +103,7 @@ class StatusLine:
 
     async def _clear(self, *lines: tuple[str, str]) -> None:
         try:
-            async with asyncio.timeout(_CLEARING), asyncio.TaskGroup() as group:
+            async with time_limit(self._clock, _CLEARING), asyncio.TaskGroup() as group:
                 for channel, thread in lines:
                     group.create_task(self._set(channel, thread, ""))
         except TimeoutError:
