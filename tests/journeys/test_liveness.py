@@ -53,7 +53,7 @@ async def test_the_work_is_drained_while_slack_hangs_on_the_status_lines(empty_h
         return len(await house.people.calls("assistant.threads.setStatus")) == 3
 
     await house.until(shown)
-    await house.people.fault("assistant.threads.setStatus", mode="hang", times=100)
+    await house.people.fault("assistant.threads.setStatus", delay=50, times=100)
     house.clock.stand_still()
     for flow in flows:
         flow.end(tagged("Done."))
@@ -62,10 +62,7 @@ async def test_the_work_is_drained_while_slack_hangs_on_the_status_lines(empty_h
     stopping = asyncio.create_task(daemon.stop())
     await daemon.events.until("daemon.drained", finished=True)
     assert daemon.events.named("slack.status_failed") == []
-    while not stopping.done():
-        house.clock.turn(1)
-        await asyncio.sleep(0.01)
-    await stopping
+    await _over_within(house, stopping, 10)
 
 
 async def test_what_hangs_on_slack_when_the_drain_is_over_ends_then(empty_house: House) -> None:
@@ -74,17 +71,27 @@ async def test_what_hangs_on_slack_when_the_drain_is_over_ends_then(empty_house:
     flow = house.flow()
     await house.say("Ada", "dm", "hello")
     await asyncio.wait_for(flow.asked.wait(), TIMEOUT)
-    await house.people.fault("*", mode="hang", times=1000)
+    await house.people.fault("*", delay=50, times=1000)
     flow.say('<external_dialogue verb="said">', "These are the first words of a reply that will never end. " * 2)
-    await house.until(lambda: house.people.calls("chat.startStream"))
+
+    async def drafting() -> bool:  # it is noted just before the request
+        return bool(await house.rows("SELECT * FROM outbox WHERE state = 'drafting'"))
+
+    await house.when(drafting)
     house.clock.stand_still()
     stopping = asyncio.create_task(daemon.stop())
     await daemon.events.until("daemon.draining")
-    while not stopping.done():
-        house.clock.turn(1)
-        await asyncio.sleep(0.01)
-    await stopping
+    await _over_within(house, stopping, 20)
     assert daemon.events.named("daemon.drained") == [{"finished": False}]
+
+
+async def _over_within(house: House, stopping: asyncio.Task[None], seconds: int) -> None:
+    """The stop ends after so many seconds on the clock, while Slack would answer after fifty."""
+    for _ in range(seconds):
+        house.clock.turn(1)
+        await asyncio.wait((stopping,), timeout=0.05)
+    async with asyncio.timeout(TIMEOUT):
+        await stopping
 
 
 async def test_the_watchdog_is_fed_while_slack_is_away_and_the_status_says_so(
@@ -94,9 +101,10 @@ async def test_the_watchdog_is_fed_while_slack_is_away_and_the_status_says_so(
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as manager:
         manager.bind(address)
         daemon = await house.start_under(address, watchdog_usec=60_000_000)
+        house.clock.turn(11)
         await daemon.events.until("heartbeat", connected=True)
         await house.people.fault(socket="refuse_handshakes", times=10_000)
-        await house.people.fault(socket="close")
+        await house.people.fault(socket="reset")
         await daemon.events.until("slack.lost")
         _received(manager)
         for _ in range(12):
