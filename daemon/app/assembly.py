@@ -175,7 +175,7 @@ def _services(
             library=library,
             toolbox=toolbox,
             approvals=store.approvals,
-            may_intend=lambda planned: store.intentions.has_room(settings.schedule_max - planned),
+            may_intend=lambda user, planned: store.intentions.has_room(settings.schedule_max, user, planned),
             intended=store.intentions.waiting,
             find_room=channel.find_room,
             approvers=settings.approvers,
