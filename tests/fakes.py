@@ -334,6 +334,10 @@ class FakeChannel:
         """No thread."""
         return ""
 
+    async def whisper(self, perception: Perception, text: str) -> bool:
+        """See `Channel.whisper`; not part of this fake."""
+        return False
+
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """No history."""
         return ()

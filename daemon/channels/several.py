@@ -76,6 +76,10 @@ class SeveralChannels:
         """See `Channel.find`."""
         return await self._of(post.conversation).find(post)
 
+    async def whisper(self, perception: Perception, text: str) -> bool:
+        """See `Channel.whisper`."""
+        return await self._of(perception.conversation).whisper(perception, text)
+
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """See `Channel.thread_before`."""
         return await self._of(perception.conversation).thread_before(perception, limit)

@@ -197,6 +197,10 @@ class TerminalChannel:
         ts = self._delivered.get(post.key)
         return FoundPost(ts, finished=True) if ts else None
 
+    async def whisper(self, perception: Perception, text: str) -> bool:
+        """See `Channel.whisper`; one user reads everything."""
+        return False
+
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """See `Channel.thread_before`; a terminal has no threads."""
         return ()

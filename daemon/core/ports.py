@@ -422,6 +422,9 @@ class Channel(Gate, Protocol):
         key, counts as its draft. Raises DeliveryUncertain when the history is unreadable.
         """
 
+    async def whisper(self, perception: Perception, text: str) -> bool:
+        """Show a text where a perception came from, to its author alone; False when that surely did not happen."""
+
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """Up to `limit` messages of the perception's thread from before it, oldest first; empty outside threads."""
 

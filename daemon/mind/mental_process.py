@@ -25,8 +25,9 @@ class Capabilities:
     """What a soul may use to solve problems, as its admin and its folder allow; the same in all cycles.
 
     `may_intend` says whether a user may have one intention more beside those planned in this cycle; `intended` lists
-    those of a conversation. `find_room` finds where to write to a contact, by platform id, and raises ChannelError. `approvers`
-    may permit what a tool would change; without approvers the user who is answered may, for `approval_seconds`.
+    those of a conversation. `find_room` finds where to write to a contact, by platform id, and raises ChannelError.
+    `approvers` may permit what a tool would change; without approvers the user who is answered may, for
+    `approval_seconds`.
     """
 
     library: Library | None

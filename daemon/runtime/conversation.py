@@ -1,6 +1,7 @@
 """Handles one claimed conversation to its end: the gate, the cycle under its deadline and lease, the apology."""
 
 import asyncio
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from daemon.core.concurrency import alongside, time_limit
@@ -14,7 +15,7 @@ from daemon.core.errors import (
     StoreBusy,
     StoreError,
 )
-from daemon.core.perception import Modality, Perception
+from daemon.core.perception import Modality, Perception, Place
 from daemon.core.ports import Source
 from daemon.ism.permission import status_sentence
 from daemon.memory.queues.commits import Superseded
@@ -58,6 +59,7 @@ class ConversationHandler:
         self._interrupts = interrupts
         self._slots = slots or Slots(1, services.clock)
         self._began_ms = services.clock.now_ms()
+        self._refusing = asyncio.Lock()  # or two refusals at once would each be the first of the day
 
     async def handle(self, claim: Claim) -> Delivery | None:
         """Answer, refuse or apologise, and commit; returns the first post, claimed for sending.
@@ -176,7 +178,22 @@ class ConversationHandler:
         """
         gone = "_(The message I was answering is gone.)_" if cycle.claim.draft is not None else ""
         outcomes = [await self._approval_outcome(one.perception) for one in cycle.claim.messages]
-        return await self._commit_words(cycle, triaged.refusal or "".join(outcomes).strip() or gone, ())
+        async with self._refusing if triaged.refusal else nullcontext():
+            refusal = "" if await self._is_refused_quietly(cycle.claim, triaged) else triaged.refusal
+            return await self._commit_words(cycle, refusal or "".join(outcomes).strip() or gone, ())
+
+    async def _is_refused_quietly(self, claim: Claim, triaged: Triaged) -> bool:
+        """Show a refusal to its user alone, and in a room only once a day: the others need not read it each time."""
+        refused = [one for one in claim.messages if one.id in triaged.dismissed]
+        if not triaged.refusal or not refused or claim.draft is not None:
+            return False
+        message = refused[-1]
+        if message.perception.place is Place.DM:
+            return False
+        reason = triaged.dismissed[message.id].reason
+        if await self._services.conversations.was_refused_lately(message, reason):
+            return True
+        return await self._services.channel.whisper(message.perception, triaged.refusal)
 
     async def _apologise(self, cycle: Cycle, what: str, advice: str = _LATER) -> Delivery | None:
         """Reply with an apology and the text of a due event; a silence timer ends without a reply."""

@@ -345,6 +345,12 @@ class House:
         self.model.flows.append(flow)
         return flow
 
+    async def whispers(self, person: str) -> list[str]:
+        """The texts that were shown to a user alone, oldest first."""
+        user = await self.person(person)
+        calls = await self.people.calls("chat.postEphemeral")
+        return [str(call["args"]["text"]) for call in calls if call["args"]["user"] == user]
+
     async def posting_calls(self) -> list[Json]:
         """The Web API calls that put words into a channel, oldest first."""
         return [call for call in await self.people.calls() if call["method"] in _POSTING]

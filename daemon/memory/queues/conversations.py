@@ -8,6 +8,7 @@ from dataclasses import replace
 from daemon.core.errors import LostLease
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports import Clock
+from daemon.core.timetable import platform_time
 from daemon.memory.database import Database, Transaction
 from daemon.memory.queues.edits import RESTS
 from daemon.memory.queues.fairness import next_conversation, next_overdue
@@ -22,6 +23,8 @@ from daemon.memory.records import (
     read_row,
 )
 from daemon.memory.worker_store import WorkerStore
+
+_DAY_MS = 24 * 3600 * 1000
 
 
 class Conversations(WorkerStore):
@@ -122,6 +125,25 @@ class Conversations(WorkerStore):
             WHERE conversation = :id AND state IN ('new', 'claimed') AND state = 'new' AND modality = 'words' LIMIT 1
             """,
             id=str(conversation),
+        )
+        return row is not None
+
+    async def was_refused_lately(self, message: InboxMessage, reason: str) -> bool:
+        """Whether another message of the same user in the same room was refused for this reason within a day."""
+        now, key = self._clock.now_ms(), message.perception.conversation
+        row = await self._database.one(
+            """
+            SELECT 1 FROM inbox
+            WHERE workspace = :workspace AND channel = :channel AND ts > :since AND author = :author
+              AND state = 'ignored' AND reason = :reason AND settled_ms > :after AND soul = :soul LIMIT 1
+            """,
+            workspace=key.workspace,
+            channel=key.channel,
+            soul=key.soul,
+            since=platform_time(now - _DAY_MS),
+            author=message.perception.author,
+            reason=reason,
+            after=now - _DAY_MS,
         )
         return row is not None
 
