@@ -1,6 +1,6 @@
 """Builds a daemon around one channel and one memory.db: shared parts once, then lanes and a scheduler per soul."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
@@ -62,12 +62,6 @@ async def assemble(
     Raises ConfigError, SoulError or StoreError.
     """
     bells, interrupts = {name: Bell() for name in souls.names}, Interrupts()
-
-    def accepted(conversation: str) -> None:
-        interrupts.call(conversation)
-        for bell in bells.values():
-            bell.ring()
-
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(
             open_store(
@@ -79,7 +73,7 @@ async def assemble(
                 kind=channel.name,
                 version=daemon.__version__,
                 lease=settings.lease,
-                on_accepted=accepted,
+                on_accepted=_on_accepted(tuple(bells.values()), interrupts),
                 most_waiting=settings.most_waiting,
             )
         )
@@ -108,6 +102,17 @@ async def assemble(
             chores.append(scheduler.run)
         await store.presence.release_dead_claims(settings.in_doubt)
         yield Daemon(settings, clock, emit, channel, store, Dispatcher(lanes, clock, emit), Health(clock), chores)
+
+
+def _on_accepted(bells: Sequence[Bell], interrupts: Interrupts) -> Callable[[str], None]:
+    """What a new message in a conversation sets going."""
+
+    def accepted(conversation: str) -> None:
+        interrupts.call(conversation)
+        for bell in bells:
+            bell.ring()
+
+    return accepted
 
 
 def _work(
