@@ -307,6 +307,9 @@ class FakeChannel:
         """Connected at once; no message comes."""
         ready.set()
 
+    async def close(self) -> None:
+        """There are no requests."""
+
     def healthy(self) -> bool:
         """Always."""
         return True
@@ -331,6 +334,10 @@ class FakeChannel:
     def reply_to(self, perception: Perception) -> str:
         """No thread."""
         return ""
+
+    async def whisper(self, perception: Perception, text: str) -> bool:
+        """See `Channel.whisper`; not part of this fake."""
+        return False
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """No history."""

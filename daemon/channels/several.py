@@ -13,7 +13,7 @@ class SeveralChannels:
     """Implements `Channel` by passing each call to the channel that the conversation names.
 
     `further` channels are chosen where a conversation's `channel` is their `name`. `main` takes all other
-    conversations, finds rooms and decides about health.
+    conversations, finds rooms, and is meant by health and closing.
     """
 
     def __init__(self, main: Channel, *further: Channel) -> None:
@@ -40,6 +40,10 @@ class SeveralChannels:
     def healthy(self) -> bool:
         """See `Channel.healthy`."""
         return self._main.healthy()
+
+    async def close(self) -> None:
+        """See `Channel.close`; clients of further channels close their own requests."""
+        await self._main.close()
 
     async def admit(self, perception: Perception) -> GateDecision:
         """See `Gate.admit`."""
@@ -72,6 +76,10 @@ class SeveralChannels:
     async def find(self, post: Post) -> FoundPost | None:
         """See `Channel.find`."""
         return await self._of(post.conversation).find(post)
+
+    async def whisper(self, perception: Perception, text: str) -> bool:
+        """See `Channel.whisper`."""
+        return await self._of(perception.conversation).whisper(perception, text)
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """See `Channel.thread_before`."""

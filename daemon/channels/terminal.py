@@ -139,6 +139,9 @@ class TerminalChannel:
         async with self._reply_printed:
             await self._reply_printed.wait_for(lambda: self._newest_answered >= self._newest_stored)
 
+    async def close(self) -> None:
+        """See `Channel.close`; there are no requests."""
+
     def healthy(self) -> bool:
         """See `Channel.healthy`."""
         return not self._screen.gone.is_set()
@@ -194,6 +197,10 @@ class TerminalChannel:
         """See `Channel.find`; a post of an earlier process is never found, so that it is printed again."""
         ts = self._delivered.get(post.key)
         return FoundPost(ts, finished=True) if ts else None
+
+    async def whisper(self, perception: Perception, text: str) -> bool:
+        """See `Channel.whisper`; one user reads everything."""
+        return False
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """See `Channel.thread_before`; a terminal has no threads."""

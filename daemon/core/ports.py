@@ -389,7 +389,10 @@ class Channel(Gate, Protocol):
         """Pass on every arrival until cancelled; set `ready` once connected. Raises ConfigError for bad tokens."""
 
     def healthy(self) -> bool:
-        """Whether it is connected and receives events; the watchdog is fed only while it does."""
+        """Whether it is connected and receives events; shown in the status and counted, never a reason to end."""
+
+    async def close(self) -> None:
+        """End every open request; those fail as requests fail whose answer is lost. A later call opens anew."""
 
     def thinking(self, perception: Perception) -> AbstractAsyncContextManager[None]:
         """Show that the soul is working on a reply; cleared on every exit."""
@@ -422,6 +425,9 @@ class Channel(Gate, Protocol):
         With `post.draft_lost`, an unfinished message of ours in that thread, newer than `newer_than_ts` and without a
         key, counts as its draft. Raises DeliveryUncertain when the history is unreadable.
         """
+
+    async def whisper(self, perception: Perception, text: str) -> bool:
+        """Show a text where a perception came from, to its author alone; False when that surely did not happen."""
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """Up to `limit` messages of the perception's thread from before it, oldest first; empty outside threads."""

@@ -24,15 +24,16 @@ MOST_HOPS = 10
 class Capabilities:
     """What a soul may use to solve problems, as its admin and its folder allow; the same in all cycles.
 
-    `may_intend` says whether one more intention fits beside those planned in this cycle; `intended` lists those of a
-    conversation. `find_room` finds where to write to a contact, by platform id, and raises ChannelError. `approvers`
-    may permit what a tool would change; without approvers the user who is answered may, for `approval_seconds`.
+    `may_intend` says whether a user may have one intention more beside those planned in this cycle; `intended` lists
+    those of a conversation. `find_room` finds where to write to a contact, by platform id, and raises ChannelError.
+    `approvers` may permit what a tool would change; without approvers the user who is answered may, for
+    `approval_seconds`.
     """
 
     library: Library | None
     toolbox: Toolbox | None
     approvals: Approvals
-    may_intend: Callable[[int], Awaitable[bool]]
+    may_intend: Callable[[str, int], Awaitable[bool]]
     intended: Callable[[ConversationKey], Awaitable[tuple[Intention, ...]]]
     find_room: Callable[[str], Awaitable[Room]]
     approvers: tuple[str, ...]

@@ -93,6 +93,13 @@ class Main:
     def healthy(self) -> bool:
         return self.well
 
+    async def close(self) -> None:
+        self.asked.append("close")
+
+    async def whisper(self, perception: Perception, text: str) -> bool:
+        self.asked.append("whisper")
+        return True
+
     async def admit(self, perception: Perception) -> GateDecision:
         self.asked.append("admit")
         return GateDecision(admitted=True)

@@ -83,7 +83,7 @@ def test_blank_means_unset_in_every_source(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setenv("SOUL_MAX_CYCLES", "")
     settings = load_settings()
     assert settings.secrets == (BOT,)
-    assert (settings.slack_app_token, settings.max_cycles, settings.lease, settings.members) == (None, 8, 30.0, ())
+    assert (settings.slack_app_token, settings.max_cycles, settings.lease, settings.members) == (None, 32, 30.0, ())
 
 
 def test_secrets_lose_their_white_space_and_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,6 +136,10 @@ class HttpChannel:
         """See `Channel.find`; a stored reply can be fetched at any time and counts as delivered."""
         return FoundPost(await self.deliver(post), finished=True)
 
+    async def whisper(self, perception: Perception, text: str) -> bool:
+        """See `Channel.whisper`; one user reads everything."""
+        return False
+
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """See `Channel.thread_before`; a session holds nothing before its first message."""
         return ()

@@ -29,6 +29,7 @@ from daemon.channels.slack.outgoing.status_line import StatusLine
 from daemon.channels.slack.outgoing.unknown_links import ReplyGuard
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
+from daemon.core.errors import ChannelError, DeliveryUncertain
 from daemon.core.links import Trusted
 from daemon.core.perception import ConversationKey, Modality, Perception, Place
 from daemon.core.ports import (
@@ -165,6 +166,26 @@ class SlackChannel:
     async def find(self, post: Post) -> FoundPost | None:
         """See `Channel.find`."""
         return await self._delivery.find(post)
+
+    async def whisper(self, perception: Perception, text: str) -> bool:
+        """See `Channel.whisper`; an ephemeral message, which in a DM would only be less visible."""
+        key = perception.conversation
+        if perception.place is Place.DM:
+            return False
+        thread = key.thread if key.thread != perception.ts else ""
+        try:
+            await self._client.call(
+                "chat.postEphemeral",
+                channel=key.channel,
+                user=perception.author,
+                text=text,
+                thread_ts=thread or None,
+            )
+        except DeliveryUncertain:
+            return True
+        except ChannelError:
+            return False
+        return True
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """See `Channel.thread_before`; empty also if Slack can't be read now."""

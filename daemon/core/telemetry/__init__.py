@@ -39,6 +39,7 @@ _SHOWN_FROM = {
     "daemon": Detail.MINIMAL,
     "slack.duplicate": Detail.VERBOSE,
     "slack.heard": Detail.VERBOSE,
+    "heartbeat": Detail.DEBUG,
     "memory": Detail.DEBUG,
     "monologue": Detail.DEBUG,
 }
