@@ -79,7 +79,7 @@ async def assemble(
                 on_accepted=accepted,
             )
         )
-        toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit))
+        toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit, store.tools))
         library = FolderLibrary(settings.library, LibraryIndex(store.database, clock), clock, emit)
         lanes: list[AnyLane] = []
         chores: list[Chore] = [

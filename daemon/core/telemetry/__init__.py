@@ -39,6 +39,7 @@ _SHOWN_FROM = {
     "daemon": Detail.MINIMAL,
     "slack.duplicate": Detail.VERBOSE,
     "slack.heard": Detail.VERBOSE,
+    "tools.calling": Detail.VERBOSE,
     "memory": Detail.DEBUG,
     "monologue": Detail.DEBUG,
 }

@@ -20,15 +20,23 @@ _SECTION = "mcpServers"
 Line = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x08\x0a-\x1f\x7f]*$")]
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")]
 VariableName = Annotated[str, StringConstraints(pattern=r"^[^=\x00]+$")]
+SlackUser = Annotated[str, StringConstraints(pattern=r"^[UW][A-Z0-9]{1,20}$")]
 Text = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$")]
 
 
 class _Entry(BaseModel):
-    """Options of every server: `reads` names tools that change nothing, `timeout` is the seconds a call may take."""
+    """Options of every server.
+
+    `reads` names the tools that change and disclose nothing; all others ask for a click. With `trust_annotations` the
+    server's own word counts too. `approvers` are the Slack ids of the users who may click; without any, those of
+    SOUL_APPROVERS may. `timeout` is the seconds that a call may take.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     reads: tuple[str, ...] = ()
+    trust_annotations: bool = False
+    approvers: tuple[SlackUser, ...] = ()
     timeout: float = Field(30.0, gt=0, le=600)
 
 
