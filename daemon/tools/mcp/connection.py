@@ -15,7 +15,7 @@ from daemon.core.errors import ToolFailed
 from daemon.core.ports import Clock, Emit, Tool, ToolRecords
 from daemon.core.telemetry.redaction import Redactor
 from daemon.tools.mcp.clean_text import short_line
-from daemon.tools.mcp.client import StderrTail, open_client
+from daemon.tools.mcp.client import StderrTail, Watch, open_client
 from daemon.tools.mcp.results import read_offer, read_output
 from daemon.tools.mcp.server_config import Server
 
@@ -41,7 +41,7 @@ class _Link:
     """An open connection and the tools on it."""
 
     client: "Client"
-    ended: asyncio.Event
+    watch: Watch
     tools: Mapping[str, Tool] = field(default_factory=dict)
     listed: float = 0.0
 
@@ -64,12 +64,12 @@ class ServerConnection:
         """Stay connected until cancelled; a failed attempt is logged and repeated, with growing pauses."""
         pause = _FIRST_PAUSE
         while True:
-            began, stderr = self._clock.monotonic(), StderrTail()
+            began, stderr, watch = self._clock.monotonic(), StderrTail(), Watch(self._clock, self._note_junk)
             try:
-                await _to_the_end(self._stay_connected(stderr))
-                reason = "it ended the connection"
+                await _to_the_end(self._stay_connected(stderr, watch))
+                reason = watch.reason or "it ended the connection"
             except Exception as error:  # noqa: BLE001  # every error of the SDK, the system or the network means no connection
-                reason = self._reason(error)
+                reason = watch.reason or self._reason(error)
             if self._clock.monotonic() - began >= _STEADY:
                 pause = _FIRST_PAUSE
             last_line = short_line(self._redact(stderr.text)[-_LONGEST_STDERR:], _LONGEST_STDERR)
@@ -78,19 +78,21 @@ class ServerConnection:
             await self._clock.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
-    async def _stay_connected(self, stderr: StderrTail) -> None:
+    def _note_junk(self, lines: int) -> None:
+        self._emit("tools.junk_ignored", server=self.name, lines=lines)
+
+    async def _stay_connected(self, stderr: StderrTail, watch: Watch) -> None:
         """Connect, and return when the server ends the connection."""
-        ended = asyncio.Event()
         async with AsyncExitStack() as stack:
             async with time_limit(self._clock, _CONNECTING):
-                link = _Link(await stack.enter_async_context(open_client(self._server, ended, stderr)), ended)
+                link = _Link(await stack.enter_async_context(open_client(self._server, watch, stderr)), watch)
                 await self._list(link)
             stderr.mute()
             self._link = link
             self._tried.set()
             self._emit("tools.server_connected", server=self.name, tools=len(link.tools))
             try:
-                await ended.wait()
+                await watch.ended.wait()
             finally:
                 self._link = None
 
@@ -133,7 +135,7 @@ class ServerConnection:
         """
         await self._wait_for_the_first_attempt()
         link = self._link
-        if link is None or link.ended.is_set():
+        if link is None or link.watch.ended.is_set():
             raise ToolFailed(f"the server of {name} can't be reached now", hint="try again in a minute")
         tool = await self._unchanged(link, name, fingerprint)
         given = _plain(name, arguments)
@@ -205,7 +207,7 @@ def _code(link: _Link, error: Exception) -> int:
 
     code = error.code if isinstance(error, MCPError) else 0
     if code in _BROKEN_OFF or _SESSION_GONE in str(error):
-        link.ended.set()
+        link.watch.ended.set()
     return code
 
 

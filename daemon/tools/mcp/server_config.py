@@ -43,13 +43,15 @@ class _Entry(BaseModel):
 class StdioServer(_Entry):
     """A program that the daemon starts and talks to over standard input and output.
 
-    Its environment is `env` plus what every program needs (HOME, PATH, USER and the like), nothing else.
+    Its environment is `env` plus what every program needs (HOME, PATH, USER and the like), nothing else. It works in an
+    empty folder of its own unless `cwd` names one. `memory_mb` is the most memory that it may have, in MiB.
     """
 
     command: Annotated[str, StringConstraints(min_length=1, pattern=r"^[^\x00]+$")]
     args: tuple[Text, ...] = ()
     env: dict[VariableName, Text] = Field(default_factory=dict)
     cwd: Path | None = None
+    memory_mb: int = Field(1024, ge=32, le=1_048_576)
     type: Annotated[str, StringConstraints(pattern=r"^stdio$")] = "stdio"
 
     @property
