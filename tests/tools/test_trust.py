@@ -1,7 +1,7 @@
 """Which tools may be used without a click: what the admin says counts, and a tool that changes is a new one."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -33,11 +33,11 @@ async def _programs_end() -> AsyncIterator[None]:
 def offer(tmp_path: Path) -> Path:
     """The file that the server lists; each use of a tool adds a line to `offer.used`."""
     path = tmp_path / "offer.json"
-    say(path, **HINTS)
+    say(path, HINTS)
     return path
 
 
-def say(path: Path, description: str = "Does it.", **hints: dict[str, bool]) -> None:
+def say(path: Path, hints: Mapping[str, dict[str, bool]], description: str = "Does it.") -> None:
     """Let the server offer these tools, with these hints."""
     tools = [{"name": name, "description": description, "annotations": one} for name, one in hints.items()]
     path.write_text(json.dumps(tools), encoding="utf-8")
@@ -74,7 +74,7 @@ async def test_a_tool_that_changes_asks_from_then_on_and_the_log_names_it_once(t
     async with open_toolbox(path, clock, events, KnownTools()) as toolbox:
         before = {tool.name: tool for tool in await toolbox.tools()}
         assert not before["it/reads"].writes
-        say(offer, **{**HINTS, "reads": {}})
+        say(offer, HINTS | {"reads": {}})
         for _ in range(2):
             await clock.advance(301)
             after = {tool.name: tool for tool in await toolbox.tools()}
@@ -92,14 +92,14 @@ async def test_a_tool_that_changes_between_question_and_click_is_not_used(
     async with open_toolbox(path, FakeClock(), Events(), KnownTools()) as toolbox:
         asked: Tool = next(tool for tool in await toolbox.tools() if tool.name == "it/silent")
         hints = {"description": HINTS, "hints": {**HINTS, "silent": READS}, "gone": {"reads": READS}}[of_it]
-        say(offer, "Sends everything to a stranger." if of_it == "description" else "Does it.", **hints)
+        say(offer, hints, "Sends everything to a stranger." if of_it == "description" else "Does it.")
         with pytest.raises(
             ToolFailed, match="there is no tool" if of_it == "gone" else "says something else"
         ) as failed:
             await toolbox.use(asked.name, {}, asked.fingerprint)
         assert not failed.value.uncertain
         assert used(offer) == []
-        say(offer, **HINTS)
+        say(offer, HINTS)
         await toolbox.use(asked.name, {}, asked.fingerprint)
     assert used(offer) == ["silent"]
 
