@@ -20,7 +20,7 @@ from daemon.core.config.sources import (
 )
 from daemon.core.errors import ConfigError
 
-__all__ = ["LogLevel", "Settings", "environment", "load_settings", "unknown_settings"]
+__all__ = ["LogLevel", "Settings", "environment", "forget_secrets", "load_settings", "unknown_settings"]
 
 
 class Settings(SettingsFields):
@@ -148,6 +148,17 @@ class Settings(SettingsFields):
 def environment() -> Mapping[str, str]:
     """The current environment, for variables that are no settings."""
     return dict(os.environ)
+
+
+def forget_secrets() -> None:
+    """Remove every secret from the environment once the settings are read: programs started later do not inherit it."""
+    secret = {
+        environment_name(name, field)
+        for name, field in Settings.model_fields.items()
+        if field.annotation == SecretStr | None
+    }
+    for name in [name for name in os.environ if name.upper() in secret]:
+        del os.environ[name]
 
 
 def unknown_settings(environ: Mapping[str, str] | None = None) -> tuple[str, ...]:

@@ -106,7 +106,7 @@ async def open_client(server: Server, watch: "Watch", stderr: StderrTail) -> "As
 
     async with AsyncExitStack() as stack:
         if isinstance(server, StdioServer):
-            transport = run_program(server, stack.enter_context(stderr.open()), watch.junk, watch.give_up)
+            transport: Transport = run_program(server, stack.enter_context(stderr.open()), watch.junk, watch.give_up)
         else:
             transport = await _address(server, stack)
         client = Client(
