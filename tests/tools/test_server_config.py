@@ -49,6 +49,8 @@ def test_all_errors_are_reported_at_once(tmp_path: Path) -> None:
             "kinds": {"command": "", "args": "x", "env": {"A": 1}, "timeout": 0},
             "address": {"url": "ftp://x", "headers": {"A b": "x", "B": "x\r\nC: y"}},
             "mixed": {"url": "https://x", "args": []},
+            "clear": {"url": "http://tools.example/mcp"},
+            "who": {"command": "x", "approvers": ["Ben"]},
         },
     )
     message = refusal(path)
@@ -66,6 +68,8 @@ def test_all_errors_are_reported_at_once(tmp_path: Path) -> None:
         "address: headers.A b.[key]: has an invalid form",
         "address: headers.B: has an invalid form",
         "mixed: args: extra inputs",
+        "clear: url: value error, must begin with https://",
+        "who: approvers.0: has an invalid form",
     ):
         assert place in message
 

@@ -19,6 +19,7 @@ from daemon.core.config.sources import (
     sentence,
 )
 from daemon.core.errors import ConfigError
+from daemon.core.network import is_clear_text_abroad
 
 __all__ = ["LogLevel", "Settings", "environment", "forget_secrets", "load_settings", "unknown_settings"]
 
@@ -61,6 +62,8 @@ class Settings(SettingsFields):
     def _web_address(cls, value: str, info: ValidationInfo) -> str:
         if not re.match(r"https?://[^/?#\s]", value) and (value or info.field_name != "tts_url"):
             raise ValueError("must be an address that begins with https:// or http://")
+        if is_clear_text_abroad(value):
+            raise ValueError("must begin with https://; http:// is for this machine alone")
         return value
 
     @field_validator("slack_api_url")

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from daemon.core.errors import ConfigError
+from daemon.core.network import is_clear_text_abroad
 
 SIZE_CAP = 256 * 1024
 """Bytes of the largest file that is read."""
@@ -22,6 +23,12 @@ HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|
 VariableName = Annotated[str, StringConstraints(pattern=r"^[^=\x00]+$")]
 SlackUser = Annotated[str, StringConstraints(pattern=r"^[UW][A-Z0-9]{1,20}$")]
 Text = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$")]
+
+
+def _private(url: str) -> str:
+    if is_clear_text_abroad(url):
+        raise ValueError("must begin with https://; http:// is for this machine alone")
+    return url
 
 
 class _Entry(BaseModel):
@@ -63,7 +70,7 @@ class StdioServer(_Entry):
 class HttpServer(_Entry):
     """A server at a URL, over streamable HTTP."""
 
-    url: Annotated[str, StringConstraints(pattern=r"^https?://[^/?#\s]+[^\s]*$")]
+    url: Annotated[str, StringConstraints(pattern=r"^https?://[^/?#\s]+[^\s]*$"), AfterValidator(_private)]
     headers: dict[HeaderName, Line] = Field(default_factory=dict)
     type: Annotated[str, StringConstraints(pattern=r"^(http|streamable-http|streamableHttp)$")] = "http"
 
