@@ -49,7 +49,7 @@ def test_a_program_of_the_same_account_reads_nothing_of_a_closed_process(way: st
     place.mkdir(mode=0o755)
     try:
         shutil.copy(secrecy.__file__, place / "secrecy.py")
-        account = {"user": ORDINARY, "group": ORDINARY, "extra_groups": []} if os.geteuid() == 0 else {}
+        account = ORDINARY if os.geteuid() == 0 else None
         seen = subprocess.run(
             [_python(), "-B", "-c", DAEMON, place, way, SPY],
             cwd="/",
@@ -58,7 +58,9 @@ def test_a_program_of_the_same_account_reads_nothing_of_a_closed_process(way: st
             text=True,
             timeout=TIMEOUT,
             check=True,
-            **account,  # type: ignore[arg-type]
+            user=account,
+            group=account,
+            extra_groups=[] if account else None,
         )
     finally:
         shutil.rmtree(place)

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from daemon.core.errors import ConfigError
 from daemon.core.network import is_clear_text_abroad
+from daemon.tools.mcp.key_files import with_keys
 
 SIZE_CAP = 256 * 1024
 """Bytes of the largest file that is read."""
@@ -32,7 +33,7 @@ def _private(url: str) -> str:
 
 
 class _Entry(BaseModel):
-    """Options of every server.
+    """Options of every server; `env_files` and `header_files` of the list name files that hold keys.
 
     `reads` names the tools that change and disclose nothing; all others ask for a click. With `trust_annotations` the
     server's own word counts too. `approvers` are the Slack ids of the users who may click; without any, those of
@@ -87,8 +88,11 @@ class _RepeatedKey(ValueError):
     """A key occurs twice in one object; JSON readers would silently take the last."""
 
 
-def read_servers(path: Path) -> Mapping[str, Server]:
-    """The servers by name. Raises ConfigError with the file, and with the server and field of every error."""
+def read_servers(path: Path, *, keys: bool = True) -> Mapping[str, Server]:
+    """The servers by name; without `keys`, files that hold keys are not read.
+
+    Raises ConfigError with the file, and with the server and field of every error.
+    """
     entries = _entries(path)
     servers: dict[str, Server] = {}
     problems: list[str] = []
@@ -99,8 +103,10 @@ def read_servers(path: Path) -> Mapping[str, Server]:
             problems.append(f"{name}: must have either a command or a url")
         else:
             kind = StdioServer if "command" in entry else HttpServer
+            complete, faults = with_keys(entry, read=keys)
+            problems += [f"{name}: {fault}" for fault in faults]
             try:
-                servers[name] = kind.model_validate(entry)
+                servers[name] = kind.model_validate(complete)
             except ValidationError as error:
                 # the input may be a key and is never repeated
                 errors = error.errors(include_input=False, include_url=False)
