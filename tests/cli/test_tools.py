@@ -94,7 +94,8 @@ def test_files_that_others_may_read_are_warnings(path: Path, home: Path, name: s
     assert (str(file) in told.found, told.fix.startswith("chmod ")) == (True, True)
     if name == "servers.json":
         file.chmod(0o666)
-        assert [one.verdict for one in warnings("privacy")] == [Verdict.WARN, Verdict.FAIL]
+        (refused,) = warnings("tools")
+        assert (refused.verdict, "may be written by other users" in refused.found) == (Verdict.FAIL, True)
 
 
 def test_a_file_that_runs_at_each_start_and_belongs_to_no_package_is_a_warning(tmp_path: Path) -> None:
@@ -127,7 +128,7 @@ def test_the_doctor_names_what_the_service_hides_and_forbids(
     assert told == [
         "it can't see the library folder /home/ada/documents",
         f"it can't see {programs}/npx, the program of the MCP server noted",
-        f"{programs}/npx, the program of the MCP server noted, ends there: it may not compile in memory",
+        f"{programs}/npx, the program of the MCP server noted, ends at once: it may not compile in memory",
         f"it can't see {programs}/shelf, the program of the MCP server shelf",
     ]
     (tmp_path / "soul.service.d").mkdir()

@@ -73,10 +73,13 @@ async def test_only_the_approvers_of_its_server_may_allow_what_a_tool_does(empty
     question = await asked(house, "general")
     assert await press(house, "Ada", "general", str(question["ts"])) != "accepted"
     assert used(offer) == []
-    script(house, RESPOND, enters=False, external_dialog="All gone.")
+    script(house, chosen("Ask"), enters=False, external_dialog="All gone. What next?")
     assert await press(house, "Ben", "general", str(question["ts"])) == "accepted"
     await house.reply("general", "All gone.")
+    await house.idle()
     assert used(offer) == ["delete_everything"]
+    row = await house.one("SELECT process_memory FROM conversations WHERE process = 'problem_solving'")
+    assert json.loads(row["process_memory"])["asker"] == await house.person("Ada"), "it stays Ada's problem"
 
 
 async def test_a_tool_that_changes_after_the_question_is_not_used_by_the_click(empty_house: House, offer: Path) -> None:

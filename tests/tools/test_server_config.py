@@ -102,6 +102,12 @@ def test_a_file_that_is_no_list_is_an_error(tmp_path: Path, content: bytes, mess
     assert message in refusal(tmp_path / "servers.json")
 
 
+def test_a_list_that_others_could_have_written_is_refused(tmp_path: Path) -> None:
+    path = listing(tmp_path, clock={"command": "clock-server"})
+    path.chmod(0o646)
+    assert "may be written by other users" in refusal(path)
+
+
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     assert "no such file" in refusal(tmp_path / "nowhere.json")
     assert "directory" in refusal(tmp_path)

@@ -9,7 +9,7 @@ from typing import Final
 
 from daemon.cli.checks.finding import Finding, fail, ok, warn
 from daemon.core.config import Settings
-from daemon.core.config.sources import DOTENV, written_by_others
+from daemon.core.config.sources import DOTENV
 from daemon.memory.database.backup import folder_beside
 
 _LEAST_PYTHON: Final = (3, 11)
@@ -60,14 +60,11 @@ def _privacy(settings: Settings) -> list[Finding]:
     private = [(path, f"chmod 600 {path}*"), (folder_beside(path), f"chmod -R go= {folder_beside(path)}")]
     files = [DOTENV.absolute(), *([settings.mcp_servers.absolute()] if settings.mcp_servers is not None else [])]
     private += [(file, f"chmod 600 {file}") for file in files]
-    found = [
+    return [
         warn("privacy", f"other users of this machine may read {one}", fix)
         for one, fix in private
         if one.exists() and one.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO)
     ]
-    written = [(file, fault) for file in files[1:] if (fault := written_by_others(file))]
-    fix = "make it yours alone, if you know what it holds: it names programs that the daemon starts"
-    return found + [fail("privacy", f"{file} {fault}", fix) for file, fault in written]
 
 
 def file_system(folder: Path, mounts: Path = _MOUNTS) -> Finding:

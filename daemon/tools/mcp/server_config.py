@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from daemon.core.config.sources import written_by_others
 from daemon.core.errors import ConfigError
 from daemon.core.network import is_clear_text_abroad
 from daemon.tools.mcp.key_files import with_keys
@@ -93,6 +94,9 @@ def read_servers(path: Path, *, keys: bool = True) -> Mapping[str, Server]:
 
     Raises ConfigError with the file, and with the server and field of every error.
     """
+    if fault := written_by_others(path):
+        hint = f"it names programs that the daemon starts; if you know what it holds: chmod 600 {path}"
+        raise ConfigError(f"{path} {fault}, so that it can't be trusted", hint=hint)
     entries = _entries(path)
     servers: dict[str, Server] = {}
     problems: list[str] = []
