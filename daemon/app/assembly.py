@@ -77,7 +77,7 @@ async def assemble(
                 most_waiting=settings.most_waiting,
             )
         )
-        toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit))
+        toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit, store.tools))
         library = FolderLibrary(settings.library, LibraryIndex(store.database, clock), clock, emit)
         lanes: list[AnyLane] = []
         chores: list[Chore] = [

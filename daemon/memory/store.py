@@ -19,6 +19,7 @@ from daemon.memory.queues.intentions import Intentions
 from daemon.memory.queues.jobs import Jobs
 from daemon.memory.queues.outbox import Outbox
 from daemon.memory.queues.presence import Presence
+from daemon.memory.queues.tool_records import StoredTools
 from daemon.memory.records import Worker
 
 
@@ -38,6 +39,7 @@ class Store:
     soul_states: SoulStates
     intentions: Intentions
     approvals: Approvals
+    tools: StoredTools
     conversation_search: ConversationSearch
 
 
@@ -87,5 +89,6 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         soul_states=SoulStates(database, clock, worker),
         intentions=Intentions(database, clock, worker),
         approvals=Approvals(database, clock, worker),
+        tools=StoredTools(database, clock, worker),
         conversation_search=ConversationSearch(database),
     )

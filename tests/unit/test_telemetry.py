@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from daemon.core.config import LogLevel
 from daemon.core.errors import ModelUnavailable, StoreFull
 from daemon.core.ports import Emit
-from daemon.core.telemetry import Telemetry
+from daemon.core.telemetry import MOST_RECORDS, Telemetry
 from daemon.core.telemetry.redaction import REDACTED, Redactor
 from tests.fakes import FakeClock
 
@@ -40,7 +40,8 @@ class CapturedLog:
 
     def __init__(self, level: LogLevel = "standard", secrets: tuple[str, ...] = CANARIES) -> None:
         self.stream = io.StringIO()
-        self.tell = Telemetry(level, self.stream, secrets, FakeClock())
+        self.clock = FakeClock()
+        self.tell = Telemetry(level, self.stream, secrets, self.clock)
 
     @property
     def text(self) -> str:
@@ -295,6 +296,22 @@ def test_below_debug_a_library_s_text_ends_with_its_first_line(installed: Callab
     assert log.lines[1] == 'error event=library logger=other said="%d apples"'
     assert re.fullmatch(r'error event=library logger=other said="" error="ValueError at test_\w+.py:\d+"', log.lines[2])
     assert len(log.lines) == 3
+
+
+async def test_a_library_that_repeats_what_others_send_does_not_flood_the_log(
+    installed: Callable[[LogLevel], CapturedLog],
+) -> None:
+    log = installed("standard")
+    for number in range(5_000):
+        logging.getLogger("mcp.client.session").warning("unknown message %s", number)
+    logging.getLogger("asyncio").warning("another library")
+    assert len(log.lines) == MOST_RECORDS + 1
+    await log.clock.advance(60)
+    logging.getLogger("mcp").warning("later")
+    assert log.lines[-2:] == [
+        f"warning event=library.records_lost library=mcp number={5_000 - MOST_RECORDS}",
+        "warning event=library logger=mcp said=later",
+    ]
 
 
 def test_installing_can_be_undone() -> None:

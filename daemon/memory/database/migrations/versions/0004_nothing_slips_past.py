@@ -109,7 +109,21 @@ FORM: tuple[str, ...] = ()
 
 
 # What each tool said of itself when the admin allowed it.
-TOOLS: tuple[str, ...] = ()
+TOOLS: tuple[str, ...] = (
+    """
+    CREATE TABLE tools (
+      soul TEXT NOT NULL,                        -- of the daemon whose server offers it
+      server TEXT NOT NULL,
+      name TEXT NOT NULL,                        -- server/tool
+      accepted TEXT NOT NULL,                    -- fingerprint at its first sight, or when the admin accepted it
+      offered TEXT NOT NULL,                     -- fingerprint of what the server says now
+      writes INTEGER NOT NULL CHECK (writes IN (0, 1)),
+      changed_ms INTEGER,                        -- since when both differ; NULL while they are the same
+      PRIMARY KEY (soul, name)
+    ) STRICT
+    """,
+    "ALTER TABLE approvals ADD COLUMN fingerprint TEXT NOT NULL DEFAULT ''",
+)
 
 
 # What a post needs to end in something that the reader sees.
