@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from itertools import count
 
 from daemon.core.errors import LostLease, StoreBusy
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place, Readers
 from daemon.core.ports import (
     Acceptance,
     Arrival,
@@ -313,6 +313,10 @@ class FakeChannel:
     async def admit(self, perception: Perception) -> GateDecision:
         """Everybody may talk."""
         return GateDecision(admitted=True)
+
+    async def readers(self, perception: Perception) -> Readers:
+        """Members alone read."""
+        return Readers(perception.audience, members_only=True)
 
     @asynccontextmanager
     async def thinking(self, perception: Perception) -> AsyncIterator[None]:

@@ -9,7 +9,7 @@ from daemon.app.lifecycle import Chore, Daemon
 from daemon.core.concurrency import Bell
 from daemon.core.config import Settings
 from daemon.core.limits import Limits
-from daemon.core.ports import LLM, Channel, Clock, Emit, Library, Toolbox
+from daemon.core.ports import LLM, Channel, Clock, Emit, Toolbox
 from daemon.llm.prices import cost_usd
 from daemon.memory.database.pruning import prune_periodically
 from daemon.memory.knowledge.library import LibraryIndex
@@ -80,7 +80,9 @@ async def assemble(
             )
         )
         toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit))
-        library = FolderLibrary(settings.library, LibraryIndex(store.database, clock), clock, emit)
+        library = FolderLibrary(
+            settings.library, LibraryIndex(store.database, clock), clock, emit, open_to_all=settings.library_public
+        )
         lanes: list[AnyLane] = []
         chores: list[Chore] = [
             library.keep_indexed,
@@ -142,7 +144,7 @@ def _services(
     store: Store,
     soul: Callable[[], Soul],
     llm: LLM,
-    library: Library,
+    library: FolderLibrary,
     toolbox: Toolbox,
 ) -> CycleServices:
     """What the cycles of one soul work with; `store` is that soul's."""
@@ -174,11 +176,10 @@ def _services(
             find_room=channel.find_room,
             approvers=settings.approvers,
             approval_seconds=settings.approval_seconds,
+            open_library=library.open_part(),
         ),
         limits=partial(limits_of, settings),
-        recollect=lambda conversation, audience, query, limit, outsiders: store.conversation_search.search(
-            conversation, audience, query, limit, outsiders=outsiders
-        ),
+        recollect=store.conversation_search.search,
     )
 
 

@@ -11,7 +11,7 @@ from contextlib import aclosing, asynccontextmanager
 from typing import Final, TextIO
 
 from daemon.core.errors import ChannelRefused, ConfigError, DaemonError, NotDelivered
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place, Readers
 from daemon.core.ports import (
     Acceptance,
     Clock,
@@ -146,6 +146,10 @@ class TerminalChannel:
         """See `Gate.admit`; raises NotDelivered for a message from another terminal."""
         self._require_ours(perception.conversation)
         return GateDecision(admitted=True, name=self._user)
+
+    async def readers(self, perception: Perception) -> Readers:
+        """See `Channel.readers`; whoever can type here may read `memory.db` too."""
+        return Readers(perception.audience, members_only=True)
 
     @asynccontextmanager
     async def thinking(self, perception: Perception) -> AsyncIterator[None]:

@@ -2,7 +2,7 @@
 
 from daemon.core.errors import ChannelRefused
 from daemon.core.limits import Limits
-from daemon.core.perception import ConversationKey
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.ports import Passage, Room
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.queues.approvals import Approval, Approvals
@@ -62,5 +62,10 @@ def capabilities() -> Capabilities:
 def current_cycle(limits: Limits | None = None) -> CurrentCycle:
     """A cycle that has spent nothing, remembers nothing and receives no further message."""
     return CurrentCycle(
-        limits=limits, usage=lambda: (0, 0.0), absorb_new_messages=_unchanged, recollect=_find_nothing, emit=_ignore
+        limits=limits,
+        usage=lambda: (0, 0.0),
+        absorb_new_messages=_unchanged,
+        recollect=_find_nothing,
+        readers=Readers(Audience(AudienceKind.DM, "D1"), members_only=True),
+        emit=_ignore,
     )

@@ -52,7 +52,7 @@ def souls(settings: Settings) -> list[Finding]:
 
 def research(settings: Settings) -> list[Finding]:
     """Whether library folders and MCP servers are readable and the loop fits the deadline; starts no server."""
-    findings = [_library(folder) for folder in settings.library]
+    findings = [_library(folder) for folder in (*settings.library, *settings.library_public)]
     try:
         servers = read_servers(settings.mcp_servers) if settings.mcp_servers is not None else {}
     except ConfigError as error:
@@ -68,7 +68,7 @@ def research(settings: Settings) -> list[Finding]:
 def _library(folder: Path) -> Finding:
     if folder.is_dir():
         return ok("library", str(folder))
-    return warn("library", f"{folder} is not a folder", "correct SOUL_LIBRARY")
+    return warn("library", f"{folder} is not a folder", "correct SOUL_LIBRARY or SOUL_LIBRARY_PUBLIC")
 
 
 def models(settings: Settings) -> Finding:

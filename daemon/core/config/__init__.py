@@ -43,7 +43,9 @@ class Settings(SettingsFields):
             raise ValueError(value.reason)  # noqa: TRY004  # pydantic turns ValueError alone into a fault
         return value
 
-    @field_validator("members", "allow_bots", "shared_contexts", "approvers", "library", "souls", mode="before")
+    @field_validator(
+        "members", "allow_bots", "shared_contexts", "approvers", "library", "library_public", "souls", mode="before"
+    )
     @classmethod
     def _comma_separated(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
@@ -68,7 +70,7 @@ class Settings(SettingsFields):
     def _trailing_slash(cls, value: str) -> str:
         return value if value.endswith("/") else value + "/"
 
-    @field_validator("library")
+    @field_validator("library", "library_public")
     @classmethod
     def _tildes(cls, value: tuple[Path, ...]) -> tuple[Path, ...]:
         return tuple(path for folder in value if (path := cls._tilde(folder)) is not None)
