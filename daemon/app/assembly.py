@@ -80,9 +80,7 @@ async def assemble(
             )
         )
         toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit))
-        library = FolderLibrary(
-            settings.library, LibraryIndex(store.database, clock), clock, emit, open_to_all=settings.library_public
-        )
+        library = _library(settings, store, clock, emit)
         lanes: list[AnyLane] = []
         chores: list[Chore] = [
             library.keep_indexed,
@@ -106,6 +104,11 @@ async def assemble(
             chores.append(scheduler.run)
         await store.presence.release_dead_claims(settings.in_doubt)
         yield Daemon(settings, clock, emit, channel, store, Dispatcher(lanes, clock, emit), chores)
+
+
+def _library(settings: Settings, store: Store, clock: Clock, emit: Emit) -> FolderLibrary:
+    index = LibraryIndex(store.database, clock)
+    return FolderLibrary(settings.library, index, clock, emit, open_to_all=settings.library_public)
 
 
 def _work(

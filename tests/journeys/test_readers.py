@@ -18,7 +18,7 @@ MISSING_SCOPE = {"ok": False, "error": "missing_scope", "needed": "channels:read
 
 
 @dataclass(frozen=True)
-class Talk:
+class Question:
     """A room in which a question is asked: the house, the room, and the thread that is gone on with."""
 
     house: House
@@ -42,53 +42,53 @@ class Talk:
         return "\n".join([*map(shown, house.prompts[prompts:]), *sent])
 
 
-async def _members_only(house: House) -> Talk:
+async def _members_only(house: House) -> Question:
     await house.people.add_channel("studio", members=["Ada", "Ben"])
-    return Talk(house)
+    return Question(house)
 
 
-async def _guest_in_public_channel(house: House) -> Talk:
+async def _guest_in_public_channel(house: House) -> Question:
     await house.people.add_channel("studio", members=["Ada", "Gus"])
-    return Talk(house)
+    return Question(house)
 
 
-async def _guest_in_private_channel(house: House) -> Talk:
+async def _guest_in_private_channel(house: House) -> Question:
     await house.people.add_channel("studio", kind="group", members=["Ada", "Gus"])
-    return Talk(house)
+    return Question(house)
 
 
-async def _guest_in_group_dm(house: House) -> Talk:
+async def _guest_in_group_dm(house: House) -> Question:
     room = await house.people.add_channel("", kind="mpim", members=["Ada", "Gus"])
-    return Talk(house, str(room["id"]))
+    return Question(house, str(room["id"]))
 
 
-async def _guest_joins_mid_thread(house: House) -> Talk:
-    talk = await _members_only(house)
+async def _guest_joins_mid_thread(house: House) -> Question:
+    question = await _members_only(house)
     root = await house.say("Ada", "studio", "@soul hello")
     await house.reply("studio")
     await house.idle()
     await house.people.join("Gus", "studio")
     await house.acknowledged()
-    return Talk(house, talk.room, thread=root)
+    return Question(house, question.room, thread=root)
 
 
-async def _guest_has_left(house: House) -> Talk:
-    talk = await _guest_in_public_channel(house)
+async def _guest_has_left(house: House) -> Question:
+    question = await _guest_in_public_channel(house)
     await house.answered("Ada", "studio", "@soul hello")
     await house.people.leave("Gus", "studio")
     await house.acknowledged()
-    return talk
+    return question
 
 
-async def _thread_of_a_guest_who_left(house: House) -> Talk:
+async def _thread_of_a_guest_who_left(house: House) -> Question:
     await house.people.add_channel("studio", members=["Ada", "Gus"])
     root = await house.say("Gus", "studio", "our kiln is broken")
     await house.people.leave("Gus", "studio")
     await house.acknowledged()
-    return Talk(house, thread=root)
+    return Question(house, thread=root)
 
 
-async def _refused_guest_spoke_and_left(house: House) -> Talk:
+async def _refused_guest_spoke_and_left(house: House) -> Question:
     await house.people.add_channel("studio", members=["Ada", "Gus"])
     root = await house.say("Gus", "studio", "@soul our kiln is broken")
     await house.reply("studio", "full members")
@@ -96,88 +96,88 @@ async def _refused_guest_spoke_and_left(house: House) -> Talk:
     await house.acknowledged()
     await house.idle()
     await house.restart(name="tess")
-    return Talk(house, thread=root)
+    return Question(house, thread=root)
 
 
-async def _member_becomes_guest(house: House) -> Talk:
-    talk = await _members_only(house)
+async def _member_becomes_guest(house: House) -> Question:
+    question = await _members_only(house)
     await house.answered("Ada", "studio", "@soul hello")
     await house.people.change_standing("Ben", "guest")
     await house.acknowledged()
-    return talk
+    return question
 
 
-async def _channel_becomes_shared(house: House) -> Talk:
-    talk = await _members_only(house)
+async def _channel_becomes_shared(house: House) -> Question:
+    question = await _members_only(house)
     await house.answered("Ada", "studio", "@soul hello")
     await house.people.share("studio")
     await house.acknowledged()
-    return talk
+    return question
 
 
-async def _unknown_user(house: House) -> Talk:
-    talk = await _members_only(house)
+async def _unknown_user(house: House) -> Question:
+    question = await _members_only(house)
     rooms = house.workspace.workspace.state.channels
     rooms["C0STUDIO"] = replace(rooms["C0STUDIO"], members=(*rooms["C0STUDIO"].members, "U0GHOST"))
-    return talk
+    return question
 
 
-async def _bot(house: House, team: str) -> Talk:
-    talk = await _members_only(house)
+async def _bot(house: House, team: str) -> Question:
+    question = await _members_only(house)
     await house.people.add_person("Beep", standing="bot", team=team)
     await house.people.join("Beep", "studio")
     await house.acknowledged()
-    return talk
+    return question
 
 
-async def _foreign_bot(house: House) -> Talk:
+async def _foreign_bot(house: House) -> Question:
     return await _bot(house, "T0ELSEWHERE")
 
 
-async def _own_bot(house: House) -> Talk:
+async def _own_bot(house: House) -> Question:
     return await _bot(house, "")
 
 
-async def _no_scope(house: House) -> Talk:
-    talk = await _members_only(house)
+async def _no_scope(house: House) -> Question:
+    question = await _members_only(house)
     await house.people.fault("conversations.members", body=MISSING_SCOPE, times=9)
-    return talk
+    return question
 
 
-async def _no_scope_but_a_pair(house: House) -> Talk:
+async def _no_scope_but_a_pair(house: House) -> Question:
     await house.people.add_channel("studio", members=["Ada"])
     await house.people.fault("conversations.members", body=MISSING_SCOPE, times=9)
-    return Talk(house)
+    return Question(house)
 
 
-async def _members_out_of_reach(house: House) -> Talk:
-    talk = await _members_only(house)
+async def _members_out_of_reach(house: House) -> Question:
+    question = await _members_only(house)
     await house.people.fault("conversations.members", status=500, times=9)
-    return talk
+    return question
 
 
-async def _dm(house: House) -> Talk:
-    return Talk(house, "dm", "Ben")
+async def _dm(house: House) -> Question:
+    return Question(house, "dm", "Ben")
 
 
-async def _dm_of_a_guest(house: House) -> Talk:
-    return Talk(house, "dm", "Gus")
+async def _dm_of_a_guest(house: House) -> Question:
+    return Question(house, "dm", "Gus")
 
 
-async def _made_private(house: House) -> Talk:
+async def _made_private(house: House) -> Question:
     """Full members of a channel that became private may still know what the workspace knows."""
-    talk = await _members_only(house)
+    question = await _members_only(house)
     await house.answered("Ada", "studio", "@soul hello")
     await house.people.convert("Ada", "studio", "group")
     await house.acknowledged()
-    return talk
+    return question
 
 
 @dataclass(frozen=True)
 class Case:
     """How a room comes about, and whether all its readers are full members."""
 
-    arrange: Callable[[House], Awaitable[Talk]]
+    arrange: Callable[[House], Awaitable[Question]]
     told: bool = False
     settings: dict[str, Any] = field(default_factory=dict)
 
@@ -218,8 +218,8 @@ async def test_only_where_every_reader_is_a_full_member_is_told_what_the_workspa
 ) -> None:
     house = empty_house
     await _secret(house, **case.settings)
-    talk = await case.arrange(house)
-    assert (CANARY in await talk.prompts_and_posts()) is case.told
+    question = await case.arrange(house)
+    assert (CANARY in await question.prompts_and_posts()) is case.told
 
 
 async def test_in_a_room_with_too_many_members_nothing_of_the_workspace_is_told(
@@ -227,8 +227,8 @@ async def test_in_a_room_with_too_many_members_nothing_of_the_workspace_is_told(
 ) -> None:
     monkeypatch.setattr(readers, "MOST_MEMBERS", 2)
     await _secret(empty_house)
-    talk = await _members_only(empty_house)
-    assert CANARY not in await talk.prompts_and_posts()
+    question = await _members_only(empty_house)
+    assert CANARY not in await question.prompts_and_posts()
     assert not [
         one for one in await empty_house.people.calls("conversations.members") if one["args"]["channel"] == "C0STUDIO"
     ]

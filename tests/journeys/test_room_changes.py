@@ -8,8 +8,7 @@ import pytest
 from daemon.local_slack.model import ChannelKind
 from tests.given import CLOSING, OPENING, shown
 from tests.journeys.house import House, said
-from tests.journeys.problems import PROBLEM, parked, script, solver
-from tests.journeys.test_research import indexed
+from tests.journeys.problems import PROBLEM, indexed, parked, script, solver
 from tests.unit.ism_parts import chosen
 
 CANARY = "heliotrope"
