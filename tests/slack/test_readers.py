@@ -18,9 +18,9 @@ STUDIO = "C0STUDIO"
 ASKED = ("conversations.members", "conversations.info", "users.info", "users.list")
 
 
-def _said(channel: str = STUDIO, *, source: str = "U0ADA", stored: Audience = TEAM, **more: str) -> Perception:
+def _said(channel: str = STUDIO, *, source: str = "U0ADA", stored: Audience = TEAM) -> Perception:
     place = Place.DM if channel.startswith("D") else Place.PUBLIC_CHANNEL
-    return replace(perception(channel=channel, source=source, place=place, **more), audience=stored)
+    return replace(perception(channel=channel, source=source, place=place), audience=stored)
 
 
 async def _calls(control: WorkspaceControl) -> list[str]:
@@ -157,3 +157,16 @@ async def test_nothing_is_proven_while_our_ids_are_unknown_or_slack_is_down(
     assert await channel.readers(_said("C0OTHER")) == replace(
         closed, audience=Audience(AudienceKind.CHANNEL, "C0OTHER")
     )
+
+
+async def test_no_reply_waits_for_long_because_many_rooms_are_looked_at(
+    open_channel: Open, control: WorkspaceControl
+) -> None:
+    channel = open_channel(FakeClock())
+    await channel.identify()
+    proven = 0
+    for number in range(85):
+        name = f"room{number}"
+        room = (await control.do("channel", name=name, kind="channel", members=["Ada"], app=True))["channel"]["id"]
+        proven += (await channel.readers(_said(str(room)))).members_only
+    assert proven == 80

@@ -94,7 +94,7 @@ class SlackChannel:
         """See `Channel.listen`; when cancelled, it waits until arrivals in progress are stored."""
         reader, settings = await self._event_reader(), self._settings
         gap = asyncio.Event()
-        listener = Listener(reader, intake, self._gate, self._readers, self._emit, gap.set)
+        listener = Listener(reader, intake, self._gate.check_author, self._readers.take_note, self._emit, gap.set)
         app = bolt_app(listener, reader, self._client, self._emit)
         catch_up = CatchUp(self._client, reader, intake, settings, self._clock, self._emit)
         _, app_token = check_tokens(settings)

@@ -15,8 +15,6 @@ from daemon.core.errors import ChannelRefused, NotDelivered
 from daemon.core.perception import Place
 from daemon.core.ports import Clock
 
-_ROOMS_A_MINUTE: Final = 40  # calls of conversations.info (Slack: tier 3), so that many rooms at once meet no refusal
-_USERS_A_MINUTE: Final = 80  # calls of users.info (Slack: tier 4)
 _LISTS_A_MINUTE: Final = 15  # pages of users.list (Slack: tier 2)
 _FEW: Final = 20  # users that are asked about one by one; of more, the workspace's list is read first
 _AT_ONCE: Final = 8
@@ -64,8 +62,6 @@ class Directory:
         self._client = client
         self._users = TimedCache(self._fetch_user, clock)
         self._rooms = TimedCache(self._fetch_room, clock)
-        self._user_slots = Window(clock, _USERS_A_MINUTE)
-        self._room_slots = Window(clock, _ROOMS_A_MINUTE)
         self._list_slots = Window(clock, _LISTS_A_MINUTE)
 
     async def user(self, id_: str) -> SlackUser | None:
@@ -104,17 +100,17 @@ class Directory:
                 group.create_task(ask(id_))
         if failed:
             raise failed[0]
-        return [self._users.peek(id_, None) for id_ in ids]
+        return [self._users.peek(id_, _NOT_ASKED) for id_ in ids]
 
     def learn(self, record: Mapping[str, Any]) -> None:
         """Take notice of a user as an event describes them; Slack is asked again if their standing has changed.
 
         Most such events are about names and statuses only, and events may come late or twice.
         """
-        known = self._users.peek(str(record.get("id")), None)
-        if known is None or known == (told := _user(record)):
+        known = self._users.peek(str(record.get("id")), _NOT_ASKED)
+        if known is _NOT_ASKED or known == (told := _user(record)):
             return
-        if replace(known, name=told.name) == told:
+        if known and replace(known, name=told.name) == told:
             self._users.put(told.id, told)
         else:
             self._users.forget(told.id)
@@ -148,13 +144,11 @@ class Directory:
                 self._users.put(id_, _user(record))
 
     async def _fetch_user(self, id_: str) -> SlackUser | None:
-        await self._user_slots.wait_for_slot()
         answer = await self._ask("users.info", user=id_)
         record = answer.get("user") if answer else None
         return _user(record) if isinstance(record, dict) and record.get("id") == id_ else None
 
     async def _fetch_room(self, channel: str) -> SlackRoom | None:
-        await self._room_slots.wait_for_slot()
         answer = await self._ask("conversations.info", channel=channel, include_num_members=True)
         record = answer.get("channel") if answer else None
         if not isinstance(record, dict):

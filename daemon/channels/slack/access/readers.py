@@ -23,14 +23,15 @@ MOST_MEMBERS: Final = 1_000
 
 _PAGE: Final = 200
 _CALLS_A_MINUTE: Final = 80  # calls of conversations.members (Slack: tier 4)
+_LONGEST_WAIT: Final = (
+    10.0  # seconds that a reply waits for a call; then it is made for readers of whom nothing is proven
+)
 _ROOMS: Final = 2_000
 _THREADS: Final = 5_000
 _PAIR: Final = 2  # the soul and one user
 _PEOPLE_CHANGED: Final = ("member_joined_channel", "member_left_channel")
-_ROOM_CHANGED: Final = (
-    *("channel_shared", "channel_unshared", "channel_rename", "group_rename", "channel_left", "group_left"),
-    *("channel_convert_to_private", "channel_convert_to_public"),
-)
+_ROOM_CHANGED: Final = ("channel_shared", "channel_unshared")
+_CONVERTED: Final = ("channel_convert_to_private", "channel_convert_to_public")  # subtypes of messages
 
 
 class RoomReaders:
@@ -82,14 +83,12 @@ class RoomReaders:
         kind, channel = str(event.get("type")), event.get("channel")
         if kind == "user_change" and isinstance(event.get("user"), dict):
             self._directory.learn(event["user"])
-        if isinstance(channel, dict):  # channel_rename
-            channel = channel.get("id")
         if not isinstance(channel, str):
             return
         if kind in _PEOPLE_CHANGED:
             self._members.forget(channel)
             self._directory.forget_room(channel)
-        elif kind in _ROOM_CHANGED or event.get("subtype") in _ROOM_CHANGED:
+        elif kind in _ROOM_CHANGED or event.get("subtype") in _CONVERTED:
             self._forget(channel, kind)
         else:
             self._compare(channel, place_in(event), shared=body.get("is_ext_shared_channel"))
@@ -161,6 +160,8 @@ class RoomReaders:
 
     async def _fetch_members(self, channel: str) -> tuple[str, ...] | None:
         """The ids of all members; None if they are too many or Slack refuses to list them. Raises NotDelivered."""
+        if (wait := self._slots.wait_needed()) > _LONGEST_WAIT:
+            raise NotDelivered("too many rooms were looked at in a minute", retry_after=wait)
         try:
             listed, whole = await read_items(
                 self._client,

@@ -28,7 +28,6 @@ BOT_EVENTS: Final[tuple[str, ...]] = (
     "message.mpim",
     "member_joined_channel",  # who reads in a room, and since when; nothing of these is stored
     "member_left_channel",
-    "channel_rename",
     "channel_shared",
     "channel_unshared",
     "user_change",

@@ -8,20 +8,18 @@ Bolt listeners are registered, so this middleware acknowledges every kind of env
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.response import BoltResponse
 
-from daemon.channels.slack.access.gate import SlackGate
-from daemon.channels.slack.access.readers import RoomReaders
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.core.errors import ChannelError, StoreError
 from daemon.core.perception import Place
-from daemon.core.ports import Acceptance, Arrival, Decision, Emit, Feedback, Intake
+from daemon.core.ports import Acceptance, Arrival, Decision, Emit, Feedback, GateDecision, Intake
 
 _ADDRESS_QUERY: Final = re.compile(r"\?\S+")
 _NOTE_LENGTH: Final = 300
@@ -33,7 +31,8 @@ _VOID: Final = "I'm sorry, that had no effect: I asked another person, or this h
 class Listener:
     """Reads envelopes and passes them to the intake; counts those in progress, so that a stop can wait for them.
 
-    `readers` takes note of every payload first. The gate is asked about feedback here, since no cycle will ask it.
+    `take_note` gets every payload first. `judge` asks the gate about the author of a feedback (id, channel, place): no
+    cycle will.
     `on_not_stored` is called after a failed store. Slack delivers again for some minutes only, so catch-up must follow.
     """
 
@@ -41,15 +40,15 @@ class Listener:
         self,
         reader: EventReader,
         intake: Intake,
-        gate: SlackGate,
-        readers: RoomReaders,
+        judge: Callable[[str, str, Place], Awaitable[GateDecision]],
+        take_note: Callable[[Mapping[str, Any]], None],
         emit: Emit,
         on_not_stored: Callable[[], None],
     ) -> None:
         self._reader = reader
         self._intake = intake
-        self._gate = gate
-        self._readers = readers
+        self._judge = judge
+        self._take_note = take_note
         self._emit = emit
         self._unheard = on_not_stored
         self._in_progress = 0
@@ -61,7 +60,7 @@ class Listener:
 
         Returns a decision that has no effect, else None. Raises StoreError if the store fails.
         """
-        self._readers.take_note(body)
+        self._take_note(body)
         arrival = self._read(body)
         if arrival is None or (isinstance(arrival, Feedback) and not await self._may_judge(arrival)):
             return None
@@ -92,7 +91,7 @@ class Listener:
         place = Place.DM if feedback.channel.startswith("D") else place
         try:
             async with asyncio.timeout(_GATE_TIMEOUT):
-                decision = await self._gate.check_author(feedback.author, feedback.channel, place)
+                decision = await self._judge(feedback.author, feedback.channel, place)
         except (ChannelError, TimeoutError) as error:
             self._emit("slack.feedback_refused", event_id=feedback.event_id, reason=str(error) or "it took too long")
             return False
