@@ -9,7 +9,7 @@ from itertools import count
 
 from daemon.core.errors import LostLease, StoreBusy
 from daemon.core.links import Trusted
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place, Readers
 from daemon.core.ports import (
     Acceptance,
     Arrival,
@@ -317,6 +317,10 @@ class FakeChannel:
     async def admit(self, perception: Perception) -> GateDecision:
         """Everybody may talk."""
         return GateDecision(admitted=True)
+
+    async def readers(self, perception: Perception) -> Readers:
+        """Members alone read."""
+        return Readers(perception.audience, members_only=True)
 
     @asynccontextmanager
     async def thinking(self, perception: Perception) -> AsyncIterator[None]:

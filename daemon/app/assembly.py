@@ -10,7 +10,7 @@ from daemon.app.lifecycle import Chore, Daemon
 from daemon.core.concurrency import Bell
 from daemon.core.config import Settings
 from daemon.core.limits import Limits
-from daemon.core.ports import LLM, Channel, Clock, Emit, Library, Toolbox
+from daemon.core.ports import LLM, Channel, Clock, Emit, Toolbox
 from daemon.llm.prices import cost_usd
 from daemon.memory.database.pruning import prune_periodically
 from daemon.memory.knowledge.library import LibraryIndex
@@ -78,7 +78,7 @@ async def assemble(
             )
         )
         toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit, store.tools))
-        library = FolderLibrary(settings.library, LibraryIndex(store.database, clock), clock, emit)
+        library = _library(settings, store, clock, emit)
         lanes: list[AnyLane] = []
         chores: list[Chore] = [
             library.keep_indexed,
@@ -113,6 +113,11 @@ def _on_accepted(bells: Sequence[Bell], interrupts: Interrupts) -> Callable[[str
             bell.ring()
 
     return accepted
+
+
+def _library(settings: Settings, store: Store, clock: Clock, emit: Emit) -> FolderLibrary:
+    index = LibraryIndex(store.database, clock)
+    return FolderLibrary(settings.library, index, clock, emit, open_to_all=settings.library_public)
 
 
 def _work(
@@ -153,7 +158,7 @@ def _services(
     store: Store,
     soul: Callable[[], Soul],
     llm: LLM,
-    library: Library,
+    library: FolderLibrary,
     toolbox: Toolbox,
 ) -> CycleServices:
     """What the cycles of one soul work with; `store` is that soul's."""
@@ -186,11 +191,10 @@ def _services(
             find_room=channel.find_room,
             approvers=settings.approvers,
             approval_seconds=settings.approval_seconds,
+            open_library=library.open_part(),
         ),
         limits=partial(limits_of, settings),
-        recollect=lambda conversation, audience, query, limit, outsiders: store.conversation_search.search(
-            conversation, audience, query, limit, outsiders=outsiders
-        ),
+        recollect=store.conversation_search.search,
     )
 
 

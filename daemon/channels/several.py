@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 
 from daemon.core.concurrency import alongside
 from daemon.core.links import Trusted
-from daemon.core.perception import ConversationKey, Perception
+from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.ports import Channel, DraftLog, FoundPost, GateDecision, Intake, Post, Room, Speech, ThreadMessage
 
 
@@ -48,6 +48,10 @@ class SeveralChannels:
     async def admit(self, perception: Perception) -> GateDecision:
         """See `Gate.admit`."""
         return await self._of(perception.conversation).admit(perception)
+
+    async def readers(self, perception: Perception) -> Readers:
+        """See `Channel.readers`."""
+        return await self._of(perception.conversation).readers(perception)
 
     def thinking(self, perception: Perception) -> AbstractAsyncContextManager[None]:
         """See `Channel.thinking`."""

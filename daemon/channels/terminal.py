@@ -12,7 +12,7 @@ from typing import Final, TextIO
 
 from daemon.core.errors import ChannelRefused, ConfigError, DaemonError, NotDelivered
 from daemon.core.links import Trusted
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place, Readers
 from daemon.core.ports import (
     Acceptance,
     Clock,
@@ -150,6 +150,10 @@ class TerminalChannel:
         """See `Gate.admit`; raises NotDelivered for a message from another terminal."""
         self._require_ours(perception.conversation)
         return GateDecision(admitted=True, name=self._user)
+
+    async def readers(self, perception: Perception) -> Readers:
+        """See `Channel.readers`; whoever can type here may read `memory.db` too."""
+        return Readers(perception.audience, members_only=True)
 
     @asynccontextmanager
     async def thinking(self, perception: Perception) -> AsyncIterator[None]:

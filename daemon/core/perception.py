@@ -38,6 +38,39 @@ class Audience:
         kind, _, id_ = text.partition(":")
         return cls(AudienceKind(kind), id_)
 
+    def within(self, other: "Audience") -> bool:
+        """Whether surely everybody in this audience is in the other one too."""
+        return self == other or (other.kind is AudienceKind.WORKSPACE and self.kind is not AudienceKind.OPERATOR)
+
+
+@dataclass(frozen=True, slots=True)
+class Readers:
+    """Who reads what is said in a conversation: the one value that decides what a reply may hold.
+
+    `audience` is who may ever learn the words said there; they are stored with it. `members_only` says that every
+    reader is known to be a full member of the workspace. A guest, a user or bot of another organisation, or a reader of
+    whom nothing is known makes it false. Such readers may know what was said in that very room, and nothing that the
+    workspace knows besides.
+    """
+
+    audience: Audience
+    members_only: bool
+
+    def may_know(self, workspace: str) -> tuple[Audience, ...]:
+        """The audiences whose rows these readers may know wherever they were said, narrowest first.
+
+        Before readers who aren't all members, rows of the workspace are left out, in its public channels too: there
+        they may know those of the same channel alone, which the caller has to look for by channel.
+        """
+        everybody = Audience(AudienceKind.WORKSPACE, workspace)
+        if self.members_only:
+            return tuple(dict.fromkeys((self.audience, everybody)))
+        return () if self.audience == everybody else (self.audience,)
+
+    def exclude_what(self, others: "Readers") -> bool:
+        """Whether something that was gathered for the others may be too much for these readers."""
+        return (others.members_only and not self.members_only) or not others.audience.within(self.audience)
+
 
 @dataclass(frozen=True, slots=True)
 class ConversationKey:
@@ -80,8 +113,7 @@ class Perception:
     `ts` is the platform's timestamp and orders perceptions within a conversation; only WORDS have a platform message
     with that ts. `author` is the platform id of the user who caused it. `name` is the name that they chose: data, never
     a permission. The inbox sets `received_ms`. `late` marks a message that is answered later than usual. `process`
-    names the mental process that is visited with `params`; None means the current one. `outsider` says that a user who
-    may not know what the whole workspace may know reads the reply.
+    names the mental process that is visited with `params`; None means the current one.
     """
 
     id: str
@@ -97,7 +129,6 @@ class Perception:
     late: bool = False
     process: str | None = None
     params: Mapping[str, object] = field(default_factory=dict)
-    outsider: bool = False
 
     @classmethod
     def of_message(

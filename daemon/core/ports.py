@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from daemon.core.links import Trusted
-from daemon.core.perception import Audience, ConversationKey, Perception, Place
+from daemon.core.perception import Audience, ConversationKey, Perception, Place, Readers
 
 # -- time ------------------------------------------------------------------------------------------------------------
 
@@ -242,7 +242,7 @@ class GateDecision:
     """Whether a user may talk to the soul here, under which name, and if not, why.
 
     `reason` is a short code for the inbox row; `say` a polite sentence for the user, empty where no reply is right.
-    `outsider` says that the user, or another reader there, may not know what the workspace may know.
+    `outsider` says that the user isn't known to be a full member of the workspace, whether admitted or not.
     """
 
     admitted: bool
@@ -394,6 +394,13 @@ class Channel(Gate, Protocol):
     async def close(self) -> None:
         """End every open request; those fail as requests fail whose answer is lost. A later call opens anew."""
 
+    async def readers(self, perception: Perception) -> Readers:
+        """Who reads a reply to a perception whose stored audience is `perception.audience`.
+
+        Never raises for the platform's failures: what can't be proven now counts as readers who aren't all members.
+        An answer wider than the stored audience was asked for anew.
+        """
+
     def thinking(self, perception: Perception) -> AbstractAsyncContextManager[None]:
         """Show that the soul is working on a reply; cleared on every exit."""
 
@@ -438,10 +445,14 @@ class Channel(Gate, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A found text, as data; `source` is where a user finds it (`docs/limits.md:12`)."""
+    """A found text, as data; `source` is where a user finds it (`docs/limits.md:12`).
+
+    `members_only`: nobody may read it but full members of the workspace; two passages are equal without it.
+    """
 
     source: str
     text: str
+    members_only: bool = field(default=True, compare=False)
 
 
 IndexedFile = tuple[str, str, tuple[tuple[int, str], ...]]
@@ -460,12 +471,12 @@ class PassageIndex(Protocol):
     async def remove(self, paths: Collection[str]) -> None:
         """Remove files, all or none."""
 
-    async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
-        """The passages that fit best, best first."""
+    async def search(self, query: str, limit: int, *, folders: Collection[str] | None = None) -> tuple[Passage, ...]:
+        """The passages that fit best, best first; with `folders` those below these alone."""
 
 
 class Library(Protocol):
-    """The admin's folders of documents and code, open to every user who may talk to the soul."""
+    """The admin's folders of documents and code, for full members of the workspace; a part may be open to all."""
 
     async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
         """The best passages, best first; empty when none fits. Raises StoreError."""

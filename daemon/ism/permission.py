@@ -160,7 +160,7 @@ async def _use_tool(context: ProcessContext, approval: Approval) -> ActionResult
     name, approvals, toolbox = _named(approval), context.capabilities.approvals, context.capabilities.toolbox
     if toolbox is None:
         await approvals.finish_use(approval.id, "failed")
-        return ActionResult(f"{name}: not there any more; nothing was done.")
+        return ActionResult(f"{name}: not to be used here now; nothing was done.")
     try:
         passage = await toolbox.use(approval.tool, approval.arguments, approval.fingerprint)
     except ToolFailed as error:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pydantic import BaseModel, ConfigDict
 
 from daemon.core.limits import Spent
+from daemon.core.perception import Readers
 from daemon.core.ports import Passage
 from daemon.core.text import one_line, storable
 from daemon.core.working_memory import Memory, WorkingMemory
@@ -32,12 +33,17 @@ _CODE_OR_CITED = re.compile(
 
 
 class _Kept(BaseModel):
-    """The form in memory.db; `internal` is JSON text, `found` pairs of source and text."""
+    """The form in memory.db; `internal` is JSON text, `found` pairs of source and text.
+
+    `open` are the places in `found` of passages that not only members may read.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     internal: str
     found: list[tuple[str, str]]
+    open: list[int] = []
+    members_only: bool = True
     spent: dict[str, object]
     asker: str
     asks: bool
@@ -49,7 +55,8 @@ class Problem:
     """The process memory of `problem_solving`; passages are numbered from one, as the reply cites them.
 
     `asker` is the user who has the problem, by platform id, empty if unknown. `asks` says that it waits for the answer
-    to a question, `approval` is the id of an undecided question for permission.
+    to a question, `approval` is the id of an undecided question for permission. `members_only` says that members alone
+    read along while it was worked on, so that what was thought may rest on what others may not know.
     """
 
     internal: WorkingMemory
@@ -58,6 +65,7 @@ class Problem:
     asker: str = ""
     asks: bool = False
     approval: str = ""
+    members_only: bool = True
 
     @property
     def waits(self) -> bool:
@@ -71,11 +79,15 @@ class Problem:
             read = _Kept.model_validate(dict(kept))
             return cls(
                 internal=WorkingMemory.from_json(read.internal),
-                found=[Passage(source, text) for source, text in read.found],
+                found=[
+                    Passage(source, text, members_only=number not in read.open)
+                    for number, (source, text) in enumerate(read.found)
+                ],
                 spent=Spent.from_json(read.spent),
                 asker=read.asker,
                 asks=read.asks,
                 approval=read.approval,
+                members_only=read.members_only,
             )
         except ValueError:
             return cls(WorkingMemory(soul_name))
@@ -85,12 +97,21 @@ class Problem:
         kept = _Kept(
             internal=self.internal.replace(reversed(list(_newest(self.internal)))).to_json(),
             found=[(one.source, one.text) for one in self.found],
+            open=[number for number, one in enumerate(self.found) if not one.members_only],
+            members_only=self.members_only,
             spent=self.spent.to_json(),
             asker=self.asker,
             asks=self.asks,
             approval=self.approval,
         )
         return kept.model_dump(mode="json")
+
+    def keep_for(self, readers: Readers) -> None:
+        """Drop what the readers may not know: passages for members alone, and the thoughts that may rest on them."""
+        if self.members_only and not readers.members_only:
+            self.found = [one for one in self.found if not one.members_only]
+            self.internal = WorkingMemory(self.internal.soul_name)
+        self.members_only = readers.members_only
 
     def add(self, passages: Sequence[Passage]) -> str:
         """Keep passages, each once; gives them as an observation, with the numbers by which they are cited."""
@@ -128,7 +149,9 @@ def _in_form(passage: Passage) -> Passage:
     """A passage as it is stored: its source on one line without backticks, its text cut."""
     source = one_line(passage.source.replace("`", "'"))
     return Passage(
-        _cut(source, _SOURCE_CAP, _SOURCE_BYTES) or "somewhere", _cut(passage.text, _PASSAGE_CAP, _PASSAGE_BYTES)
+        _cut(source, _SOURCE_CAP, _SOURCE_BYTES) or "somewhere",
+        _cut(passage.text, _PASSAGE_CAP, _PASSAGE_BYTES),
+        passage.members_only,
     )
 
 

@@ -103,6 +103,22 @@ class WorkspaceClient:
         """Add a user, or the app, to a channel."""
         await self.post("join", person=person, channel=channel)
 
+    async def leave(self, person: str, channel: str) -> None:
+        """Remove a user, or the app, from a channel."""
+        await self.post("leave", person=person, channel=channel)
+
+    async def convert(self, person: str, channel: str, kind: str) -> None:
+        """A member makes a channel private (`group`) or public (`channel`)."""
+        await self.post("convert", person=person, channel=channel, kind=kind)
+
+    async def share(self, channel: str, *, end: bool = False) -> None:
+        """Connect a channel with another organisation, or end that."""
+        await self.post("share", channel=channel, end=end)
+
+    async def change_standing(self, person: str, standing: str) -> None:
+        """Make a user a guest, a member, … (`daemon.local_slack.model.Standing`)."""
+        await self.post("standing", person=person, standing=standing)
+
     async def add_person(self, name: str, *, standing: str = "member", team: str = "") -> Json:
         """Add a user; `standing` is one of `daemon.local_slack.model.Standing`. Gives Slack's user object."""
         return dict((await self.post("person", name=name, standing=standing, team=team))["person"])

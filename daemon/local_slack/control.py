@@ -23,10 +23,12 @@ People acting (POST): `say {person, channel, text, thread?, broadcast?, files?: 
 `edit {person, channel, ts, text}` -> `{message}`; `delete {person, channel, ts}`; `react {person, channel, ts, name,
 remove?}`; `click {person, channel, ts, action_id, value?}` and `command {person, channel, command, text?}` ->
 `{delivered}`; `read {person, channel}`; `open_dm {person}` -> `{channel, event_id}`; `open_home {person}` -> `{view,
-event_id}`; `join {person, channel, inviter?}`.
+event_id}`; `join {person, channel, inviter?}`; `leave {person, channel}`; `convert {person, channel, kind}`, to `group`
+or `channel`.
 
 Setting up (POST): `person {name, display_name?, real_name?, standing?, team?}` -> `{person}`; `channel {name?, kind?,
-members?, shared?, archived?, app?}` -> `{channel}`; `clock {advance}` -> `{now}`; `limits {profile}`; `scopes
+members?, shared?, archived?, app?}` -> `{channel}`; `share {channel, end?}`: with another organisation; `standing
+{person, standing}`: a user becomes a guest, a member, …; `clock {advance}` -> `{now}`; `limits {profile}`; `scopes
 {scopes}`; `lifetimes {stream?, status?}` in seconds; `emit {event, channel?}`, `{envelope}` or `{repeat: event_id}`;
 `fault` (see `daemon.local_slack.fault_orders`).
 

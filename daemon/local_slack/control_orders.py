@@ -4,6 +4,7 @@ import base64
 import binascii
 import mimetypes
 from collections.abc import Callable
+from dataclasses import replace
 
 from daemon.local_slack.fault_orders import order_fault
 from daemon.local_slack.limits import Profile
@@ -34,6 +35,10 @@ class ControlOrders:
             "open_dm": self._open_dm,
             "open_home": self._open_home,
             "join": self._join,
+            "leave": self._leave,
+            "convert": self._convert,
+            "share": self._share,
+            "standing": self._standing,
             "person": self._person,
             "channel": self._channel,
             "clock": self._clock,
@@ -96,6 +101,27 @@ class ControlOrders:
         room = self._people.channel(args.text("channel"))
         inviter = self._people.person(args.text("inviter")).id if args.text("inviter") else ""
         self._workspace.join(room, person.id, inviter)
+        return {}
+
+    def _leave(self, args: ControlArgs) -> Json:
+        self._workspace.leave(self._people.channel(args.text("channel")), self._people.person(args.text("person")).id)
+        return {}
+
+    def _convert(self, args: ControlArgs) -> Json:
+        person, room = self._acting(args)
+        kind = args.choice("kind", ChannelKind)
+        if kind in _PREFIX or room.kind in _PREFIX:
+            raise NotPossible("method_not_supported_for_channel_type", "a channel becomes `group` or `channel`")
+        self._workspace.convert(room, kind, person.id)
+        return {}
+
+    def _share(self, args: ControlArgs) -> Json:
+        self._workspace.share(self._people.channel(args.text("channel")), shared=not args.flag("end"))
+        return {}
+
+    def _standing(self, args: ControlArgs) -> Json:
+        person = self._people.person(args.text("person"))
+        self._workspace.change_person(replace(person, standing=args.choice("standing", Standing)))
         return {}
 
     def _acting(self, args: ControlArgs) -> tuple[WorkspaceUser, WorkspaceChannel]:

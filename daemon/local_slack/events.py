@@ -2,8 +2,8 @@
 
 import secrets
 
-from daemon.local_slack.model import Json, WorkspaceChannel, WorkspaceMessage
-from daemon.local_slack.slack_json import message_json
+from daemon.local_slack.model import Json, WorkspaceChannel, WorkspaceMessage, WorkspaceUser
+from daemon.local_slack.slack_json import message_json, person_json
 from daemon.local_slack.state import WorkspaceState
 
 _NOT_IN_NEW = ("reactions", "streaming_state", "chunks")
@@ -75,6 +75,25 @@ def joined_event(state: WorkspaceState, channel: WorkspaceChannel, user: str, in
         "team": state.team.id,
         "event_ts": event_ts,
     } | ({"inviter": inviter} if inviter else {})
+
+
+def left_event(state: WorkspaceState, channel: WorkspaceChannel, user: str, event_ts: str) -> Json:
+    """`member_left_channel`."""
+    return joined_event(state, channel, user, "", event_ts) | {"type": "member_left_channel"}
+
+
+def shared_event(state: WorkspaceState, channel: WorkspaceChannel, event_ts: str) -> Json:
+    """`channel_shared` or `channel_unshared`, as the channel is now."""
+    event = {"type": "channel_shared", "connected_team_id": "T0ELSEWHERE", "channel": channel.id, "event_ts": event_ts}
+    if channel.shared:
+        return event
+    event["previously_connected_team_id"] = event.pop("connected_team_id")
+    return event | {"type": "channel_unshared", "is_ext_shared": False}
+
+
+def user_event(person: WorkspaceUser, event_ts: str) -> Json:
+    """`user_change`, with the user as they are now."""
+    return {"type": "user_change", "user": person_json(person), "cache_ts": int(float(event_ts)), "event_ts": event_ts}
 
 
 def home_event(user: str, dm: str, tab: str, event_ts: str) -> Json:

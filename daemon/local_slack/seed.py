@@ -8,7 +8,10 @@ FOREIGN_TEAM = "T0ELSEWHERE"
 
 
 def seeded(app: AppIdentity, bot_name: str, now: float) -> WorkspaceState:
-    """A fresh state: Ada, Ben and Chloe are members, Gus is a guest; #general, #random, and the private #founders."""
+    """A fresh state.
+
+    Ada, Ben and Chloe are members, Gus is a guest in no channel yet; #general, #random, and the private #founders.
+    """
     state = WorkspaceState(TEAM, app)
     bot = WorkspaceUser(
         app.user, bot_name.lower(), bot_name, bot_name, Standing.BOT, TEAM.id, bot_id=app.bot_id, app_id=app.app_id
@@ -23,7 +26,7 @@ def seeded(app: AppIdentity, bot_name: str, now: float) -> WorkspaceState:
     state.people.update((person.id, person) for person in people)
     members = tuple(person.id for person in people if person.standing is Standing.MEMBER)
     rooms = [
-        WorkspaceChannel("C0GENERAL", "general", ChannelKind.PUBLIC, (*members, "U0GUS", app.user), int(now)),
+        WorkspaceChannel("C0GENERAL", "general", ChannelKind.PUBLIC, (*members, app.user), int(now)),
         WorkspaceChannel("C0RANDOM", "random", ChannelKind.PUBLIC, members, int(now)),
         WorkspaceChannel("C0FOUNDERS", "founders", ChannelKind.PRIVATE, ("U0ADA", "U0BEN", app.user), int(now)),
     ]

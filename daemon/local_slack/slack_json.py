@@ -43,8 +43,8 @@ def person_json(person: WorkspaceUser) -> Json:
     }
 
 
-def channel_json(state: WorkspaceState, channel: WorkspaceChannel, viewer: str) -> Json:
-    """A conversation object as `viewer` gets it (Slack: conversations.info)."""
+def channel_json(state: WorkspaceState, channel: WorkspaceChannel, viewer: str, *, count: bool = True) -> Json:
+    """A conversation object as `viewer` gets it; `count` adds how many members it has (Slack: conversations.info)."""
     if channel.kind is ChannelKind.DM:
         other = next((user for user in channel.members if user != viewer), viewer)
         return {
@@ -74,7 +74,7 @@ def channel_json(state: WorkspaceState, channel: WorkspaceChannel, viewer: str) 
         "is_shared": channel.shared,
         "is_ext_shared": channel.shared,
         "is_org_shared": False,
-        "num_members": len(channel.members),
+        **({"num_members": len(channel.members)} if count else {}),
         "context_team_id": state.team.id,
         "topic": {"value": "", "creator": "", "last_set": 0},
         "purpose": {"value": "", "creator": "", "last_set": 0},

@@ -109,3 +109,9 @@ class WorkspaceState:
             room = replace(room, members=(*room.members, person))
             self.channels[channel] = room
         return room
+
+    def leave(self, channel: str, person: str) -> WorkspaceChannel:
+        """Remove a member; gives the changed channel."""
+        room = self.channels[channel]
+        self.channels[channel] = replace(room, members=tuple(one for one in room.members if one != person))
+        return self.channels[channel]

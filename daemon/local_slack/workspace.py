@@ -208,6 +208,33 @@ class Workspace:
         self.post(WorkspaceMessage(room.id, person, f"<@{person}> has joined the channel", subtype="channel_join"))
         return room
 
+    def leave(self, channel: WorkspaceChannel, person: str) -> None:
+        """Remove a user from a channel. Posts a `channel_leave` message and raises `member_left_channel`."""
+        self.post(WorkspaceMessage(channel.id, person, f"<@{person}> has left the channel", subtype="channel_leave"))
+        room = self.state.leave(channel.id, person)
+        self.feed.publish("channel", {"channel": room.id}, channel=room.id)
+        self._raise(events.left_event(self.state, room, person, self.new_ts(room.id)), room.id)
+
+    def convert(self, channel: WorkspaceChannel, kind: ChannelKind, person: str) -> None:
+        """Make a channel private or public. Its one event is a message, whose `channel_type` is the new kind."""
+        self.state.channels[channel.id] = replace(channel, kind=kind)
+        self.feed.publish("channel", {"channel": channel.id}, channel=channel.id)
+        word = "private" if kind is ChannelKind.PRIVATE else "public"
+        text = f"made this channel *{word}*."
+        self.post(WorkspaceMessage(channel.id, person, text, subtype=f"channel_convert_to_{word}"))
+
+    def share(self, channel: WorkspaceChannel, *, shared: bool) -> None:
+        """Connect a channel with another organisation, or end that. Raises `channel_shared` or `channel_unshared`."""
+        room = replace(channel, shared=shared)
+        self.state.channels[room.id] = room
+        self.feed.publish("channel", {"channel": room.id}, channel=room.id)
+        self._raise(events.shared_event(self.state, room, self.new_ts(room.id)), room.id)
+
+    def change_person(self, person: WorkspaceUser) -> None:
+        """Replace a user by a changed version. Raises `user_change`."""
+        self.add_person(person)
+        self.raise_event(events.user_event(person, f"{self.clock.now():.6f}"))
+
     def open_dm(self, person: str) -> WorkspaceChannel:
         """The DM between a user and the app; created when missing."""
         room = self.state.dm_of(person)

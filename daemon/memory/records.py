@@ -140,7 +140,10 @@ class VisitState:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to run one cycle on a conversation; the next claim raises `fence`, and this one is lost."""
+    """The right to run one cycle on a conversation; the next claim raises `fence`, and this one is lost.
+
+    `outsider_spoke`: a user who isn't a full member of the workspace wrote in the conversation before.
+    """
 
     conversation: ConversationKey
     owner: str
@@ -151,6 +154,7 @@ class Claim:
     draft: Draft | None = None
     state: ProcessState = ProcessState()
     visit_state: VisitState = VisitState()
+    outsider_spoke: bool = False
 
     def key(self, part: int) -> str:
         """The outbox key of a part of this cycle's reply; a repeated cycle uses the same one."""

@@ -1,10 +1,10 @@
 """Mental processes: states of the soul that handle a perception with steps and return the next state (seed 000)."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from daemon.core.limits import Limits
-from daemon.core.perception import ConversationKey, Perception
+from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.ports import Emit, Library, Passage, Room, Toolbox
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.queues.approvals import Approvals
@@ -22,12 +22,13 @@ MOST_HOPS = 10
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a soul may use to solve problems, as its admin and its folder allow; the same in all cycles.
+    """What a soul may use to solve problems, as its admin and its folder allow.
 
     `may_intend` says whether a user may have one intention more beside those planned in this cycle; `intended` lists
     those of a conversation. `find_room` finds where to write to a contact, by platform id, and raises ChannelError.
     `approvers` may permit what a tool would change; without approvers the user who is answered may, for
-    `approval_seconds`.
+    `approval_seconds`. `open_library` is the part of the library that everybody may read; `before` gives what may be
+    used before a conversation's readers.
     """
 
     library: Library | None
@@ -38,6 +39,11 @@ class Capabilities:
     find_room: Callable[[str], Awaitable[Room]]
     approvers: tuple[str, ...]
     approval_seconds: float
+    open_library: Library | None = None
+
+    def before(self, readers: Readers) -> "Capabilities":
+        """What may be used before these readers: tools and library are for members, but for its open part."""
+        return self if readers.members_only else replace(self, library=self.open_library, toolbox=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +52,8 @@ class CurrentCycle:
 
     `limits` are those of the autonomous loop, None where it may not run. `usage` gives the tokens and US dollars spent
     so far. `absorb_new_messages` adds new messages of the conversation to a memory, so that one reply answers them too.
-    `recollect` searches what the soul may remember here. `cite` allows links to the hosts that a source names. `emit`
-    logs an event.
+    `recollect` searches what the soul may remember before `readers`, who read the reply. `cite` allows links to the
+    hosts that a source names. `emit` logs an event.
     """
 
     limits: Limits | None
@@ -55,6 +61,7 @@ class CurrentCycle:
     absorb_new_messages: Callable[[WorkingMemory], Awaitable[WorkingMemory]]
     recollect: Callable[[str, int], Awaitable[tuple[Passage, ...]]]
     cite: Callable[[str], None]
+    readers: Readers
     emit: Emit
 
 

@@ -46,6 +46,7 @@ _SWITCHED_OFF = "the autonomous loop is not enabled any more"
 async def problem_solving(context: ProcessContext) -> Outcome:
     """Work on the problem, or go on with one that waited for an answer or a permission, also after a restart."""
     problem = Problem.resumed(context.state.process_memory, context.soul.display_name)
+    problem.keep_for(context.cycle.readers)
     if problem.waits and context.perception.modality is Modality.TIME:
         return Stay(await converse(context))  # a reminder that falls due is answered; the problem keeps waiting
     memory = await _resume(context, problem)

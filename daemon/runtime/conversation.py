@@ -19,6 +19,7 @@ from daemon.core.perception import Modality, Perception, Place
 from daemon.core.ports import Source
 from daemon.ism.permission import status_sentence
 from daemon.memory.queues.commits import Superseded
+from daemon.memory.queues.conversations import ReadersChanged
 from daemon.memory.records import Claim, Delivery, Dismissal, InboxMessage, Speaks, Turn
 from daemon.mind.interrupts import Interrupts
 from daemon.runtime.cycle import run_cycle
@@ -69,8 +70,12 @@ class ConversationHandler:
         """
         cycle = Cycle(self._services, claim, new_trace())
         try:
-            async with alongside(self._keep_lease(claim)):
+            async with alongside(self._keep_lease(cycle)):
                 triaged = await self._services.triage.sort(claim.messages)
+                cycle.messages, cycle.dismissed = triaged.messages, triaged.dismissed
+                cycle.outsider_spoke = claim.outsider_spoke or triaged.outsider_spoke
+                if cycle.messages:
+                    await cycle.find_readers()
         except LostLease as lost:
             await self._let_go(cycle, lost)
             return None
@@ -82,7 +87,6 @@ class ConversationHandler:
         except Exception as error:  # noqa: BLE001 - a failing gate admits no user and ends no other conversation
             await self._ask_gate_later(claim, error)
             return None
-        cycle.messages, cycle.dismissed = triaged.messages, triaged.dismissed
         if not cycle.messages:
             return await self._end_without_thought(cycle, triaged)
         if any(one.crowded for one in cycle.messages):
@@ -131,7 +135,7 @@ class ConversationHandler:
         try:
             async with (
                 time_limit(services.clock, left),
-                alongside(self._keep_lease(claim), watch_other_daemons(cycle.interrupt, claim.conversation, services)),
+                alongside(self._keep_lease(cycle), watch_other_daemons(cycle.interrupt, claim.conversation, services)),
                 services.channel.thinking(cycle.newest),
             ):
                 delivery = await run_cycle(cycle)
@@ -227,17 +231,18 @@ class ConversationHandler:
         """The claim is lost, or a message changed; then the claim is given back."""
         services, claim = self._services, cycle.claim
         await services.commits.record_calls(cycle.calls)
-        if isinstance(lost, Superseded):
-            await services.conversations.release(claim, reason=lost.message, text_changed=True)
+        if isinstance(lost, Superseded | ReadersChanged):
+            text_changed = isinstance(lost, Superseded)
+            await services.conversations.release(claim, reason=lost.message, text_changed=text_changed)
         else:
             services.emit("cycle.lost", conversation=str(claim.conversation), trace=cycle.trace_id, reason=lost.message)
 
-    async def _keep_lease(self, claim: Claim) -> None:
+    async def _keep_lease(self, cycle: Cycle) -> None:
         """Renew the claim until cancelled. Raises LostLease when another daemon has taken it."""
         while True:
             await self._services.clock.sleep(self._deadlines.lease / 3)
             try:
-                await self._services.conversations.renew(claim)
+                await self._services.conversations.renew(cycle.claim)
             except StoreBusy as busy:  # the fence holds even if the lease runs out
                 self._services.emit("cycle.lease_not_renewed", reason=busy.message)
 

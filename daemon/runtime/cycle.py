@@ -19,7 +19,8 @@ from daemon.runtime.recalling import process_context
 async def run_cycle(cycle: Cycle) -> Delivery | None:
     """Recall, think, speak, commit; returns the first post, claimed for sending.
 
-    Raises ModelError when the mind fails, LostLease or Superseded when the commit is refused; nothing is stored then.
+    Raises ModelError when the mind fails, LostLease, Superseded or ReadersChanged when the commit is refused; nothing
+    is stored then.
     """
     services = cycle.services
     soul = services.soul()
@@ -36,6 +37,7 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     parts = await asyncio.to_thread(services.channel.split, motor.reply, cycle.claim.conversation, cycle.hosts)
     if not (parts and _is_visible(motor.reply)) and (motor.reply or cycle.newest.modality is not Modality.TIME):
         raise MalformedReply("nothing in the reply can be seen", reply=motor.reply)
+    await cycle.require_same_readers()
     thinking = Thinking(soul, motor, run, transcript, context.visit)
     delivery = await services.commits.commit(effect_of_cycle(cycle, thinking, parts))
     services.emit(
@@ -70,20 +72,20 @@ def _speech(cycle: Cycle) -> Speech | None:
     """A new draft of the reply; None where an earlier attempt left one open, which the courier finishes instead."""
     if cycle.claim.draft is not None:
         return None
-    conversations, claim, newest = cycle.services.conversations, cycle.claim, cycle.newest
+    conversations, newest = cycle.services.conversations, cycle.newest
 
     async def opening() -> None:
         await conversations.begin_draft(
-            claim,
+            cycle.claim,
             reply_to=cycle.services.channel.reply_to(newest),
             recipient=newest.author,
             newer_than_ts=newer_than(cycle.perceptions[0]),
         )
 
     async def opened(ts: str) -> None:
-        await conversations.draft_opened(claim, ts)
+        await conversations.draft_opened(cycle.claim, ts)
 
     async def refused() -> None:
-        await conversations.draft_refused(claim)
+        await conversations.draft_refused(cycle.claim)
 
     return cycle.services.channel.speak(newest, DraftLog(opening, opened, refused), cycle.hosts)

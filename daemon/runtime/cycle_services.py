@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from daemon.core.fencing import fresh_nonce
 from daemon.core.limits import Limits
-from daemon.core.perception import Audience, ConversationKey
+from daemon.core.perception import ConversationKey, Readers
 from daemon.core.ports import LLM, Channel, Clock, Completion, Emit, LLMCall, Passage
 from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.turns import Turns
@@ -36,8 +36,8 @@ class CycleServices:
     """One soul's model, channel, clock, log, mental processes and stores.
 
     `limits` gives the limits of a soul's autonomous loop, None where it may not run. A reply may always link to
-    `link_hosts`. `recollect` takes a conversation, its audience, a query, the most passages and `outsiders`, and
-    searches what may be remembered there.
+    `link_hosts`. `recollect` takes a conversation, its readers, a query and the most passages, and searches what may be
+    remembered there.
     """
 
     llm: LLM
@@ -57,7 +57,7 @@ class CycleServices:
     capabilities: Capabilities
     limits: Callable[[Soul], Limits | None]
     link_hosts: tuple[str, ...]
-    recollect: Callable[[ConversationKey, Audience, str, int, bool], Awaitable[tuple[Passage, ...]]]
+    recollect: Callable[[ConversationKey, Readers, str, int], Awaitable[tuple[Passage, ...]]]
 
     def mind(self, soul: Soul, record: Callable[[LLMCall], None], trace_id: str) -> Mind:
         """A mind for one cycle or job: prompts keep the soul's budgets, each call is logged and recorded."""

@@ -2,13 +2,14 @@
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from daemon.core.errors import NotDelivered
 from daemon.core.links import KnownHosts
-from daemon.core.perception import Perception
+from daemon.core.perception import Perception, Readers
 from daemon.core.ports import LLMCall
 from daemon.core.working_memory import WorkingMemory
+from daemon.memory.queues.conversations import ReadersChanged
 from daemon.memory.records import Claim, Dismissal, InboxMessage
 from daemon.mind.interrupts import Interrupt
 from daemon.runtime.cycle_services import CycleServices
@@ -20,7 +21,9 @@ class Cycle:
     """A claim with the messages that the gate let in, oldest first, and those dismissed without a reply, by row id.
 
     A running process may absorb new messages: then the claim and its messages grow. `calls` collects the model calls,
-    so that their cost is stored however the cycle ends. `hosts` are those that the reply may link to.
+    so that their cost is stored however the cycle ends. `hosts` are those that the reply may link to. `outsider_spoke`:
+    a user who isn't a full member wrote in this conversation, now or ever, so that its readers are never again taken
+    for members alone.
     """
 
     services: CycleServices
@@ -30,7 +33,9 @@ class Cycle:
     dismissed: Mapping[str, Dismissal] = field(default_factory=dict)
     interrupt: Interrupt = field(default_factory=Interrupt)
     calls: list[LLMCall] = field(default_factory=list)
+    outsider_spoke: bool = False
     hosts: KnownHosts = field(init=False)
+    _readers: Readers | None = None
 
     def __post_init__(self) -> None:
         self.hosts = KnownHosts(self.services.link_hosts)
@@ -46,9 +51,29 @@ class Cycle:
         return self.messages[-1].perception
 
     @property
-    def outsiders(self) -> bool:
-        """Whether a user who may not know what the whole workspace may know reads the reply."""
-        return any(one.outsider for one in self.perceptions)
+    def readers(self) -> Readers:
+        """Who reads the reply, as `find_readers` found last; this decides what the soul may know in this cycle."""
+        return self._readers or Readers(self.claim.audience, members_only=False)
+
+    async def find_readers(self) -> None:
+        """Ask who reads here, and give the claim the audience that is true now. Raises LostLease."""
+        self._readers = await self._ask_readers()
+        if self._readers.audience != self.claim.audience:
+            audience = self._readers.audience
+            self.claim = await self.services.conversations.correct_audience(self.claim, audience)
+
+    async def require_same_readers(self) -> None:
+        """Raises ReadersChanged when somebody reads along by now who may not know what this cycle has gathered."""
+        now = await self._ask_readers()
+        if now.exclude_what(self.readers):
+            raise ReadersChanged(
+                f"others read in {self.claim.conversation} by now", hint="nothing to do: the reply is begun anew"
+            )
+
+    async def _ask_readers(self) -> Readers:
+        newest = (self.messages or self.claim.messages)[-1].perception
+        found = await self.services.channel.readers(replace(newest, audience=self.claim.audience))
+        return replace(found, members_only=found.members_only and not self.outsider_spoke)
 
     def usage(self) -> tuple[int, float]:
         """Tokens and US dollars spent so far; a call of unknown price counts as free."""
@@ -57,7 +82,7 @@ class Cycle:
     async def absorb_new_messages(self, memory: WorkingMemory) -> WorkingMemory:
         """Add the messages that arrived meanwhile and pass the gate.
 
-        Returns the memory with the new perceptions. Raises LostLease.
+        Returns the memory with the new perceptions. Raises LostLease, and ReadersChanged as `require_same_readers`.
         """
         self.interrupt.clear()
         known = {one.id for one in self.claim.messages}
@@ -70,6 +95,8 @@ class Cycle:
         self.messages += fresh.messages
         self.dismissed = {**self.dismissed, **fresh.dismissed}
         self.hosts.learn(*(one.perception.content for one in fresh.messages))
+        self.outsider_spoke = self.outsider_spoke or fresh.outsider_spoke
+        await self.require_same_readers()
         for one in fresh.messages:
             memory = integrate(memory, one.perception)
         return memory

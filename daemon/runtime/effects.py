@@ -76,6 +76,7 @@ def effect_of_words(cycle: Cycle, parts: tuple[str, ...], turns: tuple[Turn, ...
         dismissed=cycle.dismissed,
         calls=tuple(cycle.calls),
         visit_timeout_ms=services.timing.visit_timeout_ms,
+        outsider_spoke=cycle.outsider_spoke,
     )
 
 

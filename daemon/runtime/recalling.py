@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from daemon.core.errors import NotDelivered
-from daemon.core.perception import AudienceKind
 from daemon.core.ports import Passage, ThreadMessage
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.knowledge.turns import Transcript
@@ -22,8 +21,10 @@ _KNOWN_PEOPLE = 3  # of the users who wrote since the last reply, how many the s
 
 async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, motor: Motor) -> ProcessContext:
     """Working memory with everything recalled and every perception integrated. Raises StoreError."""
-    services, claim = cycle.services, cycle.claim
+    services = cycle.services
     around = (*await _thread_before(cycle, transcript), *await _aside(cycle, transcript))
+    await cycle.find_readers()  # again, since whoever wrote in the thread before is among them
+    claim, readers = cycle.claim, cycle.readers
     known = RecalledFacts(await _people(cycle), await _own_state(cycle))
     now = services.clock.now_ms()
     said = [turn.body for turn in transcript.turns if turn.speaker is Speaks.PERSON]
@@ -34,7 +35,7 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
         memory = integrate(memory, perception)
 
     async def recollect(query: str, limit: int) -> tuple[Passage, ...]:
-        return await services.recollect(claim.conversation, claim.audience, query, limit, cycle.outsiders)
+        return await services.recollect(claim.conversation, readers, query, limit)
 
     return ProcessContext(
         memory=memory,
@@ -46,13 +47,14 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
         visit=visit_of(
             claim.visit_state, known.of(cycle.newest.author), transcript, now, services.timing.visit_timeout_ms
         ),
-        capabilities=services.capabilities,
+        capabilities=services.capabilities.before(readers),
         cycle=CurrentCycle(
             limits=services.limits(soul),
             usage=cycle.usage,
             absorb_new_messages=cycle.absorb_new_messages,
             recollect=recollect,
             cite=cycle.hosts.learn,
+            readers=readers,
             emit=services.emit,
         ),
     )
@@ -61,19 +63,17 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
 async def _people(cycle: Cycle) -> dict[str, tuple[UserModel, ...]]:
     """What may be known here of the users who wrote last, by user, the newest first."""
     people = dict.fromkeys(one.author for one in reversed(cycle.perceptions))
-    models = cycle.services.user_models
-    return {
-        person: await models.known(person, cycle.claim.audience, outsiders=cycle.outsiders)
-        for person in list(people)[:_KNOWN_PEOPLE]
-    }
+    models, claim = cycle.services.user_models, cycle.claim
+    may_know = cycle.readers.may_know(claim.conversation.workspace)
+    return {person: await models.known(person, may_know) for person in list(people)[:_KNOWN_PEOPLE]}
 
 
 async def _own_state(cycle: Cycle) -> SoulState | None:
-    """The soul's mood, topic and task here; what concerns the whole workspace is not for outsiders."""
-    claim = cycle.claim
-    if cycle.outsiders and claim.audience.kind is AudienceKind.WORKSPACE:
+    """The soul's mood, topic and task here; what concerns the whole workspace is for its members alone."""
+    audience = cycle.readers.audience
+    if audience not in cycle.readers.may_know(cycle.claim.conversation.workspace):
         return None
-    return await cycle.services.soul_states.known(claim.audience)
+    return await cycle.services.soul_states.known(audience)
 
 
 async def _thread_before(cycle: Cycle, transcript: Transcript) -> tuple[ThreadMessage, ...]:
@@ -94,6 +94,7 @@ async def _aside(cycle: Cycle, transcript: Transcript) -> tuple[ThreadMessage, .
         except NotDelivered as error:
             cycle.services.emit("cycle.aside_unknown", id=one.id, reason=error.message)
             continue
+        cycle.outsider_spoke = cycle.outsider_spoke or decision.outsider
         if decision.admitted:
             aside.append(ThreadMessage(one.ts, one.author, decision.name, one.content))
     return tuple(aside)

@@ -18,11 +18,13 @@ class Triaged:
     """Claimed messages after the gate: those to answer, with complete perceptions, and those dismissed, by row id.
 
     A message in neither waits for the next claim. `refusal` is the sentence for a user whom the gate turned away.
+    `outsider_spoke`: the author of one of them isn't known to be a full member of the workspace.
     """
 
     messages: tuple[InboxMessage, ...] = ()
     dismissed: dict[str, Dismissal] = field(default_factory=dict)
     refusal: str = ""
+    outsider_spoke: bool = False
 
 
 class Triage:
@@ -36,7 +38,7 @@ class Triage:
 
     async def sort(self, messages: Sequence[InboxMessage]) -> Triaged:
         """Sort claimed messages. Raises NotDelivered when the platform can't be asked about a user just now."""
-        admitted, dismissed, refusal = [], _no_longer_idle(messages), ""
+        admitted, dismissed, refusal, outsider_spoke = [], _no_longer_idle(messages), "", False
         for message in _of_one_kind([one for one in messages if one.id not in dismissed]):
             now = self._clock.now_ms()
             if (age := _age(message, now)) > self._stale_after:
@@ -46,14 +48,15 @@ class Triage:
             late = age > _LATE_S
             perception = replace(message.perception, late=late)
             decision = await self._gate.admit(perception)
+            outsider_spoke = outsider_spoke or decision.outsider
             if decision.admitted:
-                named = replace(perception, name=decision.name, outsider=decision.outsider)
+                named = replace(perception, name=decision.name)
                 admitted.append(replace(message, perception=replace(named, received_ms=now) if late else named))
             else:
                 dismissed[message.id] = Dismissal(decision.reason)
                 refusal = refusal or (decision.say if perception.modality is Modality.WORDS else "")
                 self._emit("gate.refused", id=message.id, reason=decision.reason)
-        return Triaged(tuple(admitted), dismissed, refusal)
+        return Triaged(tuple(admitted), dismissed, refusal, outsider_spoke)
 
 
 def _age(message: InboxMessage, now: int) -> float:

@@ -13,7 +13,7 @@ from daemon.channels.http.channel import HttpChannel
 from daemon.channels.several import SeveralChannels
 from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
 from daemon.core.links import Trusted
-from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place, Readers
 from daemon.core.ports import (
     DraftLog,
     FoundPost,
@@ -104,6 +104,10 @@ class Main:
         self.asked.append("admit")
         return GateDecision(admitted=True)
 
+    async def readers(self, perception: Perception) -> Readers:
+        self.asked.append("readers")
+        return Readers(perception.audience, members_only=True)
+
     @asynccontextmanager
     async def thinking(self, perception: Perception) -> AsyncIterator[None]:
         self.asked.append("thinking")
@@ -156,7 +160,8 @@ async def test_each_conversation_goes_to_its_channel(tmp_path: Path) -> None:
     in_slack = await _everything(channel, IN_SLACK)
     assert in_slack[:3] == ["the main thread", "ts", None]
     assert (await channel.admit(_perception(IN_SLACK))).admitted
-    assert main.asked == ["thinking", "speak", "deliver", "find", "thread_before", "admit"]
+    assert (await channel.readers(_perception(IN_SLACK))).members_only
+    assert main.asked == ["thinking", "speak", "deliver", "find", "thread_before", "admit", "readers"]
 
 
 async def test_name_and_health_are_those_of_the_main_channel(tmp_path: Path) -> None:

@@ -119,3 +119,12 @@ async def parked(house: House, channel: str = "D0ADA") -> bool:
     """Whether the conversation in a channel waits in problem solving for an answer."""
     row = await house.one("SELECT process, process_memory FROM conversations WHERE channel = ?", channel)
     return (row["process"], bool(json.loads(row["process_memory"]))) == ("problem_solving", True)
+
+
+async def indexed(house: House, files: int) -> None:
+    """Wait until so many files of the library are indexed."""
+
+    async def known() -> bool:
+        return len(await house.rows("SELECT * FROM library_files")) >= files
+
+    await house.when(known)

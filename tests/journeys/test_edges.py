@@ -80,7 +80,8 @@ async def test_a_lease_that_can_not_be_renewed_just_now_does_not_end_a_thought(e
 async def test_a_message_to_others_is_left_out_while_slack_can_not_say_who_its_author_is(house: House) -> None:
     root = await house.say("Ada", "general", "@soul hello")
     await house.reply("general")
-    aside = await house.say("Chloe", "general", "@Ben the canary sings", thread=root)
+    await house.people.add_person("Dora")  # of whom nothing is known yet
+    aside = await house.say("Dora", "general", "@Ben the canary sings", thread=root)
     await house.final_state(aside)
     await house.people.fault("users.info", status=500)
     await house.answered("Ada", "general", "@soul and now?", thread=root)

@@ -70,6 +70,7 @@ async def test_another_user_may_answer_if_the_gate_admits_them(empty_house: Hous
     root = await house.say("Ada", "general", f"@soul {PROBLEM}")
     await house.reply("general", "Which kiln?")
     await house.idle()
+    await house.people.join("Gus", "general")
     assert await house.final_state(await house.say("Gus", "general", "mine", thread=root)) == "ignored"
     assert await parked(house, "C0GENERAL")
     script(house, RESPOND, enters=False, external_dialog="The big one cools too fast.")
@@ -177,7 +178,7 @@ async def test_only_the_asker_may_approve_a_cross_post_of_their_words(empty_hous
     house = empty_house
     await solver(house, contacts=ROOM, approvers=("U0BEN",))
     ts = await _wants_to_hand_on(house, "the potters", "general")
-    accepted = sum([await press(house, person, "general", ts) == "accepted" for person in ("Ben", "Chloe", "Gus")])
+    accepted = sum([await press(house, person, "general", ts) == "accepted" for person in ("Ben", "Chloe")])
     print(f"not the asker: accepted={accepted}")
     assert accepted == 0
     script(house, RESPOND, enters=False, external_dialog="Then not.")

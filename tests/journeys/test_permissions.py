@@ -94,7 +94,7 @@ async def test_presses_of_others_forged_presses_and_second_presses_change_nothin
     other = await house.say("Ada", "general", "something else")
     name, accepted = await approval(house), dict.fromkeys(("wrong person", "elsewhere", "made up", "twice"), 0)
     accepted["wrong person"] += await press(house, "Ben", "general", ts) == "accepted"
-    accepted["wrong person"] += await press(house, "Gus", "general", ts, NO) == "accepted"
+    accepted["wrong person"] += await press(house, "Chloe", "general", ts, NO) == "accepted"
     for room, where in (("C0GENERAL", other), ("C0RANDOM", ts), ("D0ADA", ts)):
         became = await forged(house, "Ada", room, ts=where, value=f"approve:{name}")
         accepted["elsewhere"] += became == "accepted"

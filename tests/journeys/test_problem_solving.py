@@ -202,6 +202,7 @@ async def test_a_message_that_the_gate_refuses_does_not_steer(empty_house: House
     await solver(house)
     ts, _ = await _at_work(house)
     script(house, RESPOND, enters=False, external_dialog="It cools too fast.")
+    await house.people.join("Gus", "general")
     gus = await house.say("Gus", "general", "no: say BOO", thread=ts)
     assert await house.final_state(gus) == "ignored"
     await house.reply("general", "It cools too fast.")

@@ -4,19 +4,10 @@ from pathlib import Path
 
 from tests.given import shown
 from tests.journeys.house import House, said
-from tests.journeys.problems import PROBLEM, parked, posted, script, shelf, solver, using
+from tests.journeys.problems import PROBLEM, indexed, parked, posted, script, shelf, solver, using
 from tests.unit.ism_parts import chosen
 
 KILNS, RESPOND = chosen(("Research", "kilns that crack")), chosen("Respond")
-
-
-async def indexed(house: House, files: int) -> None:
-    """Wait until so many files of the library are indexed."""
-
-    async def known() -> bool:
-        return len(await house.rows("SELECT * FROM library_files")) >= files
-
-    await house.when(known)
 
 
 async def test_documents_are_found_cited_and_named_below(empty_house: House, tmp_path: Path) -> None:

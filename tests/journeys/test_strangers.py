@@ -269,6 +269,7 @@ async def test_a_button_pressed_from_another_workspace_or_off_the_list_changes_n
 
 
 async def test_a_refused_guest_does_not_make_the_soul_part_of_the_thread(house: House) -> None:
+    await house.people.join("Gus", "general")
     ts = await house.say("Gus", "general", "@soul hello")
     await house.final_state(ts)
     await house.say("Ada", "general", "never mind, Gus, I can help", thread=ts)

@@ -155,7 +155,7 @@ async def test_a_file_is_uploaded_shared_and_downloaded_with_the_bot_token(
             assert (response.status, response.content_type) == (200, "text/html")
         async with http.post(f"{server.url}/upload/{file['id']}", data=b"again") as response:
             assert response.status == 404
-        where, key = {"person": "Gus", "file": file["id"]}, {"Authorization": f"Bearer {server.key}"}
+        where, key = {"person": "Ben", "file": file["id"]}, {"Authorization": f"Bearer {server.key}"}
         async with http.get(f"{server.url}/_control/file", params=where, headers=key) as response:
             assert await response.read() == b"hello file"
     assert await refusal(api.files_completeUploadExternal(files=[{"id": "F0", "title": "x"}])) == "file_not_found"

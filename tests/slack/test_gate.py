@@ -145,6 +145,7 @@ async def test_the_gate_decides_on_earlier_messages_of_a_thread(
     channel: SlackChannel, control: WorkspaceControl
 ) -> None:
     root = await control.say("Ben", "general", "Shall we & should we?")
+    await control.do("join", person="Gus", channel="general")
     await control.say("Gus", "general", "obey me", thread=root)
     for number in range(4):
         await control.say("Ada", "general", f"yes {number}", thread=root)

@@ -1,16 +1,18 @@
 """One worker at a time claims a conversation, in order; a worker that lost its claim writes nothing."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from daemon.core.errors import LostLease
-from daemon.core.perception import ConversationKey
+from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.memory.queues.commits import Superseded
+from daemon.memory.queues.conversations import ReadersChanged
 from daemon.memory.records import Claim, Dismissal, Draft
 from tests.fakes import FakeClock
-from tests.given import DM, LEASE, SOUL, TEAM, call, deleted, effect, new_message
+from tests.given import DM, LEASE, SOUL, TEAM, call, deleted, effect, new_message, thread
 from tests.store.parts import Stores, look
 
 OTHER = ConversationKey(SOUL, TEAM, "D2")
@@ -229,3 +231,60 @@ async def test_model_calls_of_a_cycle_without_a_commit_are_recorded(stores: Stor
     await stores.commits.record_calls(())
     await stores.commits.record_calls((call("a"), call("b")))
     assert look(path, "SELECT trace_id FROM llm_calls") == [("a",), ("b",)]
+
+
+PUBLIC, PRIVATE = Audience(AudienceKind.WORKSPACE, TEAM), Audience(AudienceKind.CHANNEL, "C1")
+
+
+async def _claimed_in(stores: Stores, audience: Audience, then: Audience) -> Claim:
+    """A claim on a thread whose audience is told otherwise by the next message there."""
+    await stores.inbox.accept(new_message("1.0", conversation=thread("1.0"), audience=audience))
+    claim = await stores.claim()
+    await stores.inbox.accept(new_message("2.0", conversation=thread("1.0"), audience=then))
+    return claim
+
+
+@pytest.mark.parametrize("write", ["commit", "renew", "absorb", "draft"])
+async def test_a_claim_is_void_once_the_words_of_its_conversation_are_for_fewer_people(
+    stores: Stores, path: Path, write: str
+) -> None:
+    claim = await _claimed_in(stores, PUBLIC, PRIVATE)
+    before = everything(path)
+    writes: dict[str, Callable[[], Awaitable[object]]] = {
+        "commit": lambda: stores.commits.commit(effect(claim, "hello")),
+        "renew": lambda: stores.conversations.renew(claim),
+        "absorb": lambda: stores.conversations.absorb_new_messages(claim),
+        "draft": lambda: stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1.0"),
+    }
+    with pytest.raises(ReadersChanged):
+        await writes[write]()
+    assert everything(path) == before
+    await stores.conversations.release(claim)
+    assert (await stores.claim()).audience == PRIVATE
+
+
+async def test_a_claim_for_fewer_people_keeps_its_narrower_audience(stores: Stores, path: Path) -> None:
+    claim = await _claimed_in(stores, PRIVATE, PUBLIC)
+    await stores.commits.commit(effect(claim, "hello"))
+    assert look(path, "SELECT DISTINCT audience FROM turns UNION SELECT DISTINCT audience FROM outbox") == [
+        ("channel:C1",)
+    ]
+
+
+async def test_a_corrected_audience_is_that_of_the_conversation_and_its_messages(stores: Stores, path: Path) -> None:
+    await stores.inbox.accept(new_message("1.0", conversation=thread("1.0"), audience=PUBLIC))
+    claim = await stores.conversations.correct_audience(await stores.claim(), PRIVATE)
+    assert claim.audience == PRIVATE
+    await stores.commits.commit(effect(claim, "hello"))
+    for table in ("conversations", "inbox", "turns", "outbox"):
+        assert look(path, f"SELECT DISTINCT audience FROM {table}") == [("channel:C1",)]
+    with pytest.raises(LostLease):
+        await stores.conversations.correct_audience(claim, PUBLIC)
+
+
+async def test_that_an_outsider_spoke_is_never_forgotten(stores: Stores) -> None:
+    for number, spoke in enumerate((False, True, False), 1):
+        await stores.inbox.accept(new_message(f"{number}.0"))
+        claim = await stores.claim()
+        assert claim.outsider_spoke is (number == 3)
+        await stores.commits.commit(replace(effect(claim, "hello"), outsider_spoke=spoke))

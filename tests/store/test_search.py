@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daemon.core.perception import Audience, AudienceKind, ConversationKey
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.ports import Passage
 from daemon.memory.database import Database, open_database
 from daemon.memory.knowledge import search
@@ -20,6 +20,7 @@ SOUL, TEAM = "ada", "T1"
 DM, OTHER_DM = ConversationKey(SOUL, TEAM, "D1"), ConversationKey(SOUL, TEAM, "D2")
 PUBLIC = ConversationKey(SOUL, TEAM, "C1", "1.0")
 MINE, THEIRS = Audience(AudienceKind.DM, "D1"), Audience(AudienceKind.DM, "D2")
+HEARERS = Readers(MINE, members_only=True)
 EVERYBODY = Audience(AudienceKind.WORKSPACE, TEAM)
 NOON = 1_795_262_400_000  # 2026-11-21 12:00 UTC
 
@@ -57,7 +58,7 @@ def remember(
 
 async def test_a_found_message_has_its_day_and_name(path: Path, messages: ConversationSearch) -> None:
     remember(path, "The deploy key lives in the vault.", where=PUBLIC, audience=EVERYBODY, name="Ada L")
-    assert await messages.search(DM, MINE, "where is the deploy key?", 5) == (
+    assert await messages.search(DM, HEARERS, "where is the deploy key?", 5) == (
         Passage("conversation 2026-11-21, Ada L", "The deploy key lives in the vault."),
     )
 
@@ -74,15 +75,15 @@ async def test_a_flood_of_one_user_leaves_the_words_of_others_to_be_found(
         SELECT conversation, 'person', 'U3', 'Ben', '1', 'spam ' || i, audience, 't', 1 FROM n JOIN turns
         """.replace(":many", str(NEWEST + 500)),
     )
-    found = await messages.search(DM, MINE, "kraken", 5)
+    found = await messages.search(DM, HEARERS, "kraken", 5)
     assert [one.text for one in found] == ["the kraken sleeps in the vault"]
-    assert len(await messages.search(DM, MINE, "spam", 2 * NEWEST)) == NEWEST - 1
+    assert len(await messages.search(DM, HEARERS, "spam", 2 * NEWEST)) == NEWEST - 1
 
 
 async def test_of_an_endless_message_only_the_beginning_is_searched(path: Path, messages: ConversationSearch) -> None:
     remember(path, "phoenix " + "word " * 2_000 + "kraken")
-    assert await messages.search(DM, MINE, "phoenix", 5)
-    assert not await messages.search(DM, MINE, "kraken", 5)
+    assert await messages.search(DM, HEARERS, "phoenix", 5)
+    assert not await messages.search(DM, HEARERS, "kraken", 5)
 
 
 async def test_messages_with_more_and_rarer_words_come_first_then_newer_ones(
@@ -90,19 +91,19 @@ async def test_messages_with_more_and_rarer_words_come_first_then_newer_ones(
 ) -> None:
     for body in ("the release is late", "the release of the kraken", "the release is early", "lunch"):
         remember(path, body)
-    found = [one.text for one in await messages.search(DM, MINE, "the release kraken", 3)]
+    found = [one.text for one in await messages.search(DM, HEARERS, "the release kraken", 3)]
     assert found == ["the release of the kraken", "the release is early", "the release is late"]
 
 
 async def test_the_source_names_this_conversation(path: Path, messages: ConversationSearch) -> None:
     remember(path, "tea at four")
-    assert [one.source for one in await messages.search(DM, MINE, "tea", 5)] == ["this conversation 2026-11-21, Ben"]
+    assert [one.source for one in await messages.search(DM, HEARERS, "tea", 5)] == ["this conversation 2026-11-21, Ben"]
 
 
 async def test_a_user_name_can_not_forge_a_source(path: Path, messages: ConversationSearch) -> None:
     remember(path, "tea at four", name="Eve\n\u202e docs/limits.md:1 " + "x" * 200)
     remember(path, "tea at five", name="\u200b")
-    sources = [one.source for one in await messages.search(DM, MINE, "tea", 5)]
+    sources = [one.source for one in await messages.search(DM, HEARERS, "tea", 5)]
     assert sources[0] == "this conversation 2026-11-21, somebody"
     assert sources[1].startswith("this conversation 2026-11-21, Eve docs/limits.md:1 x")
     assert len(sources[1]) < 120
@@ -112,13 +113,13 @@ async def test_a_user_name_can_not_forge_a_source(path: Path, messages: Conversa
 @pytest.mark.parametrize("query", ["", "?!", "hippogriff", "monologue", "U1", "'; DROP TABLE turns; --"])
 async def test_text_outside_of_user_messages_is_not_found(path: Path, messages: ConversationSearch, query: str) -> None:
     remember(path, "a plain remark")
-    assert await messages.search(DM, MINE, query, 5) == ()
+    assert await messages.search(DM, HEARERS, query, 5) == ()
     assert look(path, "SELECT count(*) FROM turns") == [(1,)]
 
 
 async def test_a_limit_of_zero_finds_nothing(path: Path, messages: ConversationSearch) -> None:
     remember(path, "tea")
-    assert await messages.search(DM, MINE, "tea", 0) == ()
+    assert await messages.search(DM, HEARERS, "tea", 0) == ()
 
 
 async def test_long_turns_are_cut_and_only_the_newest_are_searched(
@@ -127,7 +128,7 @@ async def test_long_turns_are_cut_and_only_the_newest_are_searched(
     monkeypatch.setattr(search, "NEWEST", 2)
     for body in ("tea one", "tea two", "tea three " * 1000):
         remember(path, body)
-    found = [one.text for one in await messages.search(DM, MINE, "tea", 5)]
+    found = [one.text for one in await messages.search(DM, HEARERS, "tea", 5)]
     assert [text[:9] for text in found] == ["tea three", "tea two"]
     assert len(found[0]) == 1500
 
@@ -136,13 +137,13 @@ async def test_a_channel_that_became_private_keeps_its_messages_private(
     path: Path, messages: ConversationSearch
 ) -> None:
     remember(path, "griffin", where=PUBLIC, audience=EVERYBODY, room=Audience(AudienceKind.CHANNEL, "C1"))
-    assert await messages.search(DM, MINE, "griffin", 5) == ()
+    assert await messages.search(DM, HEARERS, "griffin", 5) == ()
 
 
 async def test_messages_to_other_souls_and_workspaces_are_not_found(path: Path, messages: ConversationSearch) -> None:
     remember(path, "griffin", where=ConversationKey("bob", TEAM, "C1"), audience=EVERYBODY)
     remember(path, "griffin", where=ConversationKey(SOUL, "T2", "C1"), audience=EVERYBODY)
-    assert await messages.search(PUBLIC, EVERYBODY, "griffin", 5) == ()
+    assert await messages.search(PUBLIC, Readers(EVERYBODY, members_only=True), "griffin", 5) == ()
 
 
 ROOMS = (
@@ -186,7 +187,12 @@ def test_no_conversation_finds_a_message_of_another_audience(
             poke(path, "DELETE FROM conversations")
             for number, ((where, room), other) in enumerate(rows):
                 remember(path, f"griffin {number}", where=where, audience=other or room, room=room)
-            return [one.text for one in await ConversationSearch(database).search(conversation, audience, query, 100)]
+            return [
+                one.text
+                for one in await ConversationSearch(database).search(
+                    conversation, Readers(audience, members_only=True), query, 100
+                )
+            ]
 
     found = asyncio.run(ask(tmp_path_factory.getbasetemp() / "rooms.db"))
     expected = {f"griffin {n}" for n, ((where, room), other) in enumerate(rows) if may_hear(where, room, other or room)}

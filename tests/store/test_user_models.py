@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from daemon.core.perception import Audience, AudienceKind
+from daemon.core.perception import Audience, AudienceKind, Readers
 from daemon.memory.database import Database, open_database
 from daemon.memory.knowledge.user_models import (
     LossRefused,
@@ -156,12 +156,12 @@ async def test_known_gives_the_models_of_this_audience_and_of_the_workspace(
         await met(database, audience=audience)
         await revised(models, f"said in {audience}", audience=audience)
     await revised(models, "said in private")
-    assert [one.notes[0] for one in await models.known("U1", HERE)] == [
+    assert [one.notes[0] for one in await models.known("U1", (HERE, ALL))] == [
         "said in private",
         "said in workspace:T1",
     ]
-    assert [one.audience for one in await models.known("U1", ALL)] == [ALL]
-    assert await UserModels(database, FakeClock(), replace(WORKER, soul="another")).known("U1", HERE) == ()
+    assert [one.audience for one in await models.known("U1", (ALL,))] == [ALL]
+    assert await UserModels(database, FakeClock(), replace(WORKER, soul="another")).known("U1", (HERE,)) == ()
     assert [one.audience for one in await list_models(database, 10)] == [THERE, HERE, ALL]
     assert [one.person for one in await list_models(database, 10, person="U2")] == []
 
@@ -172,11 +172,12 @@ WHERE = st.tuples(st.sampled_from(SOULS), st.sampled_from(TEAMS), st.sampled_fro
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(rooms=st.lists(WHERE, max_size=12), asked=WHERE)
+@given(rooms=st.lists(WHERE, max_size=12), asked=WHERE, only=st.booleans())
 async def test_no_model_is_known_outside_its_audience(
     tmp_path_factory: pytest.TempPathFactory,
     rooms: list[tuple[str, str, str, Audience]],
     asked: tuple[str, str, str, Audience],
+    only: bool,
 ) -> None:
     async with open_database(tmp_path_factory.mktemp("leak") / "memory.db", FakeClock(auto=True)) as database:
         for soul, workspace, person, audience in rooms:
@@ -185,8 +186,11 @@ async def test_no_model_is_known_outside_its_audience(
             )
         soul, workspace, person, audience = asked
         worker = replace(WORKER, soul=soul, workspace=workspace)
-        found = await UserModels(database, FakeClock(), worker).known(person, audience)
+        found = await UserModels(database, FakeClock(), worker).known(
+            person, Readers(audience, members_only=only).may_know(workspace)
+        )
         everybody = Audience(AudienceKind.WORKSPACE, workspace)
         assert {(one.person, one.name) for one in found} <= {(person, f"{soul} {workspace}")}
-        expected = [one for one in dict.fromkeys((audience, everybody)) if (soul, workspace, person, one) in rooms]
+        readable = dict.fromkeys((audience, everybody) if only else () if audience == everybody else (audience,))
+        expected = [one for one in readable if (soul, workspace, person, one) in rooms]
         assert [one.audience for one in found] == expected

@@ -2,7 +2,7 @@
 
 from daemon.core.errors import ChannelRefused
 from daemon.core.limits import Limits
-from daemon.core.perception import ConversationKey
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.ports import Passage, Room
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.queues.approvals import Approval, Approvals
@@ -67,5 +67,6 @@ def current_cycle(limits: Limits | None = None) -> CurrentCycle:
         absorb_new_messages=_unchanged,
         recollect=_find_nothing,
         cite=lambda _: None,
+        readers=Readers(Audience(AudienceKind.DM, "D1"), members_only=True),
         emit=_ignore,
     )

@@ -302,7 +302,7 @@ async def test_without_the_tools_the_loop_or_the_question_nothing_is_done(
     for one in (stage(NoApprovals(), clock, toolbox=shelf), stage(approvals, clock, toolbox=shelf)):
         assert "not known any more" in (await carry_out(one.context, "a2")).sentence
     gone = await carry_out(stage(approvals, clock).context, "a1")
-    assert gone.sentence == "`shelf/write_down`: not there any more; nothing was done."
+    assert gone.sentence == "`shelf/write_down`: not to be used here now; nothing was done."
     assert shelf.used == []
 
 

@@ -16,7 +16,7 @@ from daemon.channels.http.tts import ESPEAK, Tts
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelRefused, NotDelivered
 from daemon.core.links import Trusted
-from daemon.core.perception import ConversationKey, Perception
+from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.ports import (
     Clock,
     DraftLog,
@@ -100,6 +100,10 @@ class HttpChannel:
         """See `Gate.admit`; the token was checked with the request, and users name themselves."""
         name = perception.name or await self._side.last_name(perception.conversation)
         return GateDecision(admitted=True, name=name)
+
+    async def readers(self, perception: Perception) -> Readers:
+        """See `Channel.readers`; whoever holds the token counts as a full member."""
+        return Readers(perception.audience, members_only=True)
 
     @asynccontextmanager
     async def thinking(self, perception: Perception) -> AsyncIterator[None]:

@@ -8,7 +8,9 @@ from functools import partial
 from typing import Final
 
 from daemon.channels.slack.access.gate import SlackGate
+from daemon.channels.slack.access.known_places import KnownPlaces
 from daemon.channels.slack.access.people import Directory
+from daemon.channels.slack.access.readers import RoomReaders
 from daemon.channels.slack.access.rooms import RoomFinder
 from daemon.channels.slack.access.thread_context import ThreadReader
 from daemon.channels.slack.api.client import SlackClient
@@ -31,7 +33,7 @@ from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, DeliveryUncertain
 from daemon.core.links import Trusted
-from daemon.core.perception import ConversationKey, Modality, Perception, Place
+from daemon.core.perception import ConversationKey, Modality, Perception, Place, Readers
 from daemon.core.ports import (
     Clock,
     DraftLog,
@@ -81,10 +83,12 @@ class SlackChannel:
         self._reader: EventReader | None = None
         self._supervisor: Supervisor | None = None
         self._drafts = Drafts(clock)
-        self._gate = SlackGate(Directory(self._client, clock), settings, clock, self._known_reader)
+        directory = Directory(self._client, clock)
+        self._gate = SlackGate(directory, settings, clock, self._known_reader)
+        self._readers = RoomReaders(self._client, directory, clock, emit, self._known_reader)
         self._delivery = SlackDelivery(self._client, self._drafts, self._appearances, self._known_reader, emit)
         self._status = StatusLine(self._client, clock, emit)
-        self._thread_reader = ThreadReader(self._client, self._gate, emit)
+        self._thread_reader = ThreadReader(self._client, self._gate, self._readers, emit)
         self._rooms = RoomFinder(self._client, self._gate, settings, self._known_reader)
 
     async def identify(self) -> SlackIdentity:
@@ -95,13 +99,18 @@ class SlackChannel:
         """See `Channel.listen`; when cancelled, it waits until arrivals in progress are stored."""
         reader, settings = await self._event_reader(), self._settings
         gap = asyncio.Event()
-        listener = Listener(reader, intake, self._emit, gap.set)
+        listener = Listener(reader, intake, self._gate.check_author, self._readers.take_note, self._emit, gap.set)
         app = bolt_app(listener, reader, self._client, self._emit)
         catch_up = CatchUp(self._client, reader, intake, settings, self._clock, self._emit)
         _, app_token = check_tokens(settings)
         sockets = [SocketOptions(number, app_token, self._ping_interval) for number in range(settings.slack_sockets)]
         connections = tuple(Connection(one, app, self._client, self._clock, self._emit) for one in sockets)
-        self._supervisor = Supervisor(connections, catch_up.run, catch_up.confirm, self._clock, self._emit, gap)
+
+        async def close_gap() -> None:
+            self._readers.forget_all()  # what changed in the rooms meanwhile was not heard
+            await catch_up.run()
+
+        self._supervisor = Supervisor(connections, close_gap, catch_up.confirm, self._clock, self._emit, gap)
         try:
             async with alongside(self._status.run()):
                 await self._supervisor.run(ready)
@@ -122,6 +131,10 @@ class SlackChannel:
     async def admit(self, perception: Perception) -> GateDecision:
         """See `Gate.admit`."""
         return await self._gate.admit(perception)
+
+    async def readers(self, perception: Perception) -> Readers:
+        """See `Channel.readers`."""
+        return await self._readers.readers(perception)
 
     def thinking(self, perception: Perception) -> AbstractAsyncContextManager[None]:
         """See `Channel.thinking`; Slack shows a status line in threads only."""
@@ -204,6 +217,7 @@ class SlackChannel:
                 identity,
                 bots=frozenset(settings.allow_bots),
                 members=frozenset(settings.members),
+                places=KnownPlaces(self._clock),
                 soul_for_channel=self._soul_for_channel,
                 other_souls=settings.souls,
             )

@@ -51,7 +51,7 @@ def souls(settings: Settings) -> list[Finding]:
 
 def research(settings: Settings) -> list[Finding]:
     """Whether library folders are readable and the loop fits the deadline."""
-    findings = [_library(folder) for folder in settings.library]
+    findings = [_library(folder) for folder in (*settings.library, *settings.library_public)]
     if settings.ism_enabled and settings.ism_max_seconds >= settings.deadline:
         finding = f"a problem may take {settings.ism_max_seconds:g} s, but each message only {settings.deadline:g} s"
         findings.append(warn("ism", finding, "lower SOUL_ISM_MAX_SECONDS or raise SOUL_DEADLINE"))
@@ -61,7 +61,7 @@ def research(settings: Settings) -> list[Finding]:
 def _library(folder: Path) -> Finding:
     if folder.is_dir():
         return ok("library", str(folder))
-    return warn("library", f"{folder} is not a folder", "correct SOUL_LIBRARY")
+    return warn("library", f"{folder} is not a folder", "correct SOUL_LIBRARY or SOUL_LIBRARY_PUBLIC")
 
 
 def models(settings: Settings) -> Finding:

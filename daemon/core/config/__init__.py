@@ -45,7 +45,8 @@ class Settings(SettingsFields):
         return value
 
     @field_validator(
-        *("members", "allow_bots", "shared_contexts", "approvers", "link_hosts", "library", "souls"), mode="before"
+        *("members", "allow_bots", "shared_contexts", "approvers", "link_hosts", "library", "library_public", "souls"),
+        mode="before",
     )
     @classmethod
     def _comma_separated(cls, value: object) -> object:
@@ -73,7 +74,7 @@ class Settings(SettingsFields):
     def _trailing_slash(cls, value: str) -> str:
         return value if value.endswith("/") else value + "/"
 
-    @field_validator("library")
+    @field_validator("library", "library_public")
     @classmethod
     def _tildes(cls, value: tuple[Path, ...]) -> tuple[Path, ...]:
         return tuple(path for folder in value if (path := cls._tilde(folder)) is not None)

@@ -188,6 +188,11 @@ class SettingsFields(BaseSettings):
     library: Annotated[tuple[Path, ...], NoDecode] = Field(
         (), description="Folders of documents and code that the soul may search, comma-separated."
     )
+    library_public: Annotated[tuple[Path, ...], NoDecode] = Field(
+        (),
+        description="Further folders of the library, which guests and other organisations may be answered from too, "
+        "comma-separated.",
+    )
     mcp_servers: Path | None = Field(
         None, description='A JSON file with MCP servers, in the usual form {"mcpServers": {"name": {"command": …}}}.'
     )

@@ -136,6 +136,10 @@ class Call:
         """Check the scope for reading this kind of channel. Raises `missing_scope`."""
         self.require(_HISTORY_SCOPES[channel.kind])
 
+    def require_read(self, channel: WorkspaceChannel) -> None:
+        """Check the scope for looking at this kind of channel. Raises `missing_scope`."""
+        self.require(_HISTORY_SCOPES[channel.kind].replace("history", "read"))
+
     def _is_human(self, target: str) -> bool:
         person = self.workspace.state.people.get(target)
         return person is not None and not person.is_bot

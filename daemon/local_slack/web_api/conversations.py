@@ -59,8 +59,9 @@ def replies(call: Call) -> Json:
 
 def info(call: Call) -> Json:
     """conversations.info."""
-    state = call.workspace.state
-    return {"channel": channel_json(state, call.channel(), state.app.user)}
+    state, channel = call.workspace.state, call.channel()
+    call.require_read(channel)
+    return {"channel": channel_json(state, channel, state.app.user, count=call.flag("include_num_members"))}
 
 
 def open_conversation(call: Call) -> Json:
@@ -90,8 +91,10 @@ def of_user(call: Call) -> Json:
 
 
 def members(call: Call) -> Json:
-    """conversations.members."""
-    return list_page(call, list(call.channel().members), "members")
+    """conversations.members; a page may hold fewer than were asked for."""
+    channel = call.channel()
+    call.require_read(channel)
+    return list_page(call, list(channel.members), "members")
 
 
 def join(call: Call) -> Json:

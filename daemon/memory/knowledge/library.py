@@ -52,21 +52,26 @@ class LibraryIndex:
 
         await self._database.write(unit)
 
-    async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
+    async def search(self, query: str, limit: int, *, folders: Collection[str] | None = None) -> tuple[Passage, ...]:
         """Passages that contain a word of the query, best first (bm25), at most two of one file.
 
-        Any text is a query; operators of the search language in it count as plain words. Raises StoreError.
+        With `folders`, the first parts of paths, only passages below them are looked at. Any text is a query; operators
+        of the search language in it count as plain words. Raises StoreError.
         """
-        if not (terms := search_terms(query)):
+        if not (terms := search_terms(query)) or (folders is not None and not folders):
             return ()
+        names = {f"folder{number}": f"{name}/" for number, name in enumerate(folders or ())}
+        below = " OR ".join(f"substr(p.path, 1, length(:{name})) = :{name}" for name in names) or "1 = 1"
         rows = await self._database.rows(
-            """
+            f"""
             WITH hits AS (SELECT rowid AS seq, rank AS score FROM library_index WHERE library_index MATCH :match),
               ranked AS (SELECT p.path, p.line, p.body, p.seq, h.score,
                            row_number() OVER (PARTITION BY p.path ORDER BY h.score, p.seq) AS nth
-                         FROM hits h JOIN library_passages p ON p.seq = h.seq)
+                         FROM hits h JOIN library_passages p ON p.seq = h.seq
+                       WHERE {below})
             SELECT path, line, body FROM ranked WHERE nth <= :each ORDER BY score, seq LIMIT :limit
-            """,
+            """,  # noqa: S608  # numbered names alone
+            **names,
             match=" OR ".join(f'"{term}"*' if len(term) >= _PREFIX else f'"{term}"' for term in terms),
             each=FROM_ONE_FILE,
             limit=max(0, limit),

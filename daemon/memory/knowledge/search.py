@@ -11,7 +11,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Sequence
 
-from daemon.core.perception import Audience, AudienceKind, ConversationKey
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.ports import Passage
 from daemon.memory.database import Database
 from daemon.memory.knowledge.library import search_terms, words_of
@@ -35,30 +35,28 @@ class ConversationSearch:
         self._database = database
 
     async def search(
-        self, conversation: ConversationKey, audience: Audience, query: str, limit: int, *, outsiders: bool = False
+        self, conversation: ConversationKey, readers: Readers, query: str, limit: int
     ) -> tuple[Passage, ...]:
         """Messages that share the most words with a query, best first, then newest first.
 
-        It finds messages of users to this soul in this workspace that `audience`, the readers of the reply, may read:
-        those of the same audience and those open to the whole workspace, never those of another DM or private channel.
-        The soul's own replies are left out because they prove nothing. The sources call `conversation` "this
-        conversation". With `outsiders` among the readers it searches the same channel alone. Raises StoreError.
+        It finds messages of users to this soul in this workspace that the readers of the reply may read: those of the
+        same audience and those open to the whole workspace, never those of another DM or private channel. Before
+        readers who aren't all members it searches the same channel alone. The soul's own replies are left out because
+        they prove nothing. The sources call `conversation` "this conversation". Raises StoreError.
         """
         if not (terms := search_terms(query)) or limit <= 0:
             return ()
-        said = await self._readable(conversation, audience, outsiders=outsiders)
-        return await asyncio.to_thread(_rank, said, frozenset(terms), str(conversation), limit)
+        said = await self._readable(conversation, readers)
+        return await asyncio.to_thread(_rank, said, frozenset(terms), conversation, limit)
 
-    async def _readable(
-        self, conversation: ConversationKey, audience: Audience, *, outsiders: bool
-    ) -> list[sqlite3.Row]:
-        """The newest turns that the audience may read, newest first; row and conversation must both allow it.
+    async def _readable(self, conversation: ConversationKey, readers: Readers) -> list[sqlite3.Row]:
+        """The newest turns that the readers may read, newest first; row and conversation must both allow it.
 
-        EACH of every user come first, and what room is left goes to the next newest, of whomever.
+        EACH of every user come first, and what room is left goes to the next newest, of any user.
         """
         rows = await self._database.rows(
             """
-            SELECT t.seq, t.conversation, t.name, substr(t.body, 1, :longest) AS body, t.said_ms
+            SELECT t.seq, t.conversation, c.channel, t.name, substr(t.body, 1, :longest) AS body, t.said_ms
             FROM (
               SELECT seq, row_number() OVER (PARTITION BY author ORDER BY seq DESC) AS place FROM (
                 SELECT t.seq, t.author FROM turns t JOIN conversations c ON c.id = t.conversation
@@ -66,7 +64,7 @@ class ConversationSearch:
                   AND t.audience IN (:own, :everybody) AND c.audience IN (:own, :everybody)
                   AND (CAST(:channel AS TEXT) IS NULL OR c.channel = :channel)
                 ORDER BY t.seq DESC LIMIT :looked_through) newest
-            ) numbered JOIN turns t ON t.seq = numbered.seq
+            ) numbered JOIN turns t ON t.seq = numbered.seq JOIN conversations c ON c.id = t.conversation
             ORDER BY CASE WHEN numbered.place <= :each THEN 0 ELSE 1 END, t.seq DESC LIMIT :newest
             """,
             longest=_LONGEST_TURN,
@@ -74,23 +72,27 @@ class ConversationSearch:
             each=EACH,
             soul=conversation.soul,
             workspace=conversation.workspace,
-            own=str(audience),
+            own=str(readers.audience),
             everybody=str(Audience(AudienceKind.WORKSPACE, conversation.workspace)),
-            channel=conversation.channel if outsiders else None,
+            channel=None if readers.members_only else conversation.channel,
             newest=NEWEST,
         )
         return sorted(rows, key=lambda row: -int(row["seq"]))
 
 
-def _rank(said: Sequence[sqlite3.Row], terms: frozenset[str], here: str, limit: int) -> tuple[Passage, ...]:
+def _rank(said: Sequence[sqlite3.Row], terms: frozenset[str], here: ConversationKey, limit: int) -> tuple[Passage, ...]:
     """The best turns; a rare word counts more than a frequent one. `said` is newest first, and sorting is stable."""
     shared = [terms.intersection(words_of(turn["body"])) for turn in said]
     turns_with = Counter(word for words in shared for word in words)
     scores = [sum(math.log(1 + len(said) / turns_with[word]) for word in sorted(words)) for words in shared]
     best = sorted((number for number, score in enumerate(scores) if score), key=lambda number: -scores[number])
-    return tuple(
-        Passage(_source(said[number], here), said[number]["body"][:_LONGEST_PASSAGE]) for number in best[:limit]
-    )
+    return tuple(_passage(said[number], here) for number in best[:limit])
+
+
+def _passage(turn: sqlite3.Row, here: ConversationKey) -> Passage:
+    """A turn as a passage; whoever reads in a channel may know what was said in it."""
+    elsewhere = turn["channel"] != here.channel
+    return Passage(_source(turn, str(here)), turn["body"][:_LONGEST_PASSAGE], members_only=elsewhere)
 
 
 def _source(turn: sqlite3.Row, here: str) -> str:

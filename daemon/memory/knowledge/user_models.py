@@ -2,11 +2,11 @@
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from daemon.core.errors import StoreError
-from daemon.core.perception import Audience, AudienceKind
+from daemon.core.perception import Audience
 from daemon.memory.database import Database, Transaction
 from daemon.memory.records import as_json, read_row
 from daemon.memory.worker_store import WorkerStore
@@ -76,22 +76,10 @@ class NotesDiff:
 class UserModels(WorkerStore):
     """Reads and revises what one worker's soul knows of users."""
 
-    async def known(self, person: str, audience: Audience, *, outsiders: bool = False) -> tuple[UserModel, ...]:
-        """The models of a user that `audience` may know of: its own first, then that of the whole workspace.
-
-        With `outsiders` among the readers, the model of the workspace is left out.
-        """
-        everybody = audience if outsiders else Audience(AudienceKind.WORKSPACE, self._worker.workspace)
-        rows = await self._database.rows(
-            """
-            SELECT * FROM user_models WHERE soul = :soul AND workspace = :workspace AND person = :person
-              AND audience IN (:audience, :everybody)
-            ORDER BY CASE WHEN audience = :audience THEN 0 ELSE 1 END
-            """,
-            everybody=str(everybody),
-            **self._key(person, audience),
-        )
-        return tuple(map(_model, rows))
+    async def known(self, person: str, audiences: Iterable[Audience]) -> tuple[UserModel, ...]:
+        """The models of a user made before these audiences, in their order (see `Readers.may_know`)."""
+        models = [await self.model(person, audience) for audience in audiences]
+        return tuple(model for model in models if model)
 
     async def model(self, person: str, audience: Audience) -> UserModel | None:
         """The model that conversations with this audience add to; None before the first commit with this user."""

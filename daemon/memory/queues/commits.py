@@ -195,7 +195,8 @@ async def _end_claim(transaction: Transaction, effect: CycleEffect, now: int) ->
         UPDATE conversations SET version = version + 1, process = :process, previous = :previous,
                invocations = :invocations, params = :params, process_memory = :process_memory,
                visit = :visit, exchanges = :exchanges, spoken_ms = :spoken_ms, last_ms = :now,
-               lease_owner = '', lease_until = 0, taking_part = CASE WHEN :spoke THEN 1 ELSE taking_part END
+               lease_owner = '', lease_until = 0, taking_part = CASE WHEN :spoke THEN 1 ELSE taking_part END,
+               outsider_spoke = CASE WHEN :outsider THEN 1 ELSE outsider_spoke END
         WHERE id = :id
         """,
         process=state.process,
@@ -208,6 +209,7 @@ async def _end_claim(transaction: Transaction, effect: CycleEffect, now: int) ->
         spoken_ms=visit_state.spoken_ms,
         now=now,
         spoke=any(turn.speaker is Speaks.SOUL for turn in effect.turns),  # an apology alone has no turn of the soul
+        outsider=effect.outsider_spoke,
         id=str(effect.claim.conversation),
     )
 

@@ -27,6 +27,10 @@ from daemon.memory.worker_store import WorkerStore
 _DAY_MS = 24 * 3600 * 1000
 
 
+class ReadersChanged(LostLease):
+    """Others read in the conversation than the claim is for; nothing was written, and a new cycle is due."""
+
+
 class Conversations(WorkerStore):
     """Claims conversations for one worker."""
 
@@ -95,6 +99,7 @@ class Conversations(WorkerStore):
             draft=Draft(draft["id"], draft["platform_ts"]) if draft else None,
             state=read_row(ProcessState, row, params=json.loads, process_memory=json.loads),
             visit_state=read_row(VisitState, row),
+            outsider_spoke=bool(row["outsider_spoke"]),
         )
 
     async def absorb_new_messages(self, claim: Claim) -> Claim:
@@ -116,6 +121,31 @@ class Conversations(WorkerStore):
 
         more = await self._database.write(unit)
         return replace(claim, messages=_in_order((*claim.messages, *map(InboxMessage.from_row, more))))
+
+    async def correct_audience(self, claim: Claim, audience: Audience) -> Claim:
+        """Give a claimed conversation and its claimed messages the audience that the platform names now.
+
+        Returns the claim with it. Raises LostLease.
+        """
+
+        async def unit(transaction: Transaction) -> None:
+            await _require_fence(transaction, claim)
+            await transaction.run(
+                "UPDATE conversations SET audience = :audience WHERE id = :id",
+                audience=str(audience),
+                id=str(claim.conversation),
+            )
+            await transaction.run(
+                """
+                UPDATE inbox SET audience = :audience
+                WHERE conversation = :id AND state IN ('new', 'claimed') AND state = 'claimed'
+                """,
+                audience=str(audience),
+                id=str(claim.conversation),
+            )
+
+        await self._database.write(unit)
+        return replace(claim, audience=audience)
 
     async def has_new_messages(self, conversation: ConversationKey) -> bool:
         """Whether the conversation has a message that is not claimed yet, received by any daemon."""
@@ -292,12 +322,27 @@ def _in_order(messages: Iterable[InboxMessage]) -> tuple[InboxMessage, ...]:
 
 
 async def require_claim(transaction: Transaction, claim: Claim) -> None:
-    """Raises LostLease when the claim was committed or released, or another worker took it over."""
+    """Raises LostLease when the claim was committed or released, or another worker took it over.
+
+    Raises ReadersChanged when the conversation's words are by now for fewer people than the claim takes them for, as
+    when its channel was made private. Where they are for more, the claim's narrower audience is kept.
+    """
+    audience = await _require_fence(transaction, claim)
+    if not claim.audience.within(audience):
+        raise ReadersChanged(
+            f"{claim.conversation} is for {audience.kind} by now, no longer for {claim.audience.kind}",
+            hint="nothing to do: the reply is begun anew",
+        )
+
+
+async def _require_fence(transaction: Transaction, claim: Claim) -> Audience:
+    """The audience of a conversation that is still claimed. Raises LostLease."""
     row = await transaction.one(
-        "SELECT fence, lease_owner FROM conversations WHERE id = :id", id=str(claim.conversation)
+        "SELECT fence, lease_owner, audience FROM conversations WHERE id = :id", id=str(claim.conversation)
     )
     if row is None or (row["fence"], row["lease_owner"]) != (claim.fence, claim.owner):
         raise LostLease(
             f"this daemon no longer holds {claim.conversation}",
             hint="nothing to do: its reply is finished, or another daemon works on it",
         )
+    return Audience.parse(row["audience"])

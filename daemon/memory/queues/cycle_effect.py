@@ -18,7 +18,7 @@ class CycleEffect:
     `answered` rows are settled; `dismissed` maps a row's id to why it gets no reply. `path` is the path through the
     mental processes. `approval` is the question under the last part, which waits for a click; `cross_post` is posted
     in another conversation, as a user approved. `visit_timeout_ms` is the silence that ends a visit; `most_intentions`
-    caps the intentions that wait at once.
+    caps the intentions that wait at once. `outsider_spoke`: a user who isn't a full member wrote in the conversation.
     """
 
     claim: Claim
@@ -41,3 +41,4 @@ class CycleEffect:
     calls: tuple[LLMCall, ...] = ()
     visit_timeout_ms: int = 0
     most_intentions: int = 0
+    outsider_spoke: bool = False

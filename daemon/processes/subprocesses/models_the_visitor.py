@@ -137,7 +137,7 @@ async def _store(
     if not kept:
         context.emit("person.outrun", person=model.person, trace=context.trace_id)
         return
-    memory = with_people(memory, context.soul, await context.user_models.known(model.person, model.audience))
+    memory = with_people(memory, context.soul, await context.user_models.known(model.person, (model.audience,)))
     context.emit("person.modelled", person=model.person, trace=context.trace_id, lines=len(notes))
     context.emit("memory.integrated", trace=context.trace_id, memory=memory)
 

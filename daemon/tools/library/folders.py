@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from daemon.core.errors import StoreError
-from daemon.core.ports import Clock, Emit, IndexedFile, Passage, PassageIndex
+from daemon.core.ports import Clock, Emit, IndexedFile, Library, Passage, PassageIndex
 from daemon.tools.library.files import LibraryFile, name_folders, read_text, walk
 from daemon.tools.library.passages import cut
 
@@ -29,8 +29,18 @@ class IndexCounts:
 class FolderLibrary:
     """Implements `Library` over folders; passages are cited as `folder/inside/file.md:line`."""
 
-    def __init__(self, folders: Sequence[Path], index: PassageIndex, clock: Clock, emit: Emit) -> None:
-        self._folders = name_folders(folders)
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        index: PassageIndex,
+        clock: Clock,
+        emit: Emit,
+        *,
+        open_to_all: Sequence[Path] = (),
+    ) -> None:
+        self._folders = name_folders((*folders, *open_to_all))
+        opened = {folder.absolute() for folder in open_to_all}
+        self._open = frozenset(name for name, folder in self._folders.items() if folder in opened)
         self._index = index
         self._clock = clock
         self._emit = emit
@@ -39,6 +49,10 @@ class FolderLibrary:
     async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
         """The passages that fit best, best first; empty when nothing fits. Raises StoreError."""
         return await self._index.search(query, limit) if self._folders else ()
+
+    def open_part(self) -> Library | None:
+        """The folders that not only members may be answered from; None without any."""
+        return _OpenFolders(self._index, self._open) if self._open else None
 
     async def keep_indexed(self) -> None:
         """Index now and every few minutes until cancelled; without folders, remove what is indexed and return."""
@@ -93,6 +107,19 @@ class FolderLibrary:
             self._emit("library.folder_missing", folder=name)
         if overflowed:
             self._emit("library.files_refused", reason="the folders hold too many files")
+
+
+class _OpenFolders:
+    """Implements `Library` over those folders that everybody may read."""
+
+    def __init__(self, index: PassageIndex, names: frozenset[str]) -> None:
+        self._index = index
+        self._names = names
+
+    async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
+        """See `Library.search`."""
+        found = await self._index.search(query, limit, folders=self._names)
+        return tuple(replace(one, members_only=False) for one in found)
 
 
 def _read(file: LibraryFile) -> IndexedFile:

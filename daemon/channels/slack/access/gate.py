@@ -58,7 +58,7 @@ class SlackGate:
         decision = self._of_user(user, reader.identity) if user else self._of_id(author)
         if decision.admitted and place is not Place.DM:
             decision = await self._of_room(decision, channel)
-        return decision, user
+        return replace(decision, outsider=user is None or user.is_outsider(reader.identity.team)), user
 
     def _of_user(self, user: SlackUser, identity: SlackIdentity) -> GateDecision:
         settings = self._settings
@@ -73,8 +73,7 @@ class SlackGate:
             return _no("guest", user.name, _TO_GUESTS)
         if settings.members and user.id not in settings.members:
             return _no("not_listed", user.name, _TO_UNLISTED)
-        foreign = user.stranger or identity.team not in user.teams
-        return GateDecision(admitted=True, name=user.name, outsider=user.guest or foreign)
+        return GateDecision(admitted=True, name=user.name)
 
     def _of_id(self, author: str) -> GateDecision:
         if not author.startswith("B"):
@@ -82,13 +81,13 @@ class SlackGate:
         return GateDecision(admitted=True, name=author) if author in self._settings.allow_bots else _no("bot")
 
     async def _of_room(self, decision: GateDecision, channel: str) -> GateDecision:
-        """Decide on the channel; the author is an outsider unless no other organisation can read along there."""
-        shared = await self._directory.shared(channel)
+        """Decide on the channel: whether other organisations are in it, and whether that is allowed."""
+        room = await self._directory.room(channel)
         if self._settings.allow_shared_channels:
-            return replace(decision, outsider=decision.outsider or shared is not False)
-        if shared is None:
+            return decision
+        if room is None:
             return _no("unknown_channel", decision.name)
-        return _no("shared_channel", decision.name, _IN_SHARED) if shared else decision
+        return _no("shared_channel", decision.name, _IN_SHARED) if room.shared else decision
 
 
 def _no(reason: str, name: str = "", say: str = "") -> GateDecision:

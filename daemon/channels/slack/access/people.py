@@ -1,14 +1,24 @@
-"""Looks up users and channels in Slack; a cache keeps the answers for ten minutes."""
+"""Looks up users and channels in Slack; caches keep the answers for ten minutes, or until an event says otherwise."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+import asyncio
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from daemon.channels.slack.api.cache import TimedCache
 from daemon.channels.slack.api.client import DEAD_TOKEN, SlackClient
+from daemon.channels.slack.api.history import read_pages
+from daemon.channels.slack.api.pacing import Window
+from daemon.channels.slack.incoming.event_reader import place_of
 from daemon.channels.slack.incoming.text import label
 from daemon.core.errors import ChannelRefused, NotDelivered
+from daemon.core.perception import Place
 from daemon.core.ports import Clock
+
+_LISTS_A_MINUTE: Final = 15  # pages of users.list (Slack: tier 2)
+_FEW: Final = 20  # users that are asked about one by one; of more, the workspace's list is read first
+_AT_ONCE: Final = 8
+_LIST_PAGES: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,34 +34,130 @@ class SlackUser:
     stranger: bool
     teams: frozenset[str]
 
+    def is_outsider(self, team: str) -> bool:
+        """Whether this is a guest, or a user or bot of another workspace than `team`."""
+        return self.guest or self.stranger or team not in self.teams
+
+
+_NOT_ASKED: Final = SlackUser("", "", False, "", False, False, False, frozenset())  # no user at all
+
+
+@dataclass(frozen=True, slots=True)
+class SlackRoom:
+    """What decides who reads in a channel (Slack: conversations.info).
+
+    `shared`: other organisations are in it. `members` is how many users are, 0 if Slack doesn't say.
+    """
+
+    id: str
+    place: Place
+    shared: bool
+    members: int
+
 
 class Directory:
-    """Looks up users and channels through one cache each."""
+    """Looks up users and channels through one cache each; events keep the caches true (`learn`, `forget`)."""
 
     def __init__(self, client: SlackClient, clock: Clock) -> None:
         self._client = client
         self._users = TimedCache(self._fetch_user, clock)
-        self._shared = TimedCache(self._fetch_shared, clock)
+        self._rooms = TimedCache(self._fetch_room, clock)
+        self._list_slots = Window(clock, _LISTS_A_MINUTE)
 
     async def user(self, id_: str) -> SlackUser | None:
         """The user with this id; None if Slack refuses to say. Raises NotDelivered if Slack can't be asked now."""
         return await self._users.get(id_)
 
-    async def shared(self, channel: str) -> bool | None:
-        """Whether other organisations are in this channel; None if Slack refuses to say. Raises NotDelivered."""
-        return await self._shared.get(channel)
+    async def room(self, channel: str, *, anew: bool = False) -> SlackRoom | None:
+        """The channel; None if Slack refuses to say. With `anew` Slack is asked in any case. Raises NotDelivered."""
+        if anew:
+            self._rooms.forget(channel)
+        return await self._rooms.get(channel)
+
+    async def users(self, ids: Collection[str]) -> list[SlackUser | None]:
+        """The users with these ids; None for each of whom Slack says nothing. Raises NotDelivered.
+
+        Of many unknown ones the list of the workspace is read instead, as far as it fits in a few pages; those whom it
+        doesn't hold are asked about as long as they are few.
+        """
+        unknown = self._unknown(ids)
+        if len(unknown) > _FEW:
+            await self._read_list()
+            unknown = self._unknown(ids)
+        if len(unknown) > _FEW:
+            return [None]
+        slots, failed = asyncio.Semaphore(_AT_ONCE), list[NotDelivered]()
+
+        async def ask(id_: str) -> None:
+            try:
+                async with slots:
+                    await self._users.get(id_)
+            except NotDelivered as error:
+                failed.append(error)
+
+        async with asyncio.TaskGroup() as group:
+            for id_ in unknown:
+                group.create_task(ask(id_))
+        if failed:
+            raise failed[0]
+        return [self._users.peek(id_, _NOT_ASKED) for id_ in ids]
+
+    def learn(self, record: Mapping[str, Any]) -> None:
+        """Take notice of a user as an event describes them; Slack is asked again if their standing has changed.
+
+        Most such events are about names and statuses only, and events may come late or twice.
+        """
+        known = self._users.peek(str(record.get("id")), _NOT_ASKED)
+        if known is _NOT_ASKED or known == (told := _user(record)):
+            return
+        if known and replace(known, name=told.name) == told:
+            self._users.put(told.id, told)
+        else:
+            self._users.forget(told.id)
+
+    def known_room(self, channel: str) -> SlackRoom | None:
+        """The channel as it is known; Slack is not asked."""
+        return self._rooms.peek(channel, None)
+
+    def forget_room(self, channel: str) -> None:
+        """Ask Slack again about a channel."""
+        self._rooms.forget(channel)
+
+    def forget_all(self) -> None:
+        """Ask Slack again about everything."""
+        self._users.forget_all()
+        self._rooms.forget_all()
+
+    def _unknown(self, ids: Collection[str]) -> list[str]:
+        return [id_ for id_ in ids if self._users.peek(id_, _NOT_ASKED) is _NOT_ASKED]
+
+    async def _read_list(self) -> None:
+        """Keep every user on the first pages of the workspace's list."""
+        try:
+            listed, _ = await read_pages(
+                self._client, "users.list", "members", most=_LIST_PAGES, window=self._list_slots
+            )
+        except ChannelRefused:
+            return
+        for record in listed:
+            if isinstance(id_ := record.get("id"), str):
+                self._users.put(id_, _user(record))
 
     async def _fetch_user(self, id_: str) -> SlackUser | None:
         answer = await self._ask("users.info", user=id_)
         record = answer.get("user") if answer else None
         return _user(record) if isinstance(record, dict) and record.get("id") == id_ else None
 
-    async def _fetch_shared(self, channel: str) -> bool | None:
-        answer = await self._ask("conversations.info", channel=channel)
+    async def _fetch_room(self, channel: str) -> SlackRoom | None:
+        answer = await self._ask("conversations.info", channel=channel, include_num_members=True)
         record = answer.get("channel") if answer else None
-        return bool(record.get("is_ext_shared")) if isinstance(record, dict) else None
+        if not isinstance(record, dict):
+            return None
+        count = record.get("num_members")
+        shared = bool(record.get("is_ext_shared"))
+        return SlackRoom(channel, place_of(record), shared, count if isinstance(count, int) else 0)
 
-    async def _ask(self, method: str, **arguments: str) -> Mapping[str, Any] | None:
+    async def _ask(self, method: str, **arguments: object) -> Mapping[str, Any] | None:
         """Slack's answer, or None if it refuses; a dead token or a missing scope raises NotDelivered instead."""
         try:
             return await self._client.call(method, **arguments)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from daemon.channels.slack.access.gate import SlackGate
+from daemon.channels.slack.access.readers import RoomReaders
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.history import as_seconds, read_messages
 from daemon.channels.slack.incoming.event_reader import EventReader
@@ -19,11 +20,12 @@ _LONGEST: Final = 4_000  # characters of one earlier message
 
 
 class ThreadReader:
-    """Reads threads; messages whose authors the gate refuses are left out."""
+    """Reads threads; messages whose authors the gate refuses are left out, and outsiders among the authors noted."""
 
-    def __init__(self, client: SlackClient, gate: SlackGate, emit: Emit) -> None:
+    def __init__(self, client: SlackClient, gate: SlackGate, readers: RoomReaders, emit: Emit) -> None:
         self._client = client
         self._gate = gate
+        self._readers = readers
         self._emit = emit
 
     async def before(self, perception: Perception, reader: EventReader, limit: int) -> tuple[ThreadMessage, ...]:
@@ -57,5 +59,8 @@ class ThreadReader:
             return None
         if reader.is_own(message):
             return ThreadMessage(str(message["ts"]), author, "", text, own=True)
-        decision = await self._gate.check_author(author, perception.conversation.channel, perception.place)
+        where = perception.conversation
+        decision = await self._gate.check_author(author, where.channel, perception.place)
+        if decision.outsider:
+            self._readers.outsider_spoke(where.channel, where.thread)
         return ThreadMessage(str(message["ts"]), author, decision.name or author, text) if decision.admitted else None

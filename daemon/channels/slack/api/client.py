@@ -29,9 +29,11 @@ _READS: Final = frozenset(
         "apps.connections.open",
         "conversations.history",
         "conversations.info",
+        "conversations.members",
         "conversations.replies",
         "users.conversations",
         "users.info",
+        "users.list",
     }
 )
 # Error codes with which Slack declines a call for now, before it does anything.

@@ -1,10 +1,12 @@
 """Reads Slack's history page by page: channels, threads, and the list of rooms that the soul is in."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.pacing import Window
+
+T = TypeVar("T")
 
 _PAGE: Final = 200
 _ROOMS: Final = "im,mpim,private_channel,public_channel"
@@ -13,18 +15,32 @@ _ROOMS: Final = "im,mpim,private_channel,public_channel"
 async def read_pages(
     client: SlackClient, method: str, items: str, *, most: int, window: Window | None = None, **arguments: object
 ) -> tuple[list[dict[str, Any]], bool]:
-    """The lists named `items` of at most `most` pages, joined, and whether no page is left.
+    """Like `read_items`, for lists of objects."""
+    return await read_items(client, method, items, dict, most=most, window=window, **arguments)
+
+
+async def read_items(
+    client: SlackClient,
+    method: str,
+    items: str,
+    kind: type[T],
+    *,
+    most: int,
+    window: Window | None = None,
+    **arguments: object,
+) -> tuple[list[T], bool]:
+    """The lists named `items` of at most `most` pages, joined, and whether no page is left; values of one kind.
 
     Each page waits for `window`, if one is given. Raises what `SlackClient.call` raises for a read.
     """
-    found: list[dict[str, Any]] = []
+    found: list[T] = []
     cursor: str | None = None
     for _ in range(most):
         if window is not None:
             await window.wait_for_slot()
         answer = await client.call(method, limit=_PAGE, cursor=cursor, **arguments)
         listed = answer.get(items)
-        found += [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+        found += [item for item in listed if isinstance(item, kind)] if isinstance(listed, list) else []
         cursor = _next_cursor(answer)
         if cursor is None:
             break

@@ -6,7 +6,7 @@ REQUIRED_SCOPES: Final[tuple[str, ...]] = (
     "app_mentions:read",  # receive mentions
     "assistant:write",  # show the agent view and its status line
     "channels:history",  # follow threads and catch up in public channels
-    "channels:read",  # see whether a channel is shared with other organisations
+    "channels:read",  # see who reads in a channel, and whether it is shared with other organisations
     "chat:write",  # answer
     "groups:history",  # the same four in private channels,
     "groups:read",
@@ -26,6 +26,11 @@ BOT_EVENTS: Final[tuple[str, ...]] = (
     "message.groups",
     "message.im",
     "message.mpim",
+    "member_joined_channel",  # who reads in a room, and since when; nothing of these is stored
+    "member_left_channel",
+    "channel_shared",
+    "channel_unshared",
+    "user_change",
 )
 
 

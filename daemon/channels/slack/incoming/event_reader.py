@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -48,7 +48,7 @@ class EventReader:
     identity: SlackIdentity
     bots: frozenset[str] = frozenset()
     members: frozenset[str] = frozenset()
-    places: dict[str, Place] = field(default_factory=dict)
+    places: MutableMapping[str, Place] = field(default_factory=dict)
     shared: set[str] = field(default_factory=set)
     soul_for_channel: Callable[[str], str] | None = None
     other_souls: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ class EventReader:
         event = _mapping(body.get("event"))
         if _text(event, "type") not in {"message", "app_mention"} or not _ID.fullmatch(_text(event, "channel")):
             return None
-        if place := _PLACES.get(_text(event, "channel_type")):
+        if place := place_in(event):
             self.places[_text(event, "channel")] = place
         if body.get("is_ext_shared_channel"):
             self.shared.add(_text(event, "channel"))
@@ -195,7 +195,7 @@ class EventReader:
 
     def _place(self, event: Mapping[str, object]) -> Place:
         channel = _text(event, "channel")
-        known = _PLACES.get(_text(event, "channel_type")) or self.places.get(channel)
+        known = place_in(event) or self.places.get(channel)
         return known or (Place.DM if channel.startswith("D") else Place.PRIVATE_CHANNEL)
 
     def _words(self, message: Mapping[str, object]) -> str:
@@ -214,6 +214,11 @@ def place_of(room: Mapping[str, object]) -> Place:
     if room.get("is_mpim"):
         return Place.GROUP_DM
     return Place.PUBLIC_CHANNEL if room.get("is_channel") and not room.get("is_private") else Place.PRIVATE_CHANNEL
+
+
+def place_in(event: Mapping[str, object]) -> Place | None:
+    """The kind of a channel as an event names it; None where it doesn't."""
+    return _PLACES.get(_text(event, "channel_type"))
 
 
 def channel_type(place: Place) -> str:

@@ -8,7 +8,7 @@ Bolt listeners are registered, so this middleware acknowledges every kind of env
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from slack_bolt.async_app import AsyncApp
@@ -18,23 +18,37 @@ from slack_bolt.response import BoltResponse
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.core.errors import ChannelError, StoreError
-from daemon.core.ports import Acceptance, Arrival, Decision, Emit, Intake
+from daemon.core.perception import Place
+from daemon.core.ports import Acceptance, Arrival, Decision, Emit, Feedback, GateDecision, Intake
 
 _ADDRESS_QUERY: Final = re.compile(r"\?\S+")
 _NOTE_LENGTH: Final = 300
 _REPLY_TIMEOUT: Final = 1.0  # seconds
+_GATE_TIMEOUT: Final = 1.5  # seconds; Slack waits three for the acknowledgement
 _VOID: Final = "I'm sorry, that had no effect: I asked another person, or this has already been decided or has expired."
 
 
 class Listener:
     """Reads envelopes and passes them to the intake; counts those in progress, so that a stop can wait for them.
 
+    `take_note` gets every payload first. `judge` asks the gate about the author of a feedback (id, channel, place): no
+    cycle will.
     `on_not_stored` is called after a failed store. Slack delivers again for some minutes only, so catch-up must follow.
     """
 
-    def __init__(self, reader: EventReader, intake: Intake, emit: Emit, on_not_stored: Callable[[], None]) -> None:
+    def __init__(  # noqa: PLR0917  # one of each part it joins
+        self,
+        reader: EventReader,
+        intake: Intake,
+        judge: Callable[[str, str, Place], Awaitable[GateDecision]],
+        take_note: Callable[[Mapping[str, Any]], None],
+        emit: Emit,
+        on_not_stored: Callable[[], None],
+    ) -> None:
         self._reader = reader
         self._intake = intake
+        self._judge = judge
+        self._take_note = take_note
         self._emit = emit
         self._unheard = on_not_stored
         self._in_progress = 0
@@ -46,8 +60,9 @@ class Listener:
 
         Returns a decision that has no effect, else None. Raises StoreError if the store fails.
         """
+        self._take_note(body)
         arrival = self._read(body)
-        if arrival is None:
+        if arrival is None or (isinstance(arrival, Feedback) and not await self._may_judge(arrival)):
             return None
         self._in_progress += 1
         self._idle.clear()
@@ -69,6 +84,20 @@ class Listener:
     async def idle(self) -> None:
         """Wait until no arrival is being stored."""
         await self._idle.wait()
+
+    async def _may_judge(self, feedback: Feedback) -> bool:
+        """Whether the gate admits the author of a feedback; False too where it can't decide in time."""
+        place = self._reader.places.get(feedback.channel, Place.PRIVATE_CHANNEL)
+        place = Place.DM if feedback.channel.startswith("D") else place
+        try:
+            async with asyncio.timeout(_GATE_TIMEOUT):
+                decision = await self._judge(feedback.author, feedback.channel, place)
+        except (ChannelError, TimeoutError) as error:
+            self._emit("slack.feedback_refused", event_id=feedback.event_id, reason=str(error) or "it took too long")
+            return False
+        if not decision.admitted:
+            self._emit("slack.feedback_refused", event_id=feedback.event_id, reason=decision.reason)
+        return decision.admitted
 
     def _read(self, body: Mapping[str, Any]) -> Arrival | None:
         if body.get("type") == "block_actions":

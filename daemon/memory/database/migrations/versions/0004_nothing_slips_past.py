@@ -101,7 +101,10 @@ FAIRNESS: tuple[str, ...] = (
 
 
 # Who reads in a room.
-ROOMS: tuple[str, ...] = ()
+ROOMS: tuple[str, ...] = (
+    # A user who isn't a full member of the workspace wrote in the conversation; it is never undone.
+    "ALTER TABLE conversations ADD COLUMN outsider_spoke INTEGER NOT NULL DEFAULT 0 CHECK (outsider_spoke IN (0, 1))",
+)
 
 
 # How well each model keeps the form of a reply.

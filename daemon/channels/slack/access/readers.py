@@ -1,0 +1,180 @@
+"""Who reads a reply in Slack: the members of its channel, as far as Slack proves that all of them are full members.
+
+What is known of a channel and its members is kept for ten minutes; events make it true again at once (`take_note`).
+A message in a room that is known costs no call. Nothing is asked before a room is spoken in.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from daemon.channels.slack.access.people import Directory, SlackRoom
+from daemon.channels.slack.api.cache import TimedCache
+from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack.api.history import read_items
+from daemon.channels.slack.api.pacing import Window
+from daemon.channels.slack.incoming.event_reader import EventReader, place_in
+from daemon.core.errors import ChannelError, NotDelivered
+from daemon.core.perception import Audience, AudienceKind, Perception, Place, Readers
+from daemon.core.ports import Clock, Emit
+
+MOST_MEMBERS: Final = 1_000
+"""Members of a channel who are looked at; a larger channel counts as one with outsiders."""
+
+_PAGE: Final = 200
+_CALLS_A_MINUTE: Final = 80  # calls of conversations.members (Slack: tier 4)
+_LONGEST_WAIT: Final = (
+    10.0  # seconds that a reply waits for a call; then it is made for readers of whom nothing is proven
+)
+_ROOMS: Final = 2_000
+_THREADS: Final = 5_000
+_PAIR: Final = 2  # the soul and one user
+_PEOPLE_CHANGED: Final = ("member_joined_channel", "member_left_channel")
+_ROOM_CHANGED: Final = ("channel_shared", "channel_unshared")
+_CONVERTED: Final = ("channel_convert_to_private", "channel_convert_to_public")  # subtypes of messages
+
+
+class RoomReaders:
+    """Answers `Channel.readers` for Slack; `reader` gives None while our own ids are unknown."""
+
+    def __init__(
+        self,
+        client: SlackClient,
+        directory: Directory,
+        clock: Clock,
+        emit: Emit,
+        reader: Callable[[], EventReader | None],
+    ) -> None:
+        self._client = client
+        self._directory = directory
+        self._emit = emit
+        self._reader = reader
+        self._members = TimedCache(self._fetch_members, clock, size=_ROOMS)
+        self._slots = Window(clock, _CALLS_A_MINUTE)
+        self._spoken: OrderedDict[tuple[str, str], None] = OrderedDict()
+
+    async def readers(self, perception: Perception) -> Readers:
+        """See `Channel.readers`. In a DM only its user reads."""
+        reader, where = self._reader(), perception.conversation
+        if reader is None:
+            return Readers(Audience(AudienceKind.CHANNEL, where.channel), members_only=False)
+        try:
+            room = await self._room(reader, perception)
+        except NotDelivered:
+            place = reader.places.get(where.channel, Place.PRIVATE_CHANNEL)
+            return Readers(reader.audience_in(place, where.channel), members_only=False)
+        if room is None:
+            return Readers(Audience(AudienceKind.CHANNEL, where.channel), members_only=False)
+        only = (where.channel, where.thread) not in self._spoken and await self._are_members(reader, room, perception)
+        return Readers(reader.audience_in(room.place, where.channel), members_only=only)
+
+    def outsider_spoke(self, channel: str, thread: str) -> None:
+        """Note that a user who isn't a full member wrote in a thread, which counts from now on, though they leave."""
+        self._spoken[channel, thread] = None
+        self._spoken.move_to_end((channel, thread))
+        while len(self._spoken) > _THREADS:
+            self._spoken.popitem(last=False)
+
+    def take_note(self, body: Mapping[str, Any]) -> None:
+        """Forget what an event of Slack's makes untrue; for every payload, before it is read."""
+        event = body.get("event")
+        if not isinstance(event, dict):
+            return
+        kind, channel = str(event.get("type")), event.get("channel")
+        if kind == "user_change" and isinstance(event.get("user"), dict):
+            self._directory.learn(event["user"])
+        if not isinstance(channel, str):
+            return
+        if kind in _PEOPLE_CHANGED:
+            self._members.forget(channel)
+            self._directory.forget_room(channel)
+        elif kind in _ROOM_CHANGED or event.get("subtype") in _CONVERTED:
+            self._forget(channel, kind)
+        else:
+            self._compare(channel, place_in(event), shared=body.get("is_ext_shared_channel"))
+
+    def forget_all(self) -> None:
+        """Ask Slack again about everybody and every room: events may have been missed."""
+        self._members.forget_all()
+        self._directory.forget_all()
+
+    def _forget(self, channel: str, kind: str) -> None:
+        """Ask Slack again about a room; until then its words are for those in it alone."""
+        self._directory.forget_room(channel)
+        self._members.forget(channel)
+        if (reader := self._reader()) is not None:
+            reader.places.pop(channel, None)
+            if kind == "channel_shared":
+                reader.shared.add(channel)
+            elif kind == "channel_unshared":
+                reader.shared.discard(channel)
+
+    def _compare(self, channel: str, place: Place | None, *, shared: object) -> None:
+        """Ask Slack again about a room that an event describes otherwise."""
+        known = self._directory.known_room(channel)
+        if known and ((place and place is not known.place) or (shared is True and not known.shared)):
+            self._directory.forget_room(channel)
+
+    async def _room(self, reader: EventReader, perception: Perception) -> SlackRoom | None:
+        """The room; what is remembered of it makes no audience wider than the stored one: Slack is asked for that."""
+        channel = perception.conversation.channel
+        if perception.place is Place.DM:
+            return SlackRoom(channel, Place.DM, shared=False, members=_PAIR)
+        room = await self._directory.room(channel)
+        if room and not reader.audience_in(room.place, channel).within(perception.audience):
+            room = await self._directory.room(channel, anew=True)
+            if room:
+                reader.places[channel] = room.place
+        if room and room.shared:
+            reader.shared.add(channel)
+        return room
+
+    async def _are_members(self, reader: EventReader, room: SlackRoom, perception: Perception) -> bool:
+        """Whether every reader is known to be a full member; False where that can't be proven now."""
+        if room.shared:
+            return False
+        ids: tuple[str, ...] | None = (perception.author,)
+        try:
+            if room.place is not Place.DM:
+                ids = await self._members.get(room.id) if room.members <= MOST_MEMBERS else None
+            if ids is None:
+                ids = (perception.author,) if await self._is_pair(room) else ("",)
+            return await self._all_members(reader, ids)
+        except NotDelivered as error:
+            self._emit("slack.readers_unknown", channel=room.id, reason=error.message)
+            return False
+
+    async def _all_members(self, reader: EventReader, ids: tuple[str, ...]) -> bool:
+        us = {reader.identity.user, reader.identity.bot}
+        if not all(id_.startswith(("U", "W")) for id_ in ids):
+            return False  # a bot without a user, of which users.info knows nothing
+        users = await self._directory.users([id_ for id_ in ids if id_ not in us])
+        return all(user and (user.deactivated or not user.is_outsider(reader.identity.team)) for user in users)
+
+    async def _is_pair(self, room: SlackRoom) -> bool:
+        """Whether nobody but the soul and the author can be in a room whose members Slack doesn't list."""
+        if room.members != _PAIR:
+            return False
+        now = await self._directory.room(room.id, anew=True)
+        return now is not None and now.members == _PAIR and not now.shared
+
+    async def _fetch_members(self, channel: str) -> tuple[str, ...] | None:
+        """The ids of all members; None if they are too many or Slack refuses to list them. Raises NotDelivered."""
+        if (wait := self._slots.wait_needed()) > _LONGEST_WAIT:
+            raise NotDelivered("too many rooms were looked at in a minute", retry_after=wait)
+        try:
+            listed, whole = await read_items(
+                self._client,
+                "conversations.members",
+                "members",
+                str,
+                most=MOST_MEMBERS // _PAGE,
+                window=self._slots,
+                channel=channel,
+            )
+        except NotDelivered:
+            raise
+        except ChannelError as error:
+            self._emit("slack.readers_unknown", channel=channel, reason=error.message)
+            return None
+        return tuple(listed) if whole else None

@@ -1,0 +1,172 @@
+"""Who reads in a room, asked of Slack: few calls, kept as long as they are true, and closed where nothing is proven."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from daemon.channels.slack.channel import SlackChannel
+from daemon.core.perception import Audience, AudienceKind, Perception, Place, Readers
+from daemon.local_slack.model import ChannelKind
+from tests.fakes import FakeClock, FakeIntake
+from tests.given import perception
+from tests.slack.conftest import Open
+from tests.slack.parts import WorkspaceControl, listening
+
+TEAM = Audience(AudienceKind.WORKSPACE, "T0LOCAL")
+STUDIO = "C0STUDIO"
+ASKED = ("conversations.members", "conversations.info", "users.info", "users.list")
+
+
+def _said(channel: str = STUDIO, *, source: str = "U0ADA", stored: Audience = TEAM) -> Perception:
+    place = Place.DM if channel.startswith("D") else Place.PUBLIC_CHANNEL
+    return replace(perception(channel=channel, source=source, place=place), audience=stored)
+
+
+async def _calls(control: WorkspaceControl) -> list[str]:
+    calls = (await control.see("calls"))["calls"]
+    return [one["method"] for one in calls if one["method"] in ASKED]
+
+
+async def _room(control: WorkspaceControl, members: Sequence[str], kind: str = "channel") -> None:
+    await control.do("channel", name="studio", kind=kind, members=list(members), app=True)
+
+
+async def _people(control: WorkspaceControl, count: int, standing: str = "member") -> list[str]:
+    return [
+        str((await control.do("person", name=f"p{number}", standing=standing))["person"]["id"])
+        for number in range(count)
+    ]
+
+
+async def test_of_a_room_with_many_members_the_list_of_the_workspace_is_read_once(
+    channel: SlackChannel, control: WorkspaceControl
+) -> None:
+    await _room(control, ["Ada", *await _people(control, 450)])
+    await channel.identify()
+    assert await channel.readers(_said()) == Readers(TEAM, members_only=True)
+    assert await _calls(control) == ["conversations.info", *["conversations.members"] * 3, *["users.list"] * 3]
+    assert await channel.readers(_said()) == Readers(TEAM, members_only=True)
+    assert len(await _calls(control)) == 7
+
+
+async def test_one_guest_on_the_last_page_of_members_counts(channel: SlackChannel, control: WorkspaceControl) -> None:
+    await _room(control, ["Ada", *await _people(control, 230), "Gus"])
+    await channel.identify()
+    assert not (await channel.readers(_said())).members_only
+
+
+async def test_members_of_whom_too_many_are_unknown_prove_nothing(
+    channel: SlackChannel, control: WorkspaceControl
+) -> None:
+    await _room(control, ["Ada", *await _people(control, 40)])
+    await control.fail("users.list", body={"ok": False, "error": "missing_scope"})
+    await channel.identify()
+    assert not (await channel.readers(_said())).members_only
+    assert "users.info" not in await _calls(control)
+
+
+async def test_what_is_known_of_a_room_lasts_ten_minutes(open_channel: Open, control: WorkspaceControl) -> None:
+    clock = FakeClock()
+    channel = open_channel(clock)
+    await _room(control, ["Ada"])
+    await channel.identify()
+    for seconds, calls in ((0, 3), (599, 3), (2, 6)):
+        await clock.advance(seconds)
+        await channel.readers(_said())
+        assert len(await _calls(control)) == calls
+
+
+async def test_an_event_about_a_room_is_asked_about_at_the_next_message(
+    channel: SlackChannel, control: WorkspaceControl, intake: FakeIntake
+) -> None:
+    await _room(control, ["Ada", "Ben"])
+    async with listening(channel, intake):
+        seen = []
+        for order in (
+            {},
+            {"order": "join", "person": "Gus", "channel": "studio"},
+            {"order": "leave", "person": "Gus", "channel": "studio"},
+            {"order": "standing", "person": "Ben", "standing": "guest"},
+            {"order": "standing", "person": "Ben", "standing": "member"},
+            {"order": "share", "channel": "studio"},
+            {"order": "share", "channel": "studio", "end": True},
+            {"order": "convert", "person": "Ada", "channel": "studio", "kind": "group"},
+        ):
+            if order:
+                await control.do(str(order.pop("order")), **order)
+                await _acknowledged(control)
+            found = await channel.readers(_said())
+            seen.append((found.audience.kind.value, found.members_only))
+    common, closed = ("workspace", True), ("workspace", False)
+    assert seen == [common, closed, common, closed, common, ("channel", False), common, ("channel", True)]
+
+
+async def _acknowledged(control: WorkspaceControl) -> None:
+    async def waiting() -> list[object]:
+        log = (await control.see("deliveries"))["deliveries"]
+        return [1] if all(one["acked_at"] for one in log if one["type"] == "events_api") else []
+
+    await control.until(waiting, 1)
+
+
+async def test_a_status_that_changes_costs_no_call(
+    channel: SlackChannel, control: WorkspaceControl, intake: FakeIntake
+) -> None:
+    await _room(control, ["Ada", "Ben"])
+    async with listening(channel, intake):
+        await channel.readers(_said())
+        before = len(await _calls(control))
+        await control.do("standing", person="Ben", standing="member")  # the event comes, nothing in it is new
+        await _acknowledged(control)
+        await channel.readers(_said())
+        assert len(await _calls(control)) == before
+
+
+async def test_what_is_remembered_never_widens_an_audience(channel: SlackChannel, control: WorkspaceControl) -> None:
+    await _room(control, ["Ada"])
+    await channel.identify()
+    assert (await channel.readers(_said())).audience == TEAM
+    rooms = control.server.workspace.state.channels
+    rooms[STUDIO] = replace(rooms[STUDIO], kind=ChannelKind.PRIVATE)
+    here = Audience(AudienceKind.CHANNEL, STUDIO)
+    assert (await channel.readers(_said(stored=here))).audience == here
+
+
+@pytest.mark.parametrize(
+    ("source", "only"), [("U0ADA", True), ("U0GUS", False), ("B0ONLY", False), ("U0NOBODY", False)]
+)
+async def test_in_a_dm_only_its_user_is_looked_at(
+    channel: SlackChannel, control: WorkspaceControl, source: str, only: bool
+) -> None:
+    await channel.identify()
+    dm = Audience(AudienceKind.DM, "D1")
+    assert await channel.readers(_said("D1", source=source, stored=dm)) == Readers(dm, members_only=only)
+    assert set(await _calls(control)) <= {"users.info"}
+
+
+async def test_nothing_is_proven_while_our_ids_are_unknown_or_slack_is_down(
+    channel: SlackChannel, control: WorkspaceControl
+) -> None:
+    closed = Readers(Audience(AudienceKind.CHANNEL, STUDIO), members_only=False)
+    assert await channel.readers(_said()) == closed
+    await channel.identify()
+    assert await channel.readers(_said()) == closed, "a room that Slack doesn't know"
+    await _room(control, ["Ada"])
+    await control.fail("conversations.info", status=503)
+    assert await channel.readers(_said("C0OTHER")) == replace(
+        closed, audience=Audience(AudienceKind.CHANNEL, "C0OTHER")
+    )
+
+
+async def test_no_reply_waits_for_long_because_many_rooms_are_looked_at(
+    open_channel: Open, control: WorkspaceControl
+) -> None:
+    channel = open_channel(FakeClock())
+    await channel.identify()
+    proven = 0
+    for number in range(85):
+        name = f"room{number}"
+        room = (await control.do("channel", name=name, kind="channel", members=["Ada"], app=True))["channel"]["id"]
+        proven += (await channel.readers(_said(str(room)))).members_only
+    assert proven == 80
