@@ -92,11 +92,11 @@ class SlackChannel:
         gap = asyncio.Event()
         listener = Listener(reader, intake, self._emit, gap.set)
         app = bolt_app(listener, reader, self._client, self._emit)
-        catch_up = CatchUp(self._client, reader, intake, settings, self._clock, self._emit)
+        catch_up = CatchUp(self._client, reader, intake, settings, self._clock, self._emit, gap)
         _, app_token = check_tokens(settings)
         sockets = [SocketOptions(number, app_token, self._ping_interval) for number in range(settings.slack_sockets)]
         connections = tuple(Connection(one, app, self._client, self._clock, self._emit) for one in sockets)
-        self._supervisor = Supervisor(connections, catch_up.run, catch_up.confirm, self._clock, self._emit, gap)
+        self._supervisor = Supervisor(connections, catch_up.run, self._clock, self._emit, gap)
         try:
             async with alongside(self._status.run()):
                 await self._supervisor.run(ready)

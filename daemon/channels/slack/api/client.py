@@ -8,7 +8,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 from yarl import URL
 
-from daemon.channels.slack.api.pacing import Pacing
+from daemon.channels.slack.api.pacing import READS_A_MINUTE, Pacing, Window
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, NotDelivered
 from daemon.core.network import is_loopback
@@ -34,6 +34,8 @@ _READS: Final = frozenset(
         "users.info",
     }
 )
+# Reads that share one tier; catch-up makes most of them, and waits for the others.
+_HISTORY: Final = frozenset({"conversations.history", "conversations.replies", "users.conversations"})
 # Error codes with which Slack declines a call for now, before it does anything.
 _NOT_NOW: Final = frozenset(
     {"ratelimited", "rate_limited", "request_timeout", "team_added_to_org", "org_login_required", "accesslimited"}
@@ -74,6 +76,7 @@ class SlackClient:
         self._clock = clock
         self._emit = emit
         self._pacing = Pacing(clock)
+        self._reads = Window(clock, READS_A_MINUTE)
         self._web: AsyncWebClient | None = None
 
     @property
@@ -97,6 +100,11 @@ class SlackClient:
         if web is not None and web.session is not None:
             await web.session.close()
 
+    async def wait_to_read(self) -> None:
+        """Wait until history can be read without getting in the way of reads that a reply waits for."""
+        while (wait := self._reads.wait_needed()) > 0:
+            await self._clock.sleep(wait)
+
     async def call(self, method: str, **arguments: object) -> Json:
         """Call a method once and return Slack's answer.
 
@@ -111,6 +119,8 @@ class SlackClient:
         if pause := self._pacing.pause_needed(method, channel):
             raise NotDelivered(f"Slack wants a pause before the next {method}", retry_after=pause)
         await self._pacing.wait_for_slot(method, channel)
+        if method in _HISTORY:
+            self._reads.note()
         try:
             return await self._send(method, arguments)
         except SlackApiError as error:

@@ -13,6 +13,8 @@ _QUEUE: Final = 2.0  # the longest wait for a slot in seconds; a later call fail
 _MOST_LIMITS: Final = 1000
 _MINUTE: Final = 60.0
 
+READS_A_MINUTE: Final = 40  # of all reads of history and rooms; Slack allows 50 of each method (tier 3)
+
 # Slack's tiers of the streaming methods in calls a minute; all conversations share them.
 STREAM_TIERS: Final[Mapping[str, int]] = {"chat.startStream": 20, "chat.appendStream": 100}
 
@@ -80,12 +82,17 @@ class Window:
         self._taken.append(self._clock.monotonic())
         return True
 
+    def note(self) -> None:
+        """Count a call that was made without waiting for a slot."""
+        self._taken.append(self._clock.monotonic())
+
     def wait_needed(self) -> float:
         """Seconds until a slot is free; 0.0 if one is free now."""
         now = self._clock.monotonic()
         while self._taken and now - self._taken[0] >= _MINUTE:
             self._taken.popleft()
-        return 0.0 if len(self._taken) < self._per_minute else self._taken[0] + _MINUTE - now
+        beyond = len(self._taken) - self._per_minute
+        return 0.0 if beyond < 0 else self._taken[beyond] + _MINUTE - now
 
     async def wait_for_slot(self) -> None:
         """Wait for a slot and take it."""

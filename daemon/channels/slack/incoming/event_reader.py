@@ -154,6 +154,8 @@ class EventReader:
             thread_root=root,
             source=source,
             envelope=_envelope(body, event),
+            receiver=self.identity.user,
+            incomplete=_text(event, "type") == "app_mention",
         )
 
     def _edit(self, body: Mapping[str, object], event: Mapping[str, object]) -> Edit | Deletion | None:
