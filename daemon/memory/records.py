@@ -125,7 +125,10 @@ class VisitState:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to run one cycle on a conversation; the next claim raises `fence`, and this one is lost."""
+    """The right to run one cycle on a conversation; the next claim raises `fence`, and this one is lost.
+
+    `away_told_ms` is when the conversation was last told that messages had become too old to be answered.
+    """
 
     conversation: ConversationKey
     owner: str
@@ -136,6 +139,7 @@ class Claim:
     draft: Draft | None = None
     state: ProcessState = ProcessState()
     visit_state: VisitState = VisitState()
+    away_told_ms: int = 0
 
     def key(self, part: int) -> str:
         """The outbox key of a part of this cycle's reply; a repeated cycle uses the same one."""

@@ -18,6 +18,7 @@ from daemon.soul_engine import integrate
 class Cycle:
     """A claim with the messages that the gate let in, oldest first, and those dismissed without a reply, by row id.
 
+    `unanswered` are those of the dismissed that became too old while the daemon was away.
     A running process may absorb new messages: then the claim and its messages grow. `calls` collects the model calls,
     so that their cost is stored however the cycle ends.
     """
@@ -27,6 +28,7 @@ class Cycle:
     trace_id: str
     messages: tuple[InboxMessage, ...] = ()
     dismissed: Mapping[str, Dismissal] = field(default_factory=dict)
+    unanswered: tuple[InboxMessage, ...] = ()
     interrupt: Interrupt = field(default_factory=Interrupt)
     calls: list[LLMCall] = field(default_factory=list)
 
@@ -64,6 +66,7 @@ class Cycle:
             return memory
         self.messages += fresh.messages
         self.dismissed = {**self.dismissed, **fresh.dismissed}
+        self.unanswered += fresh.unanswered
         for one in fresh.messages:
             memory = integrate(memory, one.perception)
         return memory

@@ -71,6 +71,7 @@ class Conversations(WorkerStore):
             draft=Draft(draft["id"], draft["platform_ts"]) if draft else None,
             state=read_row(ProcessState, row, params=json.loads, process_memory=json.loads),
             visit_state=read_row(VisitState, row),
+            away_told_ms=row["away_told_ms"],
         )
 
     async def absorb_new_messages(self, claim: Claim) -> Claim:
