@@ -17,6 +17,7 @@ from daemon.core.ports import Clock, Emit
 Json = dict[str, Any]
 
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=20, connect=10)
+_SOCKET_URL_LIFE: Final = 20.0  # seconds; Slack takes a URL for a short time only
 _DEFAULT_RETRY_AFTER: Final = 10.0
 _LONGEST_RETRY_AFTER: Final = 3600.0
 _TOO_MANY: Final = 429
@@ -78,6 +79,7 @@ class SlackClient:
         self._pacing = Pacing(clock)
         self._reads = Window(clock, READS_A_MINUTE)
         self._web: AsyncWebClient | None = None
+        self._socket_url, self._socket_url_until = "", 0.0
 
     @property
     def web(self) -> AsyncWebClient:
@@ -99,6 +101,15 @@ class SlackClient:
         web, self._web = self._web, None
         if web is not None and web.session is not None:
             await web.session.close()
+
+    def keep_socket_url(self, url: str) -> None:
+        """Keep the URL of a socket that was asked for as a check of the token, for the first one that is opened."""
+        self._socket_url, self._socket_url_until = url, self._clock.monotonic() + _SOCKET_URL_LIFE
+
+    def take_socket_url(self) -> str:
+        """The kept URL, once; empty if there is none or it is too old."""
+        url, self._socket_url = self._socket_url, ""
+        return url if self._clock.monotonic() < self._socket_url_until else ""
 
     async def wait_to_read(self) -> None:
         """Wait until history can be read without getting in the way of reads that a reply waits for."""
