@@ -295,6 +295,10 @@ class FakeChannel:
         """Always."""
         return True
 
+    def trouble(self) -> str:
+        """Nothing."""
+        return ""
+
     async def admit(self, perception: Perception) -> GateDecision:
         """Everybody may talk."""
         return GateDecision(admitted=True)

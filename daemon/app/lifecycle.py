@@ -66,7 +66,7 @@ class Daemon:
         """Keep this daemon's row in memory.db fresh, and release at once what dead daemons had claimed."""
         while True:
             try:
-                state = "connected" if self.channel.healthy() else "not connected"
+                state = self.channel.trouble() or ("connected" if self.channel.healthy() else "not connected")
                 await self.store.presence.beat(state, {"active": self.dispatcher.active})
                 await self.store.presence.release_dead_claims(self.settings.in_doubt)
             except StoreError as error:

@@ -40,6 +40,10 @@ class SeveralChannels:
         """See `Channel.healthy`."""
         return self._main.healthy()
 
+    def trouble(self) -> str:
+        """See `Channel.trouble`."""
+        return self._main.trouble()
+
     async def admit(self, perception: Perception) -> GateDecision:
         """See `Gate.admit`."""
         return await self._of(perception.conversation).admit(perception)

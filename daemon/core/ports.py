@@ -454,6 +454,9 @@ class Channel(Gate, Protocol):
     def healthy(self) -> bool:
         """Whether it is connected and receives events; the watchdog is fed only while it does."""
 
+    def trouble(self) -> str:
+        """What keeps it from working until an admin mends it, as a sentence without its end; empty for nothing."""
+
     def thinking(self, perception: Perception) -> AbstractAsyncContextManager[None]:
         """Show that the soul is working on a reply; cleared on every exit."""
 

@@ -92,6 +92,9 @@ class Main:
     def healthy(self) -> bool:
         return self.well
 
+    def trouble(self) -> str:
+        return ""
+
     async def admit(self, perception: Perception) -> GateDecision:
         self.asked.append("admit")
         return GateDecision(admitted=True)

@@ -191,3 +191,12 @@ async def test_nothing_is_lost_doubled_or_called_late_while_one_of_two_sockets_i
     everything = " ".join(await house.replies("general"))
     assert [everything.count(f"word {number}.") for number in range(20)] == [1] * 20
     assert not any("late=" in message.text for prompt in house.prompts for message in prompt.messages)
+
+
+async def test_a_file_beside_a_mention_is_seen_whichever_of_the_two_events_comes_first(house: House) -> None:
+    await house.people.fault(socket="mention_first", on=True)
+    await house.people.say("Ada", "general", "@soul read this", files=[{"name": "plan.txt", "text": "x"}])
+    await house.reply("general")
+    await house.idle()
+    assert "[shared a file: plan.txt]" in house.last_prompt()
+    assert len(await house.replies("general")) == 1

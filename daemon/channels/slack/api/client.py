@@ -1,6 +1,7 @@
 """The client of Slack's Web API: it sends a call once and tells the outcomes apart, so that no post is sent twice."""
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any, Final
 
 import aiohttp
@@ -17,6 +18,7 @@ from daemon.core.ports import Clock, Emit
 Json = dict[str, Any]
 
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=20, connect=10)
+_RESPONSES: Final = "https://hooks.slack.com"  # where every response_url is
 _SOCKET_URL_LIFE: Final = 20.0  # seconds; Slack takes a URL for a short time only
 _DEFAULT_RETRY_AFTER: Final = 10.0
 _LONGEST_RETRY_AFTER: Final = 3600.0
@@ -124,6 +126,23 @@ class SlackClient:
         """
         return (await self.answer(method, **arguments))[0]
 
+    async def respond(self, url: str, words: Mapping[str, object]) -> None:
+        """Answer a press of a button at its `response_url`. Raises ChannelError if Slack did not take it.
+
+        Raises ChannelRefused for an address that is neither Slack's nor where the Web API is.
+        """
+        if not _same_origin(url, self._settings.slack_api_url, _RESPONSES):
+            raise ChannelRefused("this is no address of Slack's", code="invalid_url")
+        session = self.web.session
+        assert session is not None  # made together with the SDK's client
+        try:
+            async with session.post(url, json=words, proxy=self.web.proxy) as response:
+                status = response.status
+        except (aiohttp.ClientError, OSError) as error:
+            raise DeliveryUncertain(f"Slack gave no answer at the response_url ({type(error).__name__})") from error
+        if status != HTTPStatus.OK:
+            raise ChannelRefused(f"Slack refused the response_url: status {status}", code="response_url")
+
     async def answer(self, method: str, **arguments: object) -> tuple[Json, Mapping[str, str]]:
         """Like `call`, with the response's headers (names in lower case)."""
         channel = str(arguments.get("channel") or arguments.get("channel_id") or "")
@@ -175,6 +194,14 @@ class SlackClient:
             failure = ChannelRefused(f"Slack refused {method}: {code}", code=code, hint=_HINTS.get(code, ""))
         failure.__cause__ = error
         return failure
+
+
+def _same_origin(url: str, *others: str) -> bool:
+    """Whether an address has the scheme, host and port of one of the others."""
+    try:
+        return URL(url).origin() in [URL(other).origin() for other in others]
+    except ValueError:
+        return False
 
 
 def _unknown(method: str, why: str) -> ChannelError:
