@@ -92,10 +92,12 @@ class SlackChannel:
         """See `Channel.listen`; when cancelled, it waits until arrivals in progress are stored."""
         reader, settings = await self._event_reader(), self._settings
         gap = asyncio.Event()
-        listener = Listener(reader, intake, self._emit, gap.set)
+        listener = Listener(reader, intake, self._emit, gap.set, self._thread_reader.note)
         whispers = Whispers(self._client, self._emit)
         app = bolt_app(listener, whispers, reader, self._client, self._emit)
-        catch_up = CatchUp(self._client, reader, intake, settings, self._clock, self._emit, gap)
+        catch_up = CatchUp(
+            self._client, reader, intake, settings, self._clock, self._emit, gap, self._thread_reader.forget
+        )
         _, app_token = check_tokens(settings)
         sockets = [SocketOptions(number, app_token, self._ping_interval) for number in range(settings.slack_sockets)]
         connections = tuple(Connection(one, app, self._client, self._clock, self._emit) for one in sockets)

@@ -9,7 +9,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 from yarl import URL
 
-from daemon.channels.slack.api.pacing import READS_A_MINUTE, Pacing, Window
+from daemon.channels.slack.api.pacing import Pacing, Window
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, NotDelivered
 from daemon.core.network import is_loopback
@@ -19,6 +19,7 @@ Json = dict[str, Any]
 
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=20, connect=10)
 _RESPONSES: Final = "https://hooks.slack.com"  # where every response_url is
+READS_A_MINUTE: Final = 40  # of all reads of history and rooms; Slack allows 50 of each method (tier 3)
 _SOCKET_URL_LIFE: Final = 20.0  # seconds; Slack takes a URL for a short time only
 _DEFAULT_RETRY_AFTER: Final = 10.0
 _LONGEST_RETRY_AFTER: Final = 3600.0

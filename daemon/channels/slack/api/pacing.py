@@ -13,8 +13,6 @@ _QUEUE: Final = 2.0  # the longest wait for a slot in seconds; a later call fail
 _MOST_LIMITS: Final = 1000
 _MINUTE: Final = 60.0
 
-READS_A_MINUTE: Final = 40  # of all reads of history and rooms; Slack allows 50 of each method (tier 3)
-
 # Slack's tiers of the streaming methods in calls a minute; all conversations share them.
 STREAM_TIERS: Final[Mapping[str, int]] = {"chat.startStream": 20, "chat.appendStream": 100}
 

@@ -5,7 +5,7 @@ Slack allows, however long it takes. What is still to be read stands in the stor
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import count
 from typing import Any, Final
@@ -29,7 +29,10 @@ _NO_HINT: Final = "`soul doctor` checks the tokens, the scopes and the app's set
 
 
 class CatchUp:
-    """Reads every channel and open thread from the watermark on; setting `gap` asks for it."""
+    """Reads every channel and open thread from the watermark on; setting `gap` asks for it.
+
+    `on_gap` is called first, since edits and deletions may have been missed too.
+    """
 
     def __init__(  # noqa: PLR0917  # one of each part it joins
         self,
@@ -40,6 +43,7 @@ class CatchUp:
         clock: Clock,
         emit: Emit,
         gap: asyncio.Event,
+        on_gap: Callable[[], None] = lambda: None,
     ) -> None:
         self._client = client
         self._reader = reader
@@ -48,6 +52,7 @@ class CatchUp:
         self._clock = clock
         self._emit = emit
         self._gap = gap
+        self._on_gap = on_gap
         self._places = PlaceReader(client, reader, intake)
         self._names: dict[str, str] = {}
         self._found = 0
@@ -67,6 +72,7 @@ class CatchUp:
                 if began is None or self._gap.is_set():
                     self._gap.clear()
                     began = None
+                    self._on_gap()
                     now = self._clock.now_ms() / 1000
                     await self._begin(now)
                     began = now

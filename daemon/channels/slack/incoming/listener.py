@@ -38,13 +38,22 @@ class Listener:
 
     `trouble` says what Slack told last that only an admin can mend, empty for nothing.
     `on_not_stored` is called after a failed store. Slack delivers again for some minutes only, so catch-up must follow.
+    `note` is called with each arrival first.
     """
 
-    def __init__(self, reader: EventReader, intake: Intake, emit: Emit, on_not_stored: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        reader: EventReader,
+        intake: Intake,
+        emit: Emit,
+        on_not_stored: Callable[[], None],
+        note: Callable[[Arrival], None],
+    ) -> None:
         self._reader = reader
         self._intake = intake
         self._emit = emit
         self._unheard = on_not_stored
+        self._note = note
         self.trouble = ""
         self._in_progress = 0
         self._idle = asyncio.Event()
@@ -59,6 +68,7 @@ class Listener:
         if arrival is None:
             self._tell_of_end(body)
             return self._reader.is_unlisted_press(body)
+        self._note(arrival)
         self._in_progress += 1
         self._idle.clear()
         try:
@@ -83,7 +93,7 @@ class Listener:
     def _tell_of_end(self, body: Mapping[str, Any]) -> None:
         """Tell the admin if Slack says that the app can do nothing any more."""
         event = body.get("event")
-        kind = event.get("type") if isinstance(event, dict) else None
+        kind = str(event.get("type")) if isinstance(event, dict) else ""
         tokens = event.get("tokens") if isinstance(event, dict) else None
         ours = kind != "tokens_revoked" or (isinstance(tokens, dict) and self._reader.identity.user in str(tokens))
         if kind in _ENDED and ours:
