@@ -362,4 +362,13 @@ async def test_the_mark_moves_only_when_everything_is_read(
     began = clock.now_ms() / 1000
     await clock.advance(61)
     await task
-    assert intake.catch_up_log.mark == f"{began - 60:.6f}"
+    assert intake.catch_up_log.mark == f"{began - 600:.6f}"
+
+
+async def test_a_clock_that_is_always_five_minutes_ahead_hides_nothing(
+    catching: Catching, intake: FakeIntake, control: WorkspaceControl
+) -> None:
+    await catching.up(FakeClock(auto=True, start_ms=SystemClock().now_ms() + 300_000)).fill()
+    await control.say("Ada", "dm", "right after it")
+    await catching.up(FakeClock(auto=True, start_ms=SystemClock().now_ms() + 600_000)).fill()
+    assert contents(intake) == ["right after it"]

@@ -2,6 +2,7 @@
 
 Every channel and every thread that users may still answer in is read, the one that was heard last first, at a rate that
 Slack allows, however long it takes. What is still to be read stands in the store, so that a restart goes on with it.
+Ten minutes are read twice, since our clock may be ahead of Slack's; the intake drops duplicates.
 """
 
 import asyncio
@@ -18,12 +19,12 @@ from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, NotDelivered, StoreError
 from daemon.core.perception import Place
 from daemon.core.ports import Clock, Emit, Intake, UnreadPlace
+from daemon.core.timetable import CLOCKS_DIFFER_S
 
 _PAUSE: Final = 5.0
 _TRIES: Final = 10  # of one place in a row; it stays due for the next catch-up, and all others are read
 _STORE_PAUSE: Final = 30.0
 _REFUSED_PAUSE: Final = 300.0  # an admin may have added the scope meanwhile, or a new token
-_OVERLAP: Final = 60.0  # seconds read twice, since clocks differ a little; the intake drops duplicates
 _TURN_OF_THE_LONGEST: Final = 4  # every fourth time the place that waited longest is read, so that none starves
 _NO_HINT: Final = "`soul doctor` checks the tokens, the scopes and the app's settings"
 
@@ -77,8 +78,8 @@ class CatchUp:
                     await self._begin(now)
                     began = now
                 if await self._read_all():
-                    await self._log.advance(*self._scope, as_ts(began - _OVERLAP))
-                    self._emit("slack.caught_up", found=self._found, up_to=as_ts(began - _OVERLAP))
+                    await self._log.advance(*self._scope, as_ts(began - CLOCKS_DIFFER_S))
+                    self._emit("slack.caught_up", found=self._found, up_to=as_ts(began - CLOCKS_DIFFER_S))
                     return
             except StoreError as error:
                 self._emit("slack.catch_up_failed", reason=error.message, hint=error.hint)
@@ -93,7 +94,7 @@ class CatchUp:
     async def _begin(self, now: float) -> None:
         """Store all places as due. Raises StoreError, or ChannelError if Slack doesn't list the rooms."""
         mark = await self._log.watermark(*self._scope)
-        since = max(as_seconds(mark) - _OVERLAP, now - self._settings.backfill_hours * 3600)
+        since = max(as_seconds(mark), now - self._settings.backfill_hours * 3600)
         if mark is None:  # a new soul was asked nothing yet: it reads only what it can still answer
             since = now - min(self._settings.stale_after, self._settings.backfill_hours * 3600)
         rooms = await self._rooms()
@@ -169,7 +170,7 @@ class CatchUp:
         if step.resume:
             await self._log.put_off(*self._scope, replace(place, resume=step.resume, failures=0))
         else:
-            await self._log.mark_read(*self._scope, place, as_ts(began - _OVERLAP))
+            await self._log.mark_read(*self._scope, place, as_ts(began - CLOCKS_DIFFER_S))
 
     def _pause_after(self, error: ChannelError) -> float:
         """Seconds to wait after a failed call, which is told if it needs an admin."""

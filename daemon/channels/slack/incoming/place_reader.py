@@ -15,7 +15,7 @@ _PAGES: Final = 5  # of one step; a longer place takes several
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ReadStep:
     """What one step of reading gave: new messages, threads to read too, and where the next step begins, if any.
 
     `latest` is the ts of the latest reply to each message that was seen, empty for none.
@@ -35,7 +35,7 @@ class PlaceReader:
         self._reader = reader
         self._intake = intake
 
-    async def read(self, place: UnreadPlace) -> Step:
+    async def read(self, place: UnreadPlace) -> ReadStep:
         """Read a place, or the next part of it. Raises NotDelivered, ChannelRefused or StoreError.
 
         A timeline is read beyond the gap, back to all messages whose threads users may still answer in: a message
@@ -55,7 +55,7 @@ class PlaceReader:
             elif not (ts in later and self._may_be_answered(message)) and as_seconds(ts) >= answered:
                 found += await self._pass_on(place.channel, message)
         latest = {str(one.get("ts")): str(one.get("latest_reply") or "") for one in messages}
-        return Step(found, threads, latest, resume)
+        return ReadStep(found, threads, latest, resume)
 
     async def _timeline(self, place: UnreadPlace) -> tuple[list[dict[str, Any]], str]:
         """Messages of a timeline, oldest first, and the ts before which to go on; empty after the oldest wanted one."""
