@@ -18,6 +18,7 @@ FIGURES: Final = MappingProxyType(
         "redelivery": "the same event again",
         "kills": "messages under kill -9",
         "downtime": "messages sent while down",
+        "gap": "an outage in many rooms and threads, and the rate of catching up",
         "prompts": "prompt tokens over a hundred turns",
         "calls": "model calls and tokens by mental process and pipeline",
         "machinery": "what subprocesses, processes and a second soul cost",

@@ -24,6 +24,7 @@ from daemon.core.ports import (
     Task,
     ThreadMessage,
 )
+from tests.fake_catch_up import FakeCatchUpLog
 
 TIMEOUT = 60.0  # seconds after which a wait has failed; only a test that fails waits so long
 _LOCKED = 0.02  # seconds; a database that is locked waits at most so long before it tries again
@@ -189,9 +190,7 @@ class FakeIntake:
         self.arrivals: list[Arrival] = []
         self.offered: list[Arrival] = []
         self.broken = self.duplicates = 0
-        self.mark: str | None = None
-        self.threads: tuple[ConversationKey, ...] = ()
-        self.known: tuple[str, ...] = ()
+        self.catch_up_log = FakeCatchUpLog()
         self.changed = asyncio.Event()
         self._seen: set[tuple[str, ...]] = set()
         self._taken = 0
@@ -213,25 +212,11 @@ class FakeIntake:
         if key in self._seen:
             return Acceptance.DUPLICATE
         self._seen.add(key)
+        if isinstance(arrival, NewMessage):
+            self.catch_up_log.messages.add((arrival.perception.conversation.channel, arrival.perception.ts))
         self.arrivals.append(arrival)
         self.changed.set()
         return Acceptance.ACCEPTED
-
-    async def watermark(self, soul: str, workspace: str) -> str | None:
-        """The mark."""
-        return self.mark
-
-    async def advance_watermark(self, soul: str, workspace: str, ts: str) -> None:
-        """Move the mark."""
-        self.mark = max(self.mark or "", ts)
-
-    async def open_threads(self, soul: str, workspace: str, since_ms: int, limit: int) -> tuple[ConversationKey, ...]:
-        """What the test put there."""
-        return self.threads[:limit]
-
-    async def known_channels(self, soul: str, workspace: str, limit: int) -> tuple[str, ...]:
-        """What the test put there."""
-        return self.known[:limit]
 
     def messages(self) -> list[NewMessage]:
         """The new messages among the arrivals."""
@@ -313,6 +298,10 @@ class FakeChannel:
     def healthy(self) -> bool:
         """Always."""
         return True
+
+    def trouble(self) -> str:
+        """Nothing."""
+        return ""
 
     async def admit(self, perception: Perception) -> GateDecision:
         """Everybody may talk."""

@@ -105,7 +105,7 @@ class Daemon:
         while True:
             connected, lag = self.channel.healthy(), self.health.worst_lag(int(_HEARTBEAT))
             try:
-                state = "connected" if connected else "not connected"
+                state = self.channel.trouble() or ("connected" if connected else "not connected")
                 await self.store.presence.beat(state, {"active": self.dispatcher.active})
                 await self.store.presence.release_dead_claims(self.settings.in_doubt)
             except StoreError as error:

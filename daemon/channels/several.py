@@ -45,6 +45,10 @@ class SeveralChannels:
         """See `Channel.close`; clients of further channels close their own requests."""
         await self._main.close()
 
+    def trouble(self) -> str:
+        """See `Channel.trouble`."""
+        return self._main.trouble()
+
     async def admit(self, perception: Perception) -> GateDecision:
         """See `Gate.admit`."""
         return await self._of(perception.conversation).admit(perception)

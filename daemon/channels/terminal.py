@@ -146,6 +146,10 @@ class TerminalChannel:
         """See `Channel.healthy`."""
         return not self._screen.gone.is_set()
 
+    def trouble(self) -> str:
+        """See `Channel.trouble`."""
+        return ""
+
     async def admit(self, perception: Perception) -> GateDecision:
         """See `Gate.admit`; raises NotDelivered for a message from another terminal."""
         self._require_ours(perception.conversation)

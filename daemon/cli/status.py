@@ -1,6 +1,7 @@
 """`soul status`: running daemons, waiting work, today's costs."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 import click
 
@@ -8,7 +9,7 @@ from daemon.cli.database_access import with_database
 from daemon.cli.output import age, facts, say, say_json
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
-from daemon.memory.admin.overview import LiveDaemon, Overview, Spending, sqlite_build, survey
+from daemon.memory.admin.overview import CatchUpState, LiveDaemon, Overview, Spending, sqlite_build, survey
 from daemon.memory.admin.tool_admin import recorded_tools
 
 _DAY_MS = 24 * 3600 * 1000
@@ -23,6 +24,7 @@ def command(as_json: bool) -> None:
     JSON: database, now_ms, sqlite, schema, journal,
     daemons [{soul, workspace, kind, host, pid, version, sqlite, started_ms, seen_ms, state, detail, gone, silent}],
     inbox, outbox, jobs {state: count}, oldest_inbox_ms, oldest_outbox_ms, oldest_job_ms,
+    catch_up [{soul, workspace, up_to, rooms, rooms_read, threads, threads_read}],
     spent {calls, failed, tokens_in, tokens_cached, tokens_out, cost_usd, unpriced},
     changed_tools [name].
     """
@@ -44,6 +46,7 @@ def command(as_json: bool) -> None:
             "inbox": _queue(seen.inbox, seen.oldest_inbox_ms, now),
             "outbox": _queue(seen.outbox, seen.oldest_outbox_ms, now),
             "jobs": _queue(seen.jobs, seen.oldest_job_ms, now),
+            **{f"catch-up of {state.soul}": _catch_up(state) for state in seen.catch_up},
             "today": _spending(seen.spent),
             **({"tools": f"{', '.join(changed)} changed; see soul tools list"} if changed else {}),
             "store": f"{path} (schema {seen.schema}, journal {seen.journal}, SQLite {sqlite_build().version})",
@@ -62,6 +65,16 @@ def _daemon(one: LiveDaemon, now: int) -> str:
 def _queue(counts: Mapping[str, int], oldest_ms: int | None, now: int) -> str:
     summary = ", ".join(f"{count} {state}" for state, count in counts.items()) or "empty"
     return summary + (f"; the oldest has waited {age(now, oldest_ms)}" if oldest_ms is not None else "")
+
+
+def _catch_up(state: CatchUpState) -> str:
+    """How far Slack's history is read; the time up to which nothing is missing is UTC."""
+    up_to = datetime.fromtimestamp(float(state.up_to), UTC).strftime("%Y-%m-%d %H:%M") if state.up_to else ""
+    done = f"nothing missed up to {up_to}" if up_to else "not complete yet"
+    if not state.rooms + state.threads:
+        return done
+    read = f"{state.rooms_read} of {state.rooms} rooms, {state.threads_read} of {state.threads} threads read"
+    return f"{read}; {done}"
 
 
 def _spending(spent: Spending) -> str:

@@ -129,7 +129,8 @@ class NewMessage:
     surely meant for the soul (a DM, a mention). Any other message is a reply in a thread; it counts only if the soul
     takes part there and `to_others` is false. `thread_root` is the ts of the thread's first message, empty outside
     threads. `message_id` is the id that the sending program gave it, empty where a channel has no such ids. `envelope`
-    is the platform's event as JSON text.
+    is the platform's event as JSON text. `receiver` is the platform id of our account that heard it, empty where a
+    channel has none: of all its souls one gets the message, once. `incomplete` says that a twin may hold more of it.
     """
 
     event_id: str
@@ -140,6 +141,8 @@ class NewMessage:
     source: Source = Source.LIVE
     message_id: str = ""
     envelope: str = "{}"
+    receiver: str = ""
+    incomplete: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,27 +214,88 @@ class Acceptance(StrEnum):
     IGNORED = "ignored"
 
 
+@dataclass(frozen=True, slots=True)
+class UnreadPlace:
+    """A channel's timeline, or a thread if `thread` is the ts of its first message, whose messages may be missing.
+
+    They are missing from the ts `since` on. `resume` is where the next step of reading begins, empty for the first one.
+    `heard_ms` is when the last message there was written, 0 if unknown. `failures` counts attempts to read it.
+    """
+
+    channel: str
+    thread: str
+    since: str
+    resume: str = ""
+    heard_ms: int = 0
+    failures: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HeardPlace:
+    """A conversation of the store: its channel, its thread, and when it was last active."""
+
+    channel: str
+    thread: str
+    last_ms: int
+
+
+class CatchUpLog(Protocol):
+    """How far the platform's history was read, and which places are still to be read; survives the daemon."""
+
+    async def watermark(self, soul: str, workspace: str) -> str | None:
+        """The ts up to which every message was surely received, or None before the first complete reading.
+
+        There is one watermark for the whole workspace. Only a complete reading moves it, never a live message: a
+        message that arrives after a gap proves nothing about the gap. One in the future counts as None.
+        """
+
+    async def advance(self, soul: str, workspace: str, ts: str) -> None:
+        """Move the watermark forward, or back from the future, and forget the places that are read."""
+
+    async def heard_places(self, workspace: str, since_ms: int, older: int) -> tuple[tuple[HeardPlace, ...], int]:
+        """Conversations active since a time, and the `older` latest threads from before it; then how many are left out.
+
+        The latest come first. The count of those left out stops at 10,000.
+        """
+
+    async def add_unread(self, soul: str, workspace: str, places: Sequence[UnreadPlace]) -> None:
+        """Make places due. One that is due keeps the earlier `since`; one that was read goes on where that ended."""
+
+    async def next_unread(
+        self, soul: str, workspace: str, *, most_failures: int, waited_longest: bool = False
+    ) -> UnreadPlace | None:
+        """The due place with the fewest failures that was heard last, or of those the one that waited longest.
+
+        None: all are read, but for those that failed `most_failures` times.
+        """
+
+    async def put_off(self, soul: str, workspace: str, place: UnreadPlace) -> None:
+        """Store the changed `resume` and `failures` of a place, which stays due."""
+
+    async def mark_read(self, soul: str, workspace: str, place: UnreadPlace, next_since: str) -> None:
+        """A place is read; after another gap it has to be read from `next_since` on."""
+
+    async def mark_quiet(self, soul: str, workspace: str, channel: str, latest: Mapping[str, str]) -> None:
+        """Due threads of a channel whose latest reply (ts, by the thread) is older than their `since` count as read."""
+
+    async def known_messages(
+        self, workspace: str, channel: str, timestamps: Collection[str], receiver: str
+    ) -> frozenset[str]:
+        """Those of the messages that the store has from this account of ours."""
+
+    async def known_posts(self, workspace: str, channel: str, timestamps: Collection[str]) -> frozenset[str]:
+        """Those of the soul's own posts that the store has sent."""
+
+
 class Intake(Protocol):
     """Takes arrivals from a channel. When a call returns, its effect is durable; when it raises, there is none."""
 
+    @property
+    def catch_up_log(self) -> CatchUpLog:
+        """Where the reading of the platform's history stands."""
+
     async def accept(self, arrival: Arrival) -> Acceptance:
         """Store an arrival once. Raises StoreError when it is not stored: do not acknowledge it then."""
-
-    async def watermark(self, soul: str, workspace: str) -> str | None:
-        """The ts up to which every message surely arrived, or None before the first connection.
-
-        Catch-up reads every channel from here. There is one watermark for the whole workspace. Only `advance_watermark`
-        moves it, never a live message: a message that arrives after a gap proves nothing about the gap.
-        """
-
-    async def advance_watermark(self, soul: str, workspace: str, ts: str) -> None:
-        """Move the watermark forward: after a complete catch-up, and regularly while connected without a gap."""
-
-    async def open_threads(self, soul: str, workspace: str, since_ms: int, limit: int) -> tuple[ConversationKey, ...]:
-        """Threads in which the soul was ever addressed, with a message since a time, newest first."""
-
-    async def known_channels(self, soul: str, workspace: str, limit: int) -> tuple[str, ...]:
-        """Channels and DMs in which the soul was ever addressed, latest message first."""
 
 
 # -- people ----------------------------------------------------------------------------------------------------------
@@ -400,6 +464,9 @@ class Channel(Gate, Protocol):
         Never raises for the platform's failures: what can't be proven now counts as readers who aren't all members.
         An answer wider than the stored audience was asked for anew.
         """
+
+    def trouble(self) -> str:
+        """What keeps it from working until an admin mends it, as a sentence without its end; empty for nothing."""
 
     def thinking(self, perception: Perception) -> AbstractAsyncContextManager[None]:
         """Show that the soul is working on a reply; cleared on every exit."""

@@ -143,6 +143,7 @@ class Claim:
     """The right to run one cycle on a conversation; the next claim raises `fence`, and this one is lost.
 
     `outsider_spoke`: a user who isn't a full member of the workspace wrote in the conversation before.
+    `away_told_ms` is when the conversation was last told that messages had become too old to be answered.
     """
 
     conversation: ConversationKey
@@ -155,6 +156,7 @@ class Claim:
     state: ProcessState = ProcessState()
     visit_state: VisitState = VisitState()
     outsider_spoke: bool = False
+    away_told_ms: int = 0
 
     def key(self, part: int) -> str:
         """The outbox key of a part of this cycle's reply; a repeated cycle uses the same one."""

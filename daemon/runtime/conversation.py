@@ -22,6 +22,7 @@ from daemon.memory.queues.commits import Superseded
 from daemon.memory.queues.conversations import ReadersChanged
 from daemon.memory.records import Claim, Delivery, Dismissal, InboxMessage, Speaks, Turn
 from daemon.mind.interrupts import Interrupts
+from daemon.runtime.away import away_note
 from daemon.runtime.cycle import run_cycle
 from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.cycle_state import Cycle, new_trace
@@ -87,6 +88,7 @@ class ConversationHandler:
         except Exception as error:  # noqa: BLE001 - a failing gate admits no user and ends no other conversation
             await self._ask_gate_later(claim, error)
             return None
+        cycle.unanswered = triaged.unanswered
         if not cycle.messages:
             return await self._end_without_thought(cycle, triaged)
         if any(one.crowded for one in cycle.messages):
@@ -180,7 +182,8 @@ class ConversationHandler:
 
         An approved action whose approver may not be answered, or whose approval is too old, is reported as not done.
         """
-        gone = "_(The message I was answering is gone.)_" if cycle.claim.draft is not None else ""
+        is_gone = cycle.claim.draft is not None and away_note(cycle) is None
+        gone = "_(The message I was answering is gone.)_" if is_gone else ""
         outcomes = [await self._approval_outcome(one.perception) for one in cycle.claim.messages]
         async with self._refusing if triaged.refusal else nullcontext():
             refusal = "" if await self._is_refused_quietly(cycle.claim, triaged) else triaged.refusal

@@ -20,6 +20,7 @@ from daemon.soul_engine import integrate
 class Cycle:
     """A claim with the messages that the gate let in, oldest first, and those dismissed without a reply, by row id.
 
+    `unanswered` are those of the dismissed that became too old while the daemon was away.
     A running process may absorb new messages: then the claim and its messages grow. `calls` collects the model calls,
     so that their cost is stored however the cycle ends. `hosts` are those that the reply may link to. `outsider_spoke`:
     a user who isn't a full member wrote in this conversation, now or ever, so that its readers are never again taken
@@ -31,6 +32,7 @@ class Cycle:
     trace_id: str
     messages: tuple[InboxMessage, ...] = ()
     dismissed: Mapping[str, Dismissal] = field(default_factory=dict)
+    unanswered: tuple[InboxMessage, ...] = ()
     interrupt: Interrupt = field(default_factory=Interrupt)
     calls: list[LLMCall] = field(default_factory=list)
     outsider_spoke: bool = False
@@ -94,6 +96,7 @@ class Cycle:
             return memory
         self.messages += fresh.messages
         self.dismissed = {**self.dismissed, **fresh.dismissed}
+        self.unanswered += fresh.unanswered
         self.hosts.learn(*(one.perception.content for one in fresh.messages))
         self.outsider_spoke = self.outsider_spoke or fresh.outsider_spoke
         await self.require_same_readers()

@@ -14,6 +14,7 @@ from daemon.mind.motor import Motor
 from daemon.mind.recall import as_memory
 from daemon.mind.recall.visit import Visit
 from daemon.mind.state_machine import ProcessRun
+from daemon.runtime.away import away_note, away_turn
 from daemon.runtime.cycle_services import Timing
 from daemon.runtime.cycle_state import Cycle
 from daemon.soul import Soul
@@ -59,6 +60,8 @@ def effect_of_words(cycle: Cycle, parts: tuple[str, ...], turns: tuple[Turn, ...
     The conversation's state stays as it is, and the visit goes on where there are turns.
     """
     claim, services = cycle.claim, cycle.services
+    away = away_note(cycle)
+    turns = turns if away is None or parts else (*turns, away_turn(cycle, away))
     oldest = claim.messages[0].perception if claim.messages else None
     to = (cycle.messages or claim.messages)[-1].perception if claim.messages else None
     visit_state = replace(claim.visit_state, spoken_ms=services.clock.now_ms()) if turns else claim.visit_state
@@ -74,6 +77,7 @@ def effect_of_words(cycle: Cycle, parts: tuple[str, ...], turns: tuple[Turn, ...
         newer_than_ts=newer_than(oldest) if oldest else "0",
         answered=tuple(one for one in cycle.messages if one.id not in cycle.dismissed),
         dismissed=cycle.dismissed,
+        away=away,
         calls=tuple(cycle.calls),
         visit_timeout_ms=services.timing.visit_timeout_ms,
         outsider_spoke=cycle.outsider_spoke,

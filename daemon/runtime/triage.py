@@ -10,6 +10,7 @@ from daemon.memory.records import Dismissal, InboxMessage
 IDLE = ("dormant", "exiting")
 """Processes that only a silence timer enters; a new message cancels them."""
 
+_TOLD_WITHIN_S = 86_400.0  # a message that is older still is dismissed without a word and without asking the gate
 _LATE_S = 120.0  # a message that waited longer, in Slack or here, is answered as late
 
 
@@ -19,12 +20,14 @@ class Triaged:
 
     A message in neither waits for the next claim. `refusal` is the sentence for a user whom the gate turned away.
     `outsider_spoke`: the author of one of them isn't known to be a full member of the workspace.
+    `unanswered` are dismissed messages that would have been answered, had they not become too old.
     """
 
     messages: tuple[InboxMessage, ...] = ()
     dismissed: dict[str, Dismissal] = field(default_factory=dict)
     refusal: str = ""
     outsider_spoke: bool = False
+    unanswered: tuple[InboxMessage, ...] = ()
 
 
 class Triage:
@@ -34,14 +37,16 @@ class Triage:
         self._gate = gate
         self._clock = clock
         self._emit = emit
-        self._stale_after = stale_after
+        self.stale_after = stale_after
 
     async def sort(self, messages: Sequence[InboxMessage]) -> Triaged:
         """Sort claimed messages. Raises NotDelivered when the platform can't be asked about a user just now."""
-        admitted, dismissed, refusal, outsider_spoke = [], _no_longer_idle(messages), "", False
+        admitted, unanswered, dismissed, refusal = [], [], _no_longer_idle(messages), ""
+        outsider_spoke = False
         for message in _of_one_kind([one for one in messages if one.id not in dismissed]):
             now = self._clock.now_ms()
-            if (age := _age(message, now)) > self._stale_after:
+            if (age := _age(message, now)) > self.stale_after:
+                unanswered += [message] if await self._may_be_told(message, age) else []
                 dismissed[message.id] = Dismissal("too old to answer", stale=True)
                 self._emit("inbox.stale", id=message.id, age_s=round(age))
                 continue
@@ -56,7 +61,12 @@ class Triage:
                 dismissed[message.id] = Dismissal(decision.reason)
                 refusal = refusal or (decision.say if perception.modality is Modality.WORDS else "")
                 self._emit("gate.refused", id=message.id, reason=decision.reason)
-        return Triaged(tuple(admitted), dismissed, refusal, outsider_spoke)
+        return Triaged(tuple(admitted), dismissed, refusal, outsider_spoke, tuple(unanswered))
+
+    async def _may_be_told(self, message: InboxMessage, age: float) -> bool:
+        """Whether the author of a stale message may hear that it is not answered. Raises NotDelivered."""
+        told = message.perception.modality is Modality.WORDS and age <= self.stale_after + _TOLD_WITHIN_S
+        return told and (await self._gate.admit(message.perception)).admitted
 
 
 def _age(message: InboxMessage, now: int) -> float:

@@ -91,6 +91,23 @@ def test_status_in_json_has_its_documented_keys(path: Path) -> None:
     assert "1 calls of unknown price" in call("status").stdout
 
 
+def test_status_shows_how_far_slack_is_read(path: Path) -> None:
+    with opened(path) as connection:
+        connection.execute("INSERT INTO watermarks VALUES ('minoan', 'T1', '1750000000.000000', 1)")
+    assert "catch-up of minoan  nothing missed up to 2025-06-15 15:06" in call("status").stdout
+    with opened(path) as connection:
+        for channel, thread, state in (("C1", "", "read"), ("C2", "", "due"), ("C1", "5.0", "read")):
+            connection.execute(
+                "INSERT INTO unread_places (soul, workspace, channel, thread, state, since, heard_ms, due_ms)"
+                " VALUES ('minoan', 'T1', ?, ?, ?, '1.0', 1, 1)",
+                (channel, thread, state),
+            )
+    shown = call("status").stdout
+    assert "1 of 2 rooms, 1 of 1 threads read; nothing missed up to 2025-06-15 15:06" in shown
+    (state,) = json.loads(call("status", "--json").stdout)["catch_up"]
+    assert all(key in call("status", "--help").stdout for key in state)
+
+
 def test_lists_print_states_without_words(path: Path) -> None:
     for family, states in (("inbox", INBOX_STATES), ("outbox", OUTBOX_STATES)):
         result = call(family, "list")

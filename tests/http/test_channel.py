@@ -96,6 +96,9 @@ class Main:
     async def close(self) -> None:
         self.asked.append("close")
 
+    def trouble(self) -> str:
+        return ""
+
     async def whisper(self, perception: Perception, text: str) -> bool:
         self.asked.append("whisper")
         return True

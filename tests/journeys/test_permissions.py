@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from daemon.local_slack.model import Json
 from daemon.tools.mcp.toolbox import McpToolbox
 from tests.fakes import TIMEOUT
 from tests.given import shown, tagged
@@ -115,20 +116,24 @@ async def test_presses_of_others_forged_presses_and_second_presses_change_nothin
     assert len(await house.replies("general")) == 2
 
 
+async def _ephemerals(house: House, person: str) -> list[Json] | None:
+    return await house.people.ephemerals(person, "C0GENERAL") or None
+
+
 async def test_a_press_without_effect_is_explained_to_its_author_alone(empty_house: House, note: Path) -> None:
     house = empty_house
     ts = await _question(house, note, "general")
     assert await press(house, "Ben", "general", ts) != "accepted"
-    (note_to_ben,) = await house.people.ephemerals("Ben", "C0GENERAL")
+    (note_to_ben,) = await house.until(lambda: _ephemerals(house, "Ben"))
     assert "had no effect" in note_to_ben["text"]
+    assert note_to_ben["thread_ts"], "in agent view nobody looks at the timeline"
     assert await house.people.ephemerals("Ada", "C0GENERAL") == []
 
 
 async def test_an_explanation_that_can_not_be_posted_stops_nothing(empty_house: House, note: Path) -> None:
     house = empty_house
     ts = await _question(house, note, "general")
-    await house.people.fault("chat.postEphemeral", body={"ok": False, "error": "user_not_in_channel"})
-    assert await press(house, "Ben", "general", ts) != "accepted"
+    assert await forged(house, "Ada", "C0GENERAL", ts=ts, value="approve:0011223344556677") != "accepted"
     await house.events.until("slack.void_untold")
     await house.acknowledged()
 

@@ -1,8 +1,10 @@
 """Slack repeats events or fails to deliver them: every message is answered once, if late, and none is lost."""
 
+import re
+
 import pytest
 
-from tests.journeys.house import House
+from tests.journeys.house import House, said
 
 
 async def _events_of(house: House, ts: str) -> list[str]:
@@ -81,22 +83,45 @@ async def test_ten_messages_sent_while_the_daemon_was_down_are_all_answered_and_
     }
 
 
-async def test_a_message_older_than_the_limit_is_reported_and_not_answered(empty_house: House) -> None:
+async def test_what_is_too_old_is_not_answered_and_gets_one_line_a_conversation(empty_house: House) -> None:
     house = empty_house
     await house.start(stale_after=1800.0)
     await house.answered("Ada", "dm", "hello")
     await house.stop()
-    ts = await house.say("Ada", "dm", "anybody there?")
+    old = [await house.say("Ada", "dm", words) for words in ("anybody there?", "hello again?")]
+    mention = await house.say("Ben", "general", "@soul are you there?")
+    guest = await house.say("Gus", "general", "@soul and for me?")
     house.clock.turn(1900)
     young = await house.say("Ada", "dm", "and now?")
-    await house.start(stale_after=1800.0)
-    await house.events.until("inbox.stale")
-    await house.reply("D0ADA", "and now?")
-    await house.idle()
-    assert await house.final_state(ts) == "stale"
+    for _ in range(2):
+        await house.start(stale_after=1800.0)
+        await house.idle()
+        await house.stop()
+    assert [await house.final_state(ts) for ts in (*old, mention, guest)] == ["stale"] * 4
     assert await house.final_state(young) == "answered"
-    assert await house.replies("D0ADA") == ["Echo: hello", "Echo: and now?"]
-    assert "anybody there?" not in house.last_prompt()
+    *answers, line = sorted(await house.replies("D0ADA"))
+    assert answers == ["Echo: and now?", "Echo: hello"]
+    assert re.fullmatch(r"I was away until \d\d:\d\d \(UTC\) and did not answer what you wrote before .*", line)
+    assert line.endswith("; say it again if it still matters.")
+    [line] = await house.replies("general")
+    assert "did not answer what was written here before" in line
+    assert "there?" not in house.last_prompt()
+    posts = await house.people.posts_by_bot("D0ADA") + await house.people.posts_by_bot("C0GENERAL")
+    told = [one["thread_ts"] for one in posts if "away" in said(one)]
+    assert told in ([old[0], mention], [old[1], mention])
+    assert "soul_feedback" not in str([one for one in posts if "away" in said(one)])
+
+
+async def test_a_user_who_was_told_can_say_it_again_in_that_thread_without_a_mention(empty_house: House) -> None:
+    house = empty_house
+    await house.start(stale_after=1800.0)
+    await house.stop()
+    root = await house.say("Ben", "general", "@soul are you there?")
+    house.clock.turn(1900)
+    await house.start(stale_after=1800.0, backfill_hours=24.0)
+    await house.idle()
+    await house.reply("general", "away until")
+    assert await house.answered("Ben", "general", "it still matters", thread=root) == "Echo: it still matters"
 
 
 async def test_a_reply_in_an_open_thread_and_one_in_a_new_thread_are_found_after_a_gap(empty_house: House) -> None:
@@ -166,3 +191,12 @@ async def test_nothing_is_lost_doubled_or_called_late_while_one_of_two_sockets_i
     everything = " ".join(await house.replies("general"))
     assert [everything.count(f"word {number}.") for number in range(20)] == [1] * 20
     assert not any("late=" in message.text for prompt in house.prompts for message in prompt.messages)
+
+
+async def test_a_file_beside_a_mention_is_seen_whichever_of_the_two_events_comes_first(house: House) -> None:
+    await house.people.fault(socket="mention_first", on=True)
+    await house.people.say("Ada", "general", "@soul read this", files=[{"name": "plan.txt", "text": "x"}])
+    await house.reply("general")
+    await house.idle()
+    assert "[shared a file: plan.txt]" in house.last_prompt()
+    assert len(await house.replies("general")) == 1

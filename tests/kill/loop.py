@@ -67,7 +67,6 @@ class Nursery:
                 "name": SOUL,
                 "ism_enabled": True,
                 "dormant_after": _DORMANT_AFTER,
-                "backfill_conversations": 500,  # threads begin faster here than a daemon lives to read them
             },
             "log": str(self._home / "daemon.log"),
             "crash": crash,

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import daemon.app
+from daemon.channels.slack.api import client
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.channel import SlackChannel
-from daemon.channels.slack.incoming import catch_up
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
 from daemon.core.perception import Modality
@@ -135,7 +135,7 @@ def make_naive() -> None:
 
 async def live(settings: Settings, pace: float) -> None:
     """Run a daemon as `soul run` does, with this model and its pace, without logs, and with short timeouts."""
-    catch_up._CALLS_A_MINUTE = 100_000  # type: ignore[misc]  # no test waits for the limits of Slack
+    client.READS_A_MINUTE = 100_000  # type: ignore[misc]  # no test waits for the limits of Slack
     daemon.app.build_llm = lambda *_, **__: KilledMind(SystemClock(), pace)  # type: ignore[attr-defined,assignment]  # as above
     await daemon.app.run_daemon(settings, lambda _: None)
 

@@ -1,6 +1,7 @@
 """Catch-up finds the messages of a gap once and within its limits, and logs what it can't read (P5)."""
 
 import asyncio
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -10,9 +11,9 @@ from daemon.channels.slack.incoming.catch_up import CatchUp
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings
-from daemon.core.errors import StoreBusy
-from daemon.core.perception import AudienceKind, ConversationKey
-from daemon.core.ports import Clock, Edit, Source
+from daemon.core.perception import AudienceKind
+from daemon.core.ports import Clock, Edit, HeardPlace, Source, UnreadPlace
+from daemon.local_slack.model import ChannelKind, WorkspaceChannel, WorkspaceMessage
 from tests.fakes import Events, FakeClock, FakeIntake, TurnableClock
 from tests.given import post
 from tests.slack.conftest import Open
@@ -25,25 +26,49 @@ async def reader(client: SlackClient, settings: Settings, events: Events) -> Eve
 
 
 class Catching:
-    """Builds catch-ups with the same workspace and intake."""
+    """Builds catch-ups with the same workspace and intake, each with a client of its own."""
 
-    def __init__(
-        self, client: SlackClient, reader: EventReader, intake: FakeIntake, settings: Settings, events: Events
-    ) -> None:
-        self._parts = (client, reader, intake)
+    def __init__(self, reader: EventReader, intake: FakeIntake, settings: Settings, events: Events) -> None:
+        self._reader, self._intake = reader, intake
         self._settings = settings
         self._events = events
+        self._clients: list[SlackClient] = []
 
-    def up(self, clock: Clock | None = None, **changes: object) -> CatchUp:
+    def up(self, clock: Clock | None = None, gap: asyncio.Event | None = None, **changes: object) -> CatchUp:
         """A catch-up with changed settings."""
-        return CatchUp(*self._parts, self._settings.model_copy(update=changes), clock or SystemClock(), self._events)
+        settings, clock = self._settings.model_copy(update=changes), clock or SystemClock()
+        client = SlackClient(settings, clock, self._events)
+        self._clients.append(client)
+        return CatchUp(client, self._reader, self._intake, settings, clock, self._events, gap or asyncio.Event())
+
+    async def close(self) -> None:
+        """Close the clients."""
+        for client in self._clients:
+            await client.close()
 
 
 @pytest.fixture
 async def catching(
-    client: SlackClient, reader: EventReader, intake: FakeIntake, settings: Settings, events: Events
-) -> Catching:
-    return Catching(client, reader, intake, settings, events)
+    reader: EventReader, intake: FakeIntake, settings: Settings, events: Events
+) -> AsyncIterator[Catching]:
+    built = Catching(reader, intake, settings, events)
+    yield built
+    await built.close()
+
+
+def quick_clock() -> FakeClock:
+    """A clock that agrees with Slack's and needs no time."""
+    return FakeClock(auto=True, start_ms=SystemClock().now_ms())
+
+
+def heard(channel: str, minutes_ago: int, thread: str = "") -> HeardPlace:
+    """A conversation that the store knows."""
+    return HeardPlace(channel, thread, SystemClock().now_ms() - minutes_ago * 60_000)
+
+
+def contents(intake: FakeIntake) -> list[str]:
+    """The words of the new messages, in order of their arrival."""
+    return [message.perception.content for message in intake.messages()]
 
 
 async def test_messages_of_an_outage_are_found_once(
@@ -54,7 +79,6 @@ async def test_messages_of_an_outage_are_found_once(
         await events.until("slack.caught_up")
         root = await control.say("Ada", "general", "@soul before")
         await intake.until(1)
-    intake.threads = (intake.messages()[0].perception.conversation,)
     await control.say("Ada", "dm", "a DM")
     await control.say("Ben", "general", "@soul a mention")
     await control.say("Ben", "general", "talk among us")
@@ -78,7 +102,7 @@ async def test_threads_that_began_during_the_gap_are_read_too(
     root = await control.say("Ben", "general", "among us")
     await control.say("Ada", "general", "@soul help us here", thread=root)
     await control.say("Ben", "general", "a reply that the store judges", thread=root)
-    await catching.up().run()
+    await catching.up().fill()
     assert [message.perception.content for message in intake.messages()] == [
         "help us here",
         "a reply that the store judges",
@@ -86,26 +110,13 @@ async def test_threads_that_began_during_the_gap_are_read_too(
     assert [message.addressed for message in intake.messages()] == [True, False]
 
 
-async def test_if_there_are_too_many_threads_the_quietest_are_not_read(
-    catching: Catching, intake: FakeIntake, control: WorkspaceControl
-) -> None:
-    for number in range(8):  # one more than the bound, which is large enough for all channels
-        root = await control.say("Ada", "general", f"root {number}")
-        await control.say("Ada", "general", f"@soul reply {number}", thread=root)
-    await catching.up(backfill_conversations=7).run()
-    replies = [
-        message.perception.content for message in intake.messages() if message.perception.content.startswith("reply")
-    ]
-    assert sorted(replies) == [f"reply {number}" for number in range(1, 8)]
-
-
 async def test_an_edit_during_the_gap_arrives_too(
     catching: Catching, intake: FakeIntake, control: WorkspaceControl
 ) -> None:
     ts = await control.say("Ada", "dm", "helo")
-    await catching.up().run()
+    await catching.up().fill()
     await control.do("edit", person="Ada", channel="dm", ts=ts, text="hello")
-    await catching.up().run()
+    await catching.up().fill()
     assert [type(arrival) for arrival in intake.arrivals[1:]] == [Edit]
     assert isinstance(intake.arrivals[1], Edit)
     assert intake.arrivals[1].text == "hello"
@@ -117,7 +128,7 @@ async def test_with_a_fresh_store_answered_messages_are_not_answered_again(
     answered = await control.say("Ada", "dm", "answered before the store existed")
     await open_channel().deliver(post("D0ADA", "Yes.", reply_to=answered))
     await control.say("Ada", "dm", "not answered")
-    await catching.up().run()
+    await catching.up().fill()
     assert [message.perception.content for message in intake.messages()] == ["not answered"]
 
 
@@ -126,117 +137,238 @@ async def test_a_root_that_never_arrived_is_read_even_if_its_thread_has_a_reply_
 ) -> None:
     root = await control.say("Ada", "dm", "never delivered")
     await open_channel().deliver(post("D0ADA", "To another.", reply_to=root))
-    intake.threads = (ConversationKey("minoan", "T0LOCAL", "D0ADA", root),)
-    await catching.up().run()
+    intake.catch_up_log.posts.update(("D0ADA", ts) for ts in await own_posts(control, "dm", root))
+    await catching.up().fill()
     assert [message.perception.content for message in intake.messages()] == ["never delivered"]
 
 
-async def test_only_the_configured_hours_and_conversations_are_read(
+async def own_posts(control: WorkspaceControl, channel: str, thread: str) -> list[str]:
+    """The ts of the soul's posts in a thread of Ada's DM."""
+    return [message["ts"] for message in await control.replies("D0ADA", thread)]
+
+
+async def test_only_the_configured_hours_are_read_and_a_new_soul_reads_what_it_can_still_answer(
+    catching: Catching, intake: FakeIntake, control: WorkspaceControl
+) -> None:
+    await control.say("Ada", "dm", "of yesterday")
+    await control.do("clock", advance=86_000)
+    await control.say("Ada", "dm", "of today")
+    later = FakeClock(auto=True, start_ms=SystemClock().now_ms() + 86_001_000)
+    await catching.up(later, backfill_hours=0.0).fill()
+    assert contents(intake) == []
+    intake.catch_up_log.mark = None
+    await catching.up(later).fill()
+    assert contents(intake) == ["of today"]
+    intake.catch_up_log.mark = "1.000000"
+    await catching.up(later).fill()
+    assert contents(intake) == ["of today", "of yesterday"]
+
+
+async def test_a_reply_in_a_thread_that_had_rested_is_found_even_if_the_store_does_not_know_the_thread(
+    catching: Catching, intake: FakeIntake, control: WorkspaceControl
+) -> None:
+    roots = {room: await control.say("Ada", room, f"an old talk in {room}") for room in ("dm", "general", "founders")}
+    await control.do("clock", advance=2 * 86_400)
+    clock = FakeClock(auto=True, start_ms=SystemClock().now_ms() + 2 * 86_400_000)
+    intake.catch_up_log.mark = f"{clock.now_ms() / 1000 - 120:.6f}"
+    for room, root in roots.items():
+        await control.say("Ada", room, f"@soul an answer in {room}", thread=root)
+    await catching.up(clock).fill()
+    assert sorted(contents(intake)) == ["an answer in dm", "an answer in founders", "an answer in general"]
+
+
+async def test_threads_older_than_three_days_are_read_the_latest_first_and_those_left_out_are_counted(
     catching: Catching, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
-    await control.say("Ada", "dm", "too old")
-    a_second_later = FakeClock(start_ms=SystemClock().now_ms() + 1000)
-    await catching.up(a_second_later, backfill_hours=0.0).run()
-    assert intake.messages() == []
-    await catching.up(backfill_conversations=2).run()
-    assert {fields["reason"] for fields in events.named("slack.beyond_reach")} == {"too many conversations"}
-    assert intake.mark is not None
+    roots = [await control.say("Ada", "general", f"root {number}") for number in range(4)]
+    await control.do("clock", advance=5 * 86_400)
+    now_ms = SystemClock().now_ms() + 5 * 86_400_000
+    log = intake.catch_up_log
+    log.mark = f"{now_ms / 1000 - 120:.6f}"
+    log.heard = [HeardPlace("C0GENERAL", root, number) for number, root in enumerate(roots)]
+    log.heard.append(HeardPlace("C0RANDOM", roots[0], 99))  # we are not in that channel
+    for number, root in enumerate(roots):
+        await control.say("Ada", "general", f"@soul reply {number}", thread=root)
+    await catching.up(FakeClock(auto=True, start_ms=now_ms), backfill_threads=3).fill()
+    assert contents(intake) == ["reply 3", "reply 2"]
+    assert events.named("slack.catching_up")[0]["threads_left_out"] == 2
 
 
-async def test_catch_up_retries_while_the_store_is_busy(
+async def test_every_room_is_read_however_many_and_the_one_heard_last_is_first(
+    catching: Catching, intake: FakeIntake, control: WorkspaceControl
+) -> None:
+    people = [(await control.do("person", name=f"Person {n}"))["person"]["id"] for n in range(60)]
+    for person in people:
+        await control.say(person, "dm", f"a DM of {person}")
+    await control.say("Ben", "general", "@soul a mention")
+    intake.catch_up_log.heard = [heard("C0GENERAL", 9, "1750000000.000100"), heard("D0ADA", 1)]
+    await control.say("Ada", "dm", "the last word")
+    await catching.up(quick_clock()).fill()
+    assert contents(intake)[:2] == ["the last word", "a mention"]
+    assert sorted(contents(intake)[2:]) == sorted(f"a DM of {person}" for person in people)
+
+
+async def test_rooms_are_listed_to_the_last_page(
+    catching: Catching, intake: FakeIntake, control: WorkspaceControl, reader: EventReader
+) -> None:
+    for number in range(1_050):
+        control.server.workspace.add_channel(
+            WorkspaceChannel(f"C0R{number}", f"room-{number}", ChannelKind.PUBLIC, (reader.identity.user, "U0ADA"), 1)
+        )
+    await control.say("Ada", "room-1049", "@soul are you here?")
+    await catching.up(quick_clock()).fill()
+    assert contents(intake) == ["are you here?"]
+
+
+async def test_a_room_with_thousands_of_messages_is_read_to_its_end_in_several_steps(
     catching: Catching, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
-    await control.say("Ada", "dm", "kept")
-    intake.broken = 1
-    await catching.up(FakeClock(auto=True, start_ms=SystemClock().now_ms())).run()
-    assert [message.perception.content for message in intake.messages()] == ["kept"]
-    assert len(events.named("slack.catch_up_failed")) == 1
+    await control.say("Ada", "general", "@soul the oldest")
+    for number in range(1_100):
+        control.server.workspace.post(WorkspaceMessage("C0GENERAL", "U0BEN", f"talk {number}"))
+    root = await control.say("Ada", "founders", "@soul a root")
+    for number in range(1_100):
+        control.server.workspace.post(WorkspaceMessage("C0FOUNDERS", "U0BEN", f"talk {number}", thread_ts=root))
+    await control.say("Ada", "founders", "@soul the newest", thread=root)
+    await catching.up(quick_clock()).fill()
+    found = contents(intake)
+    assert {"the oldest", "a root", "the newest"} <= set(found)
+    assert len(found) == 3 + 1_100
 
 
-async def test_a_short_outage_of_slack_delays_catch_up_and_a_long_one_repeats_it(
-    catching: Catching, intake: FakeIntake, control: WorkspaceControl, events: Events
-) -> None:
-    await control.say("Ada", "dm", "kept")
-    await control.fail("users.conversations", status=503)
-    await control.fail("conversations.history", status=503, times=3)
-    await catching.up(FakeClock(auto=True, start_ms=SystemClock().now_ms())).run()
-    assert [message.perception.content for message in intake.messages()] == ["kept"]
-    assert [fields["complete"] for fields in events.named("slack.caught_up")] == [False, True]
-
-
-async def test_an_unreadable_channel_is_logged_and_does_not_stop_the_others(
-    catching: Catching, intake: FakeIntake, control: WorkspaceControl, events: Events
-) -> None:
-    await control.say("Ada", "dm", "one")
-    await control.say("Ben", "dm", "two")
-    await control.fail("conversations.history", body={"ok": False, "error": "missing_scope"})
-    await catching.up().run()
-    assert len(intake.messages()) == 1
-    assert events.named("slack.beyond_reach")[0]["reason"] == "missing_scope"
-    assert intake.mark
-
-
-async def test_without_the_scope_to_list_channels_catch_up_gives_up(
-    catching: Catching, control: WorkspaceControl, events: Events
-) -> None:
-    await control.fail("users.conversations", body={"ok": False, "error": "missing_scope"})
-    await catching.up().run()
-    assert events.named("slack.beyond_reach") == [{"where": "everything", "reason": "missing_scope"}]
-
-
-async def test_a_channel_with_more_than_a_thousand_messages_is_logged(
-    catching: Catching, intake: FakeIntake, control: WorkspaceControl, events: Events
-) -> None:
-    more = {"ok": True, "messages": [{"ts": "x"}, 7], "response_metadata": {"next_cursor": "more"}}
-    await control.fail("conversations.history", times=5, body=more)
-    await catching.up().run()
-    assert events.named("slack.beyond_reach")[0]["reason"] == "too many messages"
-
-
-async def test_catch_up_makes_at_most_forty_calls_a_minute(
+async def test_catch_up_makes_at_most_forty_calls_a_minute_together_with_other_reads(
     catching: Catching, control: WorkspaceControl, events: Events
 ) -> None:
     for number in range(50):
         await control.do("channel", name=f"room-{number}", members=["U0ADA", control.server.bot_user.id])
     clock = FakeClock(start_ms=SystemClock().now_ms())
     async with asyncio.TaskGroup() as group:
-        group.create_task(catching.up(clock).run())
+        group.create_task(catching.up(clock).fill())
         await clock.sleepers()
         calls = len(await control.calls("conversations.history")) + len(await control.calls("users.conversations"))
         assert calls == 40
         await clock.advance(60)
-    assert events.named("slack.caught_up")[0]["complete"] is True
-    assert len(await control.calls("conversations.history")) == 50
+    assert events.named("slack.caught_up")
+    assert len(await control.calls("conversations.history")) == events.named("slack.catching_up")[0]["rooms"]
 
 
-async def test_the_watermark_moves_once_a_minute_and_stays_behind_possible_redeliveries(
-    catching: Catching, intake: FakeIntake, events: Events
+async def test_a_restart_goes_on_where_catch_up_was_and_another_gap_is_read_too(
+    catching: Catching, intake: FakeIntake, control: WorkspaceControl
 ) -> None:
-    clock = FakeClock()
-    up = catching.up(clock)
-    await up.confirm()
-    first = intake.mark
-    assert first == f"{clock.now_ms() / 1000 - 600:.6f}"
-    await clock.advance(30)
-    await up.confirm()
-    assert intake.mark == first
-    await clock.advance(30)
-    await up.confirm()
-    assert intake.mark != first
-
-    async def busy(soul: str, workspace: str, ts: str) -> None:
-        raise StoreBusy("another program holds the database")
-
-    intake.advance_watermark = busy  # type: ignore[method-assign]  # a store that fails
-    await clock.advance(60)
-    await up.confirm()
-    assert len(events.named("slack.confirm_failed")) == 1
+    await control.say("Ada", "dm", "one")
+    await control.say("Ben", "general", "@soul two")
+    intake.catch_up_log.heard = [heard("D0ADA", 1)]
+    await control.fail("conversations.history")
+    await control.fail("conversations.history", delay=3600)
+    first = asyncio.create_task(catching.up().fill())
+    await intake.until(1)
+    first.cancel()
+    await asyncio.wait([first])
+    assert intake.catch_up_log.mark is None
+    await control.do("fault", clear=True)
+    await control.say("Ada", "dm", "three")
+    await catching.up().fill()
+    assert sorted(contents(intake)) == ["one", "three", "two"]
+    assert intake.catch_up_log.mark
 
 
-async def test_threads_of_channels_that_we_left_are_not_read(
+async def test_a_gap_during_catch_up_is_read_too_and_a_place_that_waits_long_has_its_turn(
+    catching: Catching, intake: FakeIntake, control: WorkspaceControl
+) -> None:
+    intake.catch_up_log.heard = [heard("D0ADA", 1), heard("D0BEN", 2)]
+    await control.say("Ben", "dm", "one")
+    await control.say("Ada", "general", "@soul two")
+    await control.say("Ada", "dm", "three")
+    gap, log = asyncio.Event(), intake.catch_up_log
+    marked = log.mark_read
+
+    async def then_a_gap(soul: str, workspace: str, place: UnreadPlace, next_since: str) -> None:
+        await marked(soul, workspace, place, next_since)
+        if "two" not in contents(intake):
+            gap.set()
+
+    log.mark_read = then_a_gap  # type: ignore[method-assign]  # a socket that is lost all the time
+    await catching.up(quick_clock(), gap).fill()
+    assert sorted(contents(intake)) == ["one", "three", "two"]
+
+
+@pytest.mark.parametrize("broken", ["store", "listing", "room", "all rooms"])
+async def test_catch_up_goes_on_until_the_store_and_slack_work(
+    catching: Catching, intake: FakeIntake, control: WorkspaceControl, events: Events, broken: str
+) -> None:
+    await control.say("Ada", "dm", "kept")
+    match broken:
+        case "store":
+            intake.broken = 1
+        case "listing":
+            await control.fail("users.conversations", status=503)
+            await control.fail("users.conversations", body={"ok": False, "error": "missing_scope"})
+            await control.fail("users.conversations", body={"ok": False, "error": "token_revoked"})
+        case "room":
+            await control.fail("conversations.history", status=503)
+        case _:
+            await control.fail("conversations.history", status=503, times=20)
+            await control.fail("conversations.history", body={"ok": False, "error": "token_revoked"})
+    clock = quick_clock()
+    await catching.up(clock).fill()
+    assert contents(intake) == ["kept"]
+    assert len(events.named("slack.caught_up")) == 1
+    assert all(fields["hint"] for fields in events.named("slack.beyond_reach"))
+
+
+async def test_one_room_that_slack_never_gives_holds_up_no_other_and_stays_due(
     catching: Catching, intake: FakeIntake, control: WorkspaceControl, events: Events
 ) -> None:
-    intake.threads = (ConversationKey("minoan", "T0LOCAL", "C0RANDOM", "1750000000.000100"),)
-    await catching.up().run()
-    assert await control.calls("conversations.replies") == []
-    assert events.named("slack.caught_up")[0]["complete"] is True
+    await control.say("Ada", "dm", "one")
+    await control.say("Ben", "dm", "two")
+    await control.fail("conversations.history", body={"ok": False, "error": "missing_scope"})
+    await catching.up(quick_clock()).fill()
+    assert len(intake.messages()) == 1
+    told = events.named("slack.beyond_reach")[0]
+    assert told["reason"] == "missing_scope"
+    assert "add the scope" in str(told["hint"])
+    late = FakeClock(auto=True, start_ms=SystemClock().now_ms() + 40 * 60_000)
+    await catching.up(late).fill()
+    assert len(intake.messages()) == 2
+
+
+async def test_a_room_that_we_were_removed_from_is_told_by_name_with_what_to_do(
+    catching: Catching, intake: FakeIntake, control: WorkspaceControl, events: Events
+) -> None:
+    intake.catch_up_log.heard = [heard("C0GENERAL", 1)]
+    await control.fail("conversations.history", body={"ok": False, "error": "not_in_channel"})
+    await catching.up().fill()
+    assert events.named("slack.beyond_reach") == [
+        {
+            "where": "C0GENERAL",
+            "thread": "",
+            "reason": "not_in_channel",
+            "hint": "invite the soul to the channel",
+            "name": "general",
+        }
+    ]
+    assert intake.catch_up_log.mark
+
+
+async def test_the_mark_moves_only_when_everything_is_read(
+    catching: Catching, intake: FakeIntake, control: WorkspaceControl
+) -> None:
+    for number in range(50):
+        await control.do("channel", name=f"room-{number}", members=["U0ADA", control.server.bot_user.id])
+    clock = FakeClock(start_ms=SystemClock().now_ms())
+    task = asyncio.create_task(catching.up(clock).fill())
+    await clock.sleepers()
+    assert intake.catch_up_log.mark is None
+    began = clock.now_ms() / 1000
+    await clock.advance(61)
+    await task
+    assert intake.catch_up_log.mark == f"{began - 600:.6f}"
+
+
+async def test_a_clock_that_is_always_five_minutes_ahead_hides_nothing(
+    catching: Catching, intake: FakeIntake, control: WorkspaceControl
+) -> None:
+    await catching.up(FakeClock(auto=True, start_ms=SystemClock().now_ms() + 300_000)).fill()
+    await control.say("Ada", "dm", "right after it")
+    await catching.up(FakeClock(auto=True, start_ms=SystemClock().now_ms() + 600_000)).fill()
+    assert contents(intake) == ["right after it"]

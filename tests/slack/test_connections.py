@@ -50,17 +50,38 @@ async def test_a_closed_connection_is_replaced_at_once_and_the_gap_is_read(
         assert await still_hears(control, intake)
 
 
-async def test_a_refused_url_is_discarded(
-    open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events
+@pytest.mark.parametrize("dead", [1, 8])
+async def test_a_refused_url_is_tried_once_and_a_socket_is_open_again_within_a_minute(
+    open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events, dead: int
 ) -> None:
-    channel = open_channel(TurnableClock(), ping_interval=PING)
+    clock = TurnableClock(20)
+    channel = open_channel(clock, ping_interval=PING)
     async with listening(channel, intake):
         await events.until("slack.caught_up")
-        await control.do("fault", socket="dead_tickets", times=1)
+        before, began = await opens(control), clock.monotonic()
+        await control.do("fault", socket="dead_tickets", times=dead)
         await control.do("fault", socket="disconnect", reason="refresh_requested")
         await events.until("slack.lost")
         await events.until("slack.connected", 2)
+        assert clock.monotonic() - began < 60
+        assert await opens(control) == before + dead + 1
         assert await still_hears(control, intake)
+
+
+async def test_the_url_that_proved_the_token_opens_the_first_socket(
+    open_channel: Open, intake: FakeIntake, control: WorkspaceControl
+) -> None:
+    async with listening(open_channel(), intake):
+        assert await opens(control) == 1
+
+
+async def test_an_old_url_opens_no_socket(open_channel: Open, intake: FakeIntake, control: WorkspaceControl) -> None:
+    clock = TurnableClock()
+    channel = open_channel(clock)
+    await channel.identify()
+    clock.turn(21)
+    async with listening(channel, intake):
+        assert await opens(control) == 2
 
 
 async def test_a_silent_socket_is_replaced(

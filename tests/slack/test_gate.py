@@ -7,10 +7,10 @@ import pytest
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.errors import NotDelivered
 from daemon.core.perception import Place
-from tests.fakes import FakeClock
+from tests.fakes import Events, FakeClock, FakeIntake
 from tests.given import perception, post
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl
+from tests.slack.parts import WorkspaceControl, listening
 
 
 async def decide(channel: SlackChannel, source: str, room: str = "D0ADA", place: Place = Place.DM) -> tuple[str, bool]:
@@ -183,3 +183,30 @@ async def test_there_are_no_earlier_messages_outside_threads_or_while_slack_is_d
     assert await channel.thread_before(late, 5) == ()
     assert await channel.thread_before(late, 0) == ()
     assert len(await channel.thread_before(late, 5)) == 1
+
+
+async def test_a_thread_is_read_from_slack_once_until_a_message_in_it_changes_or_a_gap_comes(
+    channel: SlackChannel, control: WorkspaceControl, intake: FakeIntake, events: Events
+) -> None:
+    root = await control.say("Ben", "general", "Shall we?")
+    ts = await control.say("Ada", "general", "yes", thread=root)
+    asked = await control.say("Ada", "general", "@soul what do you think?", thread=root)
+    mention = perception(channel="C0GENERAL", thread=root, ts=asked, source="U0ADA")
+
+    async def overheard() -> tuple[list[str], int]:
+        texts = [one.text for one in await channel.thread_before(mention, 3)]
+        return texts, len([one for one in await control.calls("conversations.replies") if "oldest" not in one["args"]])
+
+    async with listening(channel, intake):
+        await events.until("slack.caught_up")
+        assert [await overheard() for _ in range(3)] == [(["Shall we?", "yes"], 1)] * 3
+        await control.do("edit", person="Ada", channel="general", ts=ts, text="no")
+        await events.until("slack.heard", kind="Edit")
+        assert await overheard() == (["Shall we?", "no"], 2)
+        await control.do("delete", person="Ada", channel="general", ts=ts)
+        await events.until("slack.heard", kind="Deletion")
+        assert await overheard() == (["Shall we?"], 3)
+        await control.do("fault", socket="close")
+        await events.until("slack.catching_up", 2)
+        assert await overheard() == (["Shall we?"], 4)
+        assert await overheard() == (["Shall we?"], 4)

@@ -3,12 +3,17 @@
 import asyncio
 import dataclasses
 
+import pytest
+
+from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.channel import SlackChannel
+from daemon.core.errors import ChannelRefused
 from daemon.core.perception import AudienceKind, Place
 from daemon.core.ports import Channel, Deletion, Edit, Feedback
 from tests.fakes import TIMEOUT, Events, FakeIntake
 from tests.given import post
-from tests.slack.parts import WorkspaceControl, listening
+from tests.slack.conftest import Open
+from tests.slack.parts import YES, WorkspaceControl, listening
 
 
 async def test_slack_implements_the_channel_port(channel: SlackChannel) -> None:
@@ -144,3 +149,53 @@ async def test_our_own_posts_never_arrive_as_messages(
         == intake.messages()[0].perception.conversation
     )
     assert intake.messages()[1].thread_root == ts
+
+
+@pytest.mark.parametrize(
+    ("event", "told"),
+    [
+        ({"type": "app_uninstalled"}, "removed from the workspace"),
+        ({"type": "tokens_revoked", "tokens": {"oauth": [], "bot": ["U0SOUL"]}}, "token of the app was revoked"),
+        ({"type": "tokens_revoked", "tokens": {"oauth": ["U0ADA"], "bot": []}}, ""),
+        ({"type": "tokens_revoked", "tokens": 7}, ""),
+    ],
+)
+async def test_the_admin_is_told_when_slack_ends_the_app(
+    channel: SlackChannel, control: WorkspaceControl, events: Events, event: dict[str, object], told: str
+) -> None:
+    async with listening(channel, FakeIntake()):
+        await control.do("emit", event=event)
+        await control.say("Ada", "dm", "after it")
+        await events.until("slack.heard")
+        assert told in channel.trouble()
+        assert bool(channel.trouble()) == bool(told)
+    assert [told in str(one["reason"]) for one in events.named("slack.revoked")] == [True] * bool(told)
+    assert all("SLACK_BOT_TOKEN" in str(one["hint"]) for one in events.named("slack.revoked"))
+
+
+async def test_a_press_without_effect_is_told_after_the_acknowledgement_where_the_button_is(
+    open_channel: Open, intake: FakeIntake, control: WorkspaceControl, events: Events
+) -> None:
+    channel = open_channel(members=("U0ADA",))
+    root = await control.say("Ada", "general", "hi")
+    ts = await channel.deliver(post("C0GENERAL", "May I?", reply_to=root, approval="a-1"))
+    async with listening(channel, intake):
+        await control.fail("*", mode="reset_before")  # no Web API call is made for it
+        await control.do("click", person="Ben", channel="general", ts=ts, action_id=YES)
+
+        async def whispers() -> list[dict[str, object]]:
+            return await control.calls("(response_url)")
+
+        (whisper,) = await control.until(whispers, 1)
+        assert whisper["args"]["thread_ts"] == root
+        assert "no effect" in whisper["args"]["text"]
+        control.server.workspace.interactions.responses.clear()
+        for _ in range(2):
+            await control.do("click", person="Ben", channel="general", ts=ts, action_id=YES)
+    assert intake.arrivals == []
+
+
+@pytest.mark.parametrize("url", ["", "x", "http://hooks.slack.com/a", "https://hooks.slack.com.evil.example/a"])
+async def test_only_addresses_of_slack_are_answered(client: SlackClient, url: str) -> None:
+    with pytest.raises(ChannelRefused):
+        await client.respond(url, {"text": "hi"})

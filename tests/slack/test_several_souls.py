@@ -9,7 +9,6 @@ from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.outgoing.appearance import Appearance
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelRefused
-from daemon.core.perception import ConversationKey
 from daemon.core.ports import Decision, Deletion, Edit, Feedback, NewMessage
 from tests.fakes import Events, FakeDrafts, FakeIntake, TurnableClock
 from tests.given import perception, post
@@ -84,40 +83,26 @@ def test_edits_deletions_feedback_and_decisions_belong_to_the_soul_of_their_chan
 
 
 async def test_catch_up_reads_for_every_soul_under_one_watermark(
-    channel: SlackChannel, events: Events, control: WorkspaceControl
+    channel: SlackChannel, intake: FakeIntake, events: Events, control: WorkspaceControl
 ) -> None:
-    asked: list[tuple[str, str]] = []
     root = await control.say("Ada", "founders", "an old talk")
     other = await control.say("Ada", "general", "another old talk")
-    team = control.server.team.id
-
-    class Asked(FakeIntake):
-        async def watermark(self, soul: str, workspace: str) -> str | None:
-            asked.append(("mark", soul))
-            return await super().watermark(soul, workspace)
-
-        async def advance_watermark(self, soul: str, workspace: str, ts: str) -> None:
-            asked.append(("mark", soul))
-
-        async def open_threads(
-            self, soul: str, workspace: str, since_ms: int, limit: int
-        ) -> tuple[ConversationKey, ...]:
-            asked.append(("threads", soul))
-            place = {"minoan": ("C0GENERAL", other), "tamarru": ("C0FOUNDERS", root)}[soul]
-            return (ConversationKey(soul, team, *place),)
-
-        async def known_channels(self, soul: str, workspace: str, limit: int) -> tuple[str, ...]:
-            asked.append(("channels", soul))
-            return ("C0FOUNDERS",) if soul == "tamarru" else ()
-
     await control.do("clock", advance=1.0)
-    intake = Asked()
+    await control.say("Ada", "founders", "@soul a reply", thread=root)
+    await control.say("Ada", "general", "@soul another reply", thread=other)
+    marks: list[str] = []
+    advance = intake.catch_up_log.advance
+
+    async def note(soul: str, workspace: str, ts: str) -> None:
+        marks.append(soul)
+        await advance(soul, workspace, ts)
+
+    intake.catch_up_log.advance = note  # type: ignore[method-assign]  # it only looks
     async with listening(channel, intake):
         await events.until("slack.caught_up")
-    assert {soul for what, soul in asked if what == "mark"} == {"minoan"}
-    assert {soul for what, soul in asked if what == "threads"} == {"minoan", "tamarru"}
-    assert {soul for what, soul in asked if what == "channels"} == {"minoan", "tamarru"}
-    assert intake.messages() == []
+    assert marks == ["minoan"]
+    found = {one.perception.content: one.perception.conversation.soul for one in intake.messages()}
+    assert found == {"a reply": "tamarru", "another reply": "minoan"}
 
 
 async def test_posts_and_streams_show_the_name_and_icon_of_their_soul(

@@ -1,5 +1,6 @@
 """Every message is stored once, although the platform repeats, reorders, edits and deletes."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -169,37 +170,38 @@ async def test_feedback_is_stored_with_its_reply(stores: Stores, path: Path) -> 
     assert look(path, "SELECT author, value FROM feedback") == [("U1", "good")]
 
 
-async def test_the_watermark_never_moves_back(stores: Stores) -> None:
-    assert await stores.inbox.watermark(SOUL, TEAM) is None
-    for ts in ("9.5", "10.1", "9.9"):
-        await stores.inbox.advance_watermark(SOUL, TEAM, ts)
-    assert await stores.inbox.watermark(SOUL, TEAM) == "10.1"
+async def test_a_message_that_another_soul_of_the_same_account_has_is_a_duplicate(
+    stores: Stores, clock: FakeClock, path: Path
+) -> None:
+    moved = ConversationKey("bo", TEAM, CHANNEL, "5.000001")
+    message = replace(new_message("5.000001", conversation=thread("5.000001")), receiver="U0SOUL")
+    again = replace(new_message("5.000001", event="E2", conversation=moved), receiver="U0SOUL")
+    other_app = replace(again, event_id="E3", receiver="U0OTHER")
+    assert await stores.inbox.accept(message) is Acceptance.ACCEPTED
+    assert await stores.inbox.accept(again) is Acceptance.DUPLICATE
+    assert await stores.inbox.accept(other_app) is Acceptance.ACCEPTED
+    assert look(path, "SELECT soul, receiver FROM inbox ORDER BY soul") == [(SOUL, "U0SOUL"), ("bo", "U0OTHER")]
 
 
-async def test_old_event_ids_are_deleted_when_the_watermark_moves(stores: Stores, path: Path, clock: FakeClock) -> None:
-    await stores.inbox.accept(new_message("1.0"))
-    await clock.advance(49 * 3600)
-    await stores.inbox.accept(new_message("2.0"))
-    await stores.inbox.advance_watermark(SOUL, TEAM, "2.0")
-    assert look(path, "SELECT event_id FROM deliveries") == [("ED12.0",)]
-    assert (
-        await stores.inbox.accept(new_message("1.0")) is Acceptance.DUPLICATE
-    )  # the id of the message is known for ever
+async def test_the_twin_of_an_incomplete_message_completes_it_once_even_while_it_is_thought_about(
+    stores: Stores, path: Path
+) -> None:
+    mention = replace(new_message(text="look", event="E1"), incomplete=True)
+    twin = new_message(text="look\n[shared a file: plan.pdf]", event="E2")
+    assert await stores.inbox.accept(mention) is Acceptance.ACCEPTED
+    claim = await stores.claim()
+    assert await stores.inbox.accept(twin) is Acceptance.ACCEPTED
+    with pytest.raises(Superseded):
+        await stores.commits.commit(effect(claim, "What should I look at?"))
+    assert await stores.inbox.accept(replace(twin, event_id="E3")) is Acceptance.DUPLICATE
+    assert look(path, "SELECT body, incomplete FROM inbox") == [("look\n[shared a file: plan.pdf]", 0)]
 
 
-async def test_open_threads_and_known_channels_come_newest_first(stores: Stores, clock: FakeClock) -> None:
-    older, newer, waiting = thread("1.0"), thread("2.0", "C2"), thread("3.0", "C3")
-    start = clock.now_ms()
-    for key in (older, newer):
-        await clock.advance(1)
-        await stores.inbox.accept(new_message(key.thread, conversation=key))
-        await stores.answer()
-    await clock.advance(1)
-    await stores.inbox.accept(new_message("3.0", conversation=waiting))
-    assert await stores.inbox.open_threads(SOUL, TEAM, start, 5) == (waiting, newer, older)
-    assert await stores.inbox.open_threads(SOUL, TEAM, start, 1) == (waiting,)
-    assert await stores.inbox.open_threads(SOUL, TEAM, clock.now_ms() + 1, 5) == ()
-    assert await stores.inbox.known_channels(SOUL, TEAM, 5) == ("C3", "C2", "C1")
+async def test_an_edit_that_came_before_the_twin_stays(stores: Stores, path: Path) -> None:
+    await stores.inbox.accept(replace(new_message(text="helo", event="E1"), incomplete=True))
+    await stores.inbox.accept(edited("100.000001", "hello"))
+    assert await stores.inbox.accept(new_message(text="helo", event="E2")) is Acceptance.DUPLICATE
+    assert look(path, "SELECT body FROM inbox") == [("hello",)]
 
 
 async def test_every_acceptance_emits_an_event(stores: Stores) -> None:

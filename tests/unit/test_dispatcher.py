@@ -159,7 +159,9 @@ async def test_no_more_conversations_run_at_once_than_allowed(path: Path) -> Non
         await bench.hear(*channels)
         async with alongside(bench.dispatcher.run()):
             await bench.parrot.until_handled(3)
-            assert await bench.store.inbox.watermark(SOUL, TEAM) is None  # a round trip in which it could claim more
+            assert (
+                await bench.store.inbox.catch_up_log.watermark(SOUL, TEAM) is None
+            )  # a round trip in which it could claim more
             assert len(bench.parrot.handled) == 3
             for event in bench.parrot.hang.values():
                 event.set()
@@ -264,7 +266,7 @@ async def test_a_drain_claims_nothing_more_and_waits_for_started_work(path: Path
             await bench.parrot.until_handled(1)
             await bench.hear("D2")  # waits for the only slot
             drained = asyncio.ensure_future(bench.dispatcher.drain(60))
-            await bench.store.inbox.watermark(SOUL, TEAM)
+            await bench.store.inbox.catch_up_log.watermark(SOUL, TEAM)
             assert not drained.done()
             held.set()
             assert await drained

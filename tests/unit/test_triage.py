@@ -138,7 +138,25 @@ async def test_a_stale_message_is_dismissed_and_a_late_one_is_marked(source: Sou
     assert events == ["inbox.stale"]
     assert [one.perception.late for one in found.messages] == [True, False]
     assert found.messages[0].perception.received_ms == NOW
-    assert [one.late for one in gate.asked] == [True, False]
+    assert names(found.unanswered) == ["1"]
+    assert [one.late for one in gate.asked] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        message("1", "U2", ago=3601),
+        message("1", ago=3601, modality=Modality.TIME),
+        message("1", ago=3601, modality=Modality.DECISION),
+        message("1", ago=3601 + 86_400),
+    ],
+)
+async def test_only_users_whom_the_gate_admits_are_told_of_a_stale_message_and_only_within_a_day(
+    what: InboxMessage,
+) -> None:
+    found = await sort(what, gate=ListGate(("U2",)))
+    assert found.dismissed["1"].stale
+    assert (found.unanswered, found.refusal) == ((), "")
 
 
 async def test_a_failing_gate_admits_no_user() -> None:

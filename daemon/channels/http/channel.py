@@ -96,6 +96,10 @@ class HttpChannel:
         """See `Channel.healthy`."""
         return bool(self.url) or not self._settings.http
 
+    def trouble(self) -> str:
+        """See `Channel.trouble`."""
+        return ""
+
     async def admit(self, perception: Perception) -> GateDecision:
         """See `Gate.admit`; the token was checked with the request, and users name themselves."""
         name = perception.name or await self._side.last_name(perception.conversation)

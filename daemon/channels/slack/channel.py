@@ -21,6 +21,7 @@ from daemon.channels.slack.incoming.connection import PING_INTERVAL, Connection,
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.listener import Listener, bolt_app
 from daemon.channels.slack.incoming.supervisor import Supervisor
+from daemon.channels.slack.incoming.whispers import Whispers
 from daemon.channels.slack.outgoing.appearance import Appearance, Appearances
 from daemon.channels.slack.outgoing.delivery import SlackDelivery
 from daemon.channels.slack.outgoing.drafts import Drafts
@@ -82,6 +83,7 @@ class SlackChannel:
         self._redact = Redactor(settings.secrets)
         self._reader: EventReader | None = None
         self._supervisor: Supervisor | None = None
+        self._listener: Listener | None = None
         self._drafts = Drafts(clock)
         directory = Directory(self._client, clock)
         self._gate = SlackGate(directory, settings, clock, self._known_reader)
@@ -99,23 +101,34 @@ class SlackChannel:
         """See `Channel.listen`; when cancelled, it waits until arrivals in progress are stored."""
         reader, settings = await self._event_reader(), self._settings
         gap = asyncio.Event()
-        listener = Listener(reader, intake, self._gate.check_author, self._readers.take_note, self._emit, gap.set)
-        app = bolt_app(listener, reader, self._client, self._emit)
-        catch_up = CatchUp(self._client, reader, intake, settings, self._clock, self._emit)
+        listener = Listener(
+            reader,
+            intake,
+            self._gate.check_author,
+            self._readers.take_note,
+            self._emit,
+            gap.set,
+            self._thread_reader.note,
+        )
+        whispers = Whispers(self._client, self._emit)
+        app = bolt_app(listener, whispers, reader, self._client, self._emit)
+
+        def forget() -> None:
+            """Events of the gap were not heard: what was remembered of threads and readers may be wrong."""
+            self._thread_reader.forget()
+            self._readers.forget_all()
+
+        catch_up = CatchUp(self._client, reader, intake, settings, self._clock, self._emit, gap, forget)
         _, app_token = check_tokens(settings)
         sockets = [SocketOptions(number, app_token, self._ping_interval) for number in range(settings.slack_sockets)]
         connections = tuple(Connection(one, app, self._client, self._clock, self._emit) for one in sockets)
-
-        async def close_gap() -> None:
-            self._readers.forget_all()  # what changed in the rooms meanwhile was not heard
-            await catch_up.run()
-
-        self._supervisor = Supervisor(connections, close_gap, catch_up.confirm, self._clock, self._emit, gap)
+        self._listener = listener
+        self._supervisor = Supervisor(connections, catch_up.run, self._clock, self._emit, gap)
         try:
-            async with alongside(self._status.run()):
+            async with alongside(self._status.run(), whispers.run()):
                 await self._supervisor.run(ready)
         finally:
-            self._supervisor = None
+            self._supervisor = self._listener = None
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_STORING):
                     await listener.idle()
@@ -127,6 +140,10 @@ class SlackChannel:
     def healthy(self) -> bool:
         """See `Channel.healthy`."""
         return self._supervisor is not None and self._supervisor.healthy()
+
+    def trouble(self) -> str:
+        """See `Channel.trouble`."""
+        return self._listener.trouble if self._listener is not None else ""
 
     async def admit(self, perception: Perception) -> GateDecision:
         """See `Gate.admit`."""

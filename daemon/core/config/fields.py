@@ -133,7 +133,11 @@ class SettingsFields(BaseSettings):
         description="Seconds after which a message or post is reported instead of answered or sent.",
     )
     backfill_hours: float = Field(24.0, ge=0, description="Hours of Slack history that are read after a gap.")
-    backfill_conversations: int = Field(50, ge=0, description="Channels and open threads that are read after a gap.")
+    backfill_threads: int = Field(
+        200,
+        ge=0,
+        description="Threads quiet for over three days that are read after a gap too. All other rooms and threads are.",
+    )
     drain: float = Field(20.0, gt=0, description="Seconds that unfinished work may take after the first SIGTERM.")
 
     # The local workspace

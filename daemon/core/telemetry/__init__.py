@@ -47,7 +47,7 @@ _SHOWN_FROM = {
 }
 # Severity by an event's full name, else by its last word; warnings and errors are logged at every level.
 _SEVERITY = {
-    **dict.fromkeys(("failed", "crashed", "dead", "died", "broken"), Severity.ERROR),
+    **dict.fromkeys(("failed", "crashed", "dead", "died", "broken", "revoked"), Severity.ERROR),
     **dict.fromkeys(("refused", "retried", "lost", "stale", "expired", "abandoned", "unknown"), Severity.WARNING),
     **dict.fromkeys(
         ("unreachable", "unhealthy", "stuck", "silent", "doubt", "reach", "opened", "missing"), Severity.WARNING

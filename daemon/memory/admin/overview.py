@@ -54,6 +54,22 @@ class Spending:
 
 
 @dataclass(frozen=True, slots=True)
+class CatchUpState:
+    """How far one soul's account has read the platform's history: up to which ts, and what is due of how many places.
+
+    `rooms` and `threads` are 0 while no catch-up is under way.
+    """
+
+    soul: str
+    workspace: str
+    up_to: str
+    rooms: int
+    rooms_read: int
+    threads: int
+    threads_read: int
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
     """Rows of the inbox, the outbox and the jobs by state, and since when the oldest row of each waits."""
 
@@ -64,6 +80,7 @@ class Overview:
     oldest_inbox_ms: int | None
     oldest_outbox_ms: int | None
     oldest_job_ms: int | None
+    catch_up: tuple[CatchUpState, ...]
     spent: Spending
     schema: int
     journal: str
@@ -134,6 +151,7 @@ async def survey(database: Database, now_ms: int, since_ms: int) -> Overview:
             oldest_job_ms=await _number(
                 transaction, "SELECT min(created_ms) FROM jobs WHERE state IN ('ready', 'running')"
             ),
+            catch_up=await _catch_up(transaction),
             spent=await _spending(transaction, since_ms),
             schema=schema or 0,
             journal=str(journal[0]) if journal else "",
@@ -150,6 +168,23 @@ async def _number(transaction: Transaction, sql: str) -> int | None:
 async def _counts(transaction: Transaction, table: str) -> dict[str, int]:
     rows = await transaction.rows(f"SELECT state, count(*) AS n FROM {table} GROUP BY state ORDER BY state")  # noqa: S608  # a literal of this module
     return {row["state"]: row["n"] for row in rows}
+
+
+async def _catch_up(transaction: Transaction) -> tuple[CatchUpState, ...]:
+    rows = await transaction.rows(
+        """
+        SELECT s.soul, s.workspace, coalesce(w.ts, '') AS up_to,
+               coalesce(sum(CASE WHEN p.thread = '' THEN 1 ELSE 0 END), 0) AS rooms,
+               coalesce(sum(CASE WHEN p.thread = '' AND p.state = 'read' THEN 1 ELSE 0 END), 0) AS rooms_read,
+               coalesce(sum(CASE WHEN p.thread <> '' THEN 1 ELSE 0 END), 0) AS threads,
+               coalesce(sum(CASE WHEN p.thread <> '' AND p.state = 'read' THEN 1 ELSE 0 END), 0) AS threads_read
+        FROM (SELECT soul, workspace FROM watermarks UNION SELECT soul, workspace FROM unread_places) s
+        LEFT JOIN watermarks w ON w.soul = s.soul AND w.workspace = s.workspace
+        LEFT JOIN unread_places p ON p.soul = s.soul AND p.workspace = s.workspace
+        GROUP BY s.soul, s.workspace, w.ts ORDER BY s.soul, s.workspace
+        """
+    )
+    return tuple(read_row(CatchUpState, row) for row in rows)
 
 
 async def _spending(transaction: Transaction, since_ms: int) -> Spending:

@@ -31,6 +31,7 @@ _PREPARE: Final = (
     """,
     "DELETE FROM presence",
     "DELETE FROM watermarks",
+    "DELETE FROM unread_places",
     "INSERT INTO audit (actor, act, object, detail, done_ms) VALUES (:actor, 'db.restore', :file, :detail, :now)",
 )
 _SET_ASIDE: Final = """

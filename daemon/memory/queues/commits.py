@@ -10,11 +10,11 @@ from daemon.memory.knowledge.user_models import record_encounter
 from daemon.memory.queues.approvals import store_approval
 from daemon.memory.queues.conversations import require_claim
 from daemon.memory.queues.cross_posts import enqueue_cross_post
-from daemon.memory.queues.cycle_effect import CycleEffect
+from daemon.memory.queues.cycle_effect import AwayNote, CycleEffect
 from daemon.memory.queues.intentions import cancel_intentions, store_intentions
 from daemon.memory.queues.jobs import enqueue_job
 from daemon.memory.queues.llm_calls import store_calls
-from daemon.memory.records import Delivery, Speaks, as_json, conversation_columns
+from daemon.memory.records import Claim, Delivery, Speaks, as_json, conversation_columns
 from daemon.memory.worker_store import WorkerStore
 
 
@@ -57,7 +57,7 @@ class Commits(WorkerStore):
 
     async def _store_posts(self, transaction: Transaction, effect: CycleEffect, now: int) -> None:
         claim = effect.claim
-        if not effect.parts:
+        if not effect.parts and effect.away is None:
             await transaction.run(
                 """
                 UPDATE outbox SET state = 'dropped', reason = 'its message was deleted', settled_ms = :now
@@ -88,6 +88,9 @@ class Commits(WorkerStore):
                 **conversation_columns(claim.conversation),
             )
 
+        if effect.away is not None:
+            await _store_away_note(transaction, claim, len(effect.parts), effect.away, now)
+
     async def _record_encounters(self, transaction: Transaction, effect: CycleEffect, now: int) -> None:
         names = {turn.author: turn.name for turn in effect.turns if turn.speaker is Speaks.PERSON}
         for person, name in names.items():
@@ -103,7 +106,7 @@ class Commits(WorkerStore):
             )
 
     async def _claim_first_post(self, transaction: Transaction, effect: CycleEffect, now: int) -> Delivery | None:
-        if not effect.parts:
+        if not effect.parts and effect.away is None:
             return None
         row = await transaction.one(
             """
@@ -118,6 +121,31 @@ class Commits(WorkerStore):
             id=effect.claim.key(0),
         )
         return Delivery.from_row(row, doubtful=False) if row else None
+
+
+async def _store_away_note(transaction: Transaction, claim: Claim, part: int, note: AwayNote, now: int) -> None:
+    """Post the note; without a reply before it, it takes the place of an open draft."""
+    await transaction.insert(
+        "outbox",
+        """
+        ON CONFLICT (id) DO UPDATE SET state = 'pending', body = excluded.body, last = excluded.last
+        WHERE outbox.state = 'drafting'
+        """,
+        id=claim.key(part),
+        part=part,
+        last=0,
+        body=note.text,
+        reply_to=note.reply_to,
+        recipient=note.recipient,
+        newer_than_ts=note.newer_than_ts,
+        audience=str(claim.audience),
+        state="pending",
+        created_ms=now,
+        **conversation_columns(claim.conversation),
+    )
+    await transaction.run(
+        "UPDATE conversations SET away_told_ms = :now WHERE id = :id", now=now, id=str(claim.conversation)
+    )
 
 
 async def _require_unchanged(transaction: Transaction, effect: CycleEffect) -> None:

@@ -100,6 +100,7 @@ class Conversations(WorkerStore):
             state=read_row(ProcessState, row, params=json.loads, process_memory=json.loads),
             visit_state=read_row(VisitState, row),
             outsider_spoke=bool(row["outsider_spoke"]),
+            away_told_ms=row["away_told_ms"],
         )
 
     async def absorb_new_messages(self, claim: Claim) -> Claim:

@@ -12,13 +12,24 @@ from daemon.memory.records import Claim, Dismissal, InboxMessage, ProcessState, 
 
 
 @dataclass(frozen=True, slots=True)
+class AwayNote:
+    """One line that tells a user, once, that messages are not answered because they became too old."""
+
+    text: str
+    reply_to: str
+    recipient: str
+    newer_than_ts: str
+
+
+@dataclass(frozen=True, slots=True)
 class CycleEffect:
     """Everything that one cycle stores: turns, the parts of the reply, states, jobs and model calls.
 
     `answered` rows are settled; `dismissed` maps a row's id to why it gets no reply. `path` is the path through the
     mental processes. `approval` is the question under the last part, which waits for a click; `cross_post` is posted
-    in another conversation, as a user approved. `visit_timeout_ms` is the silence that ends a visit; `most_intentions`
-    caps the intentions that wait at once. `outsider_spoke`: a user who isn't a full member wrote in the conversation.
+    in another conversation, as a user approved; `away` is posted after the parts. `visit_timeout_ms` is the silence
+    that ends a visit; `most_intentions` caps the intentions that wait at once. `outsider_spoke`: a user who isn't a
+    full member wrote in the conversation.
     """
 
     claim: Claim
@@ -37,6 +48,7 @@ class CycleEffect:
     cancelled: tuple[str, ...] = ()
     approval: NewApproval | None = None
     cross_post: CrossPost | None = None
+    away: AwayNote | None = None
     jobs: tuple[str, ...] = ()
     calls: tuple[LLMCall, ...] = ()
     visit_timeout_ms: int = 0

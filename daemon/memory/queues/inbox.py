@@ -7,10 +7,11 @@ events are stored as well, since they alone tell a repeated edit or click from a
 from collections.abc import Callable
 from dataclasses import replace
 
-from daemon.core.perception import ConversationKey, Perception
+from daemon.core.perception import Perception
 from daemon.core.ports import Acceptance, Arrival, Clock, Decision, Deletion, Edit, Emit, Feedback, NewMessage
 from daemon.memory.database import Database, Transaction
 from daemon.memory.queues.approvals import decide
+from daemon.memory.queues.catch_up import CatchUpStore
 from daemon.memory.queues.edits import delete_message, edit_message
 from daemon.memory.queues.fairness import note_crowd
 
@@ -19,7 +20,6 @@ MOST_WAITING = 200
 
 _ASIDE = "people talk to each other"
 _ASIDE_LASTS = 600.0  # seconds after which a message below an aside is for the soul again
-_DELIVERIES_KEPT_MS = 48 * 3600 * 1000  # Slack retries within minutes, catch-up reads a day
 
 
 class Inbox:
@@ -39,6 +39,12 @@ class Inbox:
         self._clock = clock
         self._emit = emit
         self._on_accepted = on_accepted
+        self._catch_up_log = CatchUpStore(database, clock)
+
+    @property
+    def catch_up_log(self) -> CatchUpStore:
+        """Where the reading of the platform's history stands."""
+        return self._catch_up_log
 
     async def accept(self, arrival: Arrival) -> Acceptance:
         """Store an arrival once; durable when it returns. Raises StoreError when nothing was stored."""
@@ -57,61 +63,6 @@ class Inbox:
             self._on_accepted(str(arrival.perception.conversation) if isinstance(arrival, NewMessage) else "")
         self._emit(f"inbox.{acceptance}", kind=type(arrival).__name__, reason=reason, event=arrival.event_id)
         return acceptance
-
-    async def watermark(self, soul: str, workspace: str) -> str | None:
-        """The ts up to which everything of the platform was received; None before the first connection."""
-        row = await self._database.one(
-            "SELECT ts FROM watermarks WHERE soul = :soul AND workspace = :workspace", soul=soul, workspace=workspace
-        )
-        return row["ts"] if row else None
-
-    async def advance_watermark(self, soul: str, workspace: str, ts: str) -> None:
-        """Move the mark forward, never back, and delete event ids that are too old to be repeated."""
-        now = self._clock.now_ms()
-
-        async def unit(transaction: Transaction) -> None:
-            await transaction.insert(
-                "watermarks",
-                """
-                ON CONFLICT (soul, workspace) DO UPDATE SET ts = excluded.ts, updated_ms = excluded.updated_ms
-                WHERE CAST(excluded.ts AS REAL) > CAST(watermarks.ts AS REAL)
-                """,
-                soul=soul,
-                workspace=workspace,
-                ts=ts,
-                updated_ms=now,
-            )
-            await transaction.run("DELETE FROM deliveries WHERE seen_ms < :old", old=now - _DELIVERIES_KEPT_MS)
-
-        await self._database.write(unit)
-
-    async def open_threads(self, soul: str, workspace: str, since_ms: int, limit: int) -> tuple[ConversationKey, ...]:
-        """Threads that addressed the soul at least once and were active since a time, newest first."""
-        rows = await self._database.rows(
-            """
-            SELECT id FROM conversations
-            WHERE soul = :soul AND workspace = :workspace AND thread <> '' AND last_ms >= :since
-            ORDER BY last_ms DESC LIMIT :limit
-            """,
-            soul=soul,
-            workspace=workspace,
-            since=since_ms,
-            limit=limit,
-        )
-        return tuple(ConversationKey.parse(row["id"]) for row in rows)
-
-    async def known_channels(self, soul: str, workspace: str, limit: int) -> tuple[str, ...]:
-        """Channels that addressed the soul at least once, most recently active first."""
-        rows = await self._database.rows(
-            """
-            SELECT channel, max(last_ms) AS last_ms FROM conversations
-            WHERE soul = :soul AND workspace = :workspace GROUP BY channel ORDER BY max(last_ms) DESC LIMIT :limit
-            """,
-            soul=soul,
-            workspace=workspace,
-            limit=limit,
-        )
-        return tuple(row["channel"] for row in rows)
 
 
 async def _accept(transaction: Transaction, arrival: Arrival, now: int) -> tuple[Acceptance, str]:
@@ -148,6 +99,8 @@ async def _store_message(transaction: Transaction, message: NewMessage, now: int
     perception, key, aside = message.perception, message.perception.conversation, False
     if await _deleted_before(transaction, perception):
         return Acceptance.IGNORED, "deleted before it was received"
+    if await _known_to_another_soul(transaction, message):
+        return Acceptance.DUPLICATE, "another soul has it"
     if not message.addressed:
         if not await _takes_part(transaction, str(key)):
             return Acceptance.IGNORED, "not addressed"
@@ -183,11 +136,46 @@ async def _store_message(transaction: Transaction, message: NewMessage, now: int
         received_ms=now,
         message_id=message.message_id,
         envelope=message.envelope,
+        receiver=message.receiver,
+        incomplete=message.incomplete,
         **shared,
     )
     if row is None:
-        return Acceptance.DUPLICATE, "message known"
+        completed = not message.incomplete and await _completed_by_twin(transaction, message, now)
+        return (Acceptance.ACCEPTED, "completed by its twin") if completed else (Acceptance.DUPLICATE, "message known")
     return (Acceptance.IGNORED, _ASIDE) if aside else (Acceptance.ACCEPTED, "")
+
+
+async def _known_to_another_soul(transaction: Transaction, message: NewMessage) -> bool:
+    """Whether another soul of the same account has this message, because its channel belonged to that soul before."""
+    key = message.perception.conversation
+    row = message.receiver and await transaction.one(
+        """
+        SELECT 1 FROM inbox WHERE workspace = :workspace AND channel = :channel AND ts = :ts AND soul <> :soul
+                              AND receiver IN ('', :receiver) AND modality = 'words'
+        """,
+        workspace=key.workspace,
+        channel=key.channel,
+        ts=message.perception.ts,
+        soul=key.soul,
+        receiver=message.receiver,
+    )
+    return bool(row)
+
+
+async def _completed_by_twin(transaction: Transaction, message: NewMessage, now: int) -> bool:
+    """Whether a message that was known from an incomplete event says more in its twin; its row then has all of it."""
+    perception = message.perception
+    row = await transaction.one(
+        "UPDATE inbox SET incomplete = 0, envelope = :envelope WHERE id = :id AND incomplete = 1 RETURNING revision",
+        id=perception.id,
+        envelope=message.envelope,
+    )
+    if row is None or row["revision"]:
+        return False  # complete already, or edited since: the newer text counts
+    key = perception.conversation
+    edit = Edit(message.event_id, key.soul, key.workspace, key.channel, perception.ts, perception.content)
+    return bool(await edit_message(transaction, edit, now))
 
 
 async def _takes_part(transaction: Transaction, conversation: str) -> bool:

@@ -1,9 +1,13 @@
-"""Reads what users wrote in a thread before the soul joined it; the gate decides on each author (P42)."""
+"""Reads what users wrote in a thread before the soul joined it; the gate decides on each author (P42).
+
+A thread is read from Slack once and kept, since those messages don't change: an edit or a deletion drops it, and so
+does a gap in which such an event may have been lost.
+"""
 
 import math
-from collections import deque
-from collections.abc import Mapping
-from typing import Any, Final
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 from daemon.channels.slack.access.gate import SlackGate
 from daemon.channels.slack.access.readers import RoomReaders
@@ -12,11 +16,18 @@ from daemon.channels.slack.api.history import as_seconds, read_messages
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.incoming.text import readable
 from daemon.core.errors import ChannelError
-from daemon.core.perception import Modality, Perception
-from daemon.core.ports import Emit, ThreadMessage
+from daemon.core.perception import ConversationKey, Modality, Perception
+from daemon.core.ports import Arrival, Deletion, Edit, Emit, ThreadMessage
+
+T = TypeVar("T")
 
 _PAGES: Final = 5
 _LONGEST: Final = 4_000  # characters of one earlier message
+_KEPT: Final = 100  # threads
+_MESSAGES: Final = 100  # of one thread; the gate may refuse some of them
+_NEEDED: Final = ("ts", "user", "bot_id", "text")
+
+_Earlier = tuple[Mapping[str, Any], ...]
 
 
 class ThreadReader:
@@ -27,6 +38,8 @@ class ThreadReader:
         self._gate = gate
         self._readers = readers
         self._emit = emit
+        self._changes = 0
+        self._kept: OrderedDict[tuple[str, str], tuple[float, _Earlier]] = OrderedDict()
 
     async def before(self, perception: Perception, reader: EventReader, limit: int) -> tuple[ThreadMessage, ...]:
         """The thread's first message and the newest ones before the perception, oldest first, `limit` at most.
@@ -38,16 +51,41 @@ class ThreadReader:
         if not conversation.thread or conversation.thread == perception.ts or limit <= 0:
             return ()
         try:
-            thread, _ = await read_messages(
-                self._client, conversation.channel, conversation.thread, most=_PAGES, latest=until
-            )
-            end = as_seconds(until) if until else math.inf
-            earlier = [message for message in thread if 0 < as_seconds(message.get("ts")) < end]
+            earlier = await self._earlier(conversation, until)
             admitted = [read for message in earlier if (read := await self._admitted(perception, reader, message))]
         except ChannelError as error:
             self._emit("slack.not_overheard", channel=conversation.channel, reason=error.message)
             return ()
-        return (*admitted[:1], *deque(admitted[1:], maxlen=limit - 1))
+        return tuple(_first_and_newest(admitted, limit))
+
+    def note(self, arrival: Arrival) -> None:
+        """Drop what is kept of a thread if a message in it was edited or deleted."""
+        if isinstance(arrival, Edit | Deletion):
+            self._changes += 1
+            for (channel, thread), (_, earlier) in list(self._kept.items()):
+                if channel == arrival.channel and arrival.ts in {thread, *(str(one.get("ts")) for one in earlier)}:
+                    del self._kept[channel, thread]
+
+    def forget(self) -> None:
+        """Drop all that is kept: an edit or a deletion may have been missed."""
+        self._changes += 1
+        self._kept.clear()
+
+    async def _earlier(self, conversation: ConversationKey, until: str | None) -> _Earlier:
+        """The messages before a ts, oldest first; all of them if it is None. Raises ChannelError."""
+        key, end = (conversation.channel, conversation.thread), as_seconds(until) if until else math.inf
+        if (kept := self._kept.get(key)) is not None and kept[0] == end:
+            self._kept.move_to_end(key)
+            return kept[1]
+        changes = self._changes
+        thread, _ = await read_messages(self._client, *key, most=_PAGES, latest=until)
+        found = [_needed(one) for one in thread if 0 < as_seconds(one.get("ts")) < end]
+        earlier = tuple(_first_and_newest(found, _MESSAGES))
+        if until and changes == self._changes:  # else the next reply finds more, or less
+            self._kept[key] = (end, earlier)
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        return earlier
 
     async def _admitted(
         self, perception: Perception, reader: EventReader, message: Mapping[str, Any]
@@ -64,3 +102,13 @@ class ThreadReader:
         if decision.outsider:
             self._readers.outsider_spoke(where.channel, where.thread)
         return ThreadMessage(str(message["ts"]), author, decision.name or author, text) if decision.admitted else None
+
+
+def _needed(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields of a message that are needed, so that little is kept."""
+    return {name: message[name] for name in _NEEDED if name in message}
+
+
+def _first_and_newest(messages: Sequence[T], limit: int) -> Sequence[T]:
+    """The first message and the newest of the others, `limit` at most."""
+    return (*messages[:1], *messages[max(1, len(messages) - limit + 1) :])

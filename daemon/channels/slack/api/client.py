@@ -1,6 +1,7 @@
 """The client of Slack's Web API: it sends a call once and tells the outcomes apart, so that no post is sent twice."""
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any, Final
 
 import aiohttp
@@ -8,7 +9,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 from yarl import URL
 
-from daemon.channels.slack.api.pacing import Pacing
+from daemon.channels.slack.api.pacing import Pacing, Window
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, NotDelivered
 from daemon.core.network import is_loopback
@@ -17,6 +18,9 @@ from daemon.core.ports import Clock, Emit
 Json = dict[str, Any]
 
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=20, connect=10)
+_RESPONSES: Final = "https://hooks.slack.com"  # where every response_url is
+READS_A_MINUTE: Final = 40  # of all reads of history and rooms; Slack allows 50 of each method (tier 3)
+_SOCKET_URL_LIFE: Final = 20.0  # seconds; Slack takes a URL for a short time only
 _DEFAULT_RETRY_AFTER: Final = 10.0
 _LONGEST_RETRY_AFTER: Final = 3600.0
 _TOO_MANY: Final = 429
@@ -36,6 +40,8 @@ _READS: Final = frozenset(
         "users.list",
     }
 )
+# Reads that share one tier; catch-up makes most of them, and waits for the others.
+_HISTORY: Final = frozenset({"conversations.history", "conversations.replies", "users.conversations"})
 # Error codes with which Slack declines a call for now, before it does anything.
 _NOT_NOW: Final = frozenset(
     {"ratelimited", "rate_limited", "request_timeout", "team_added_to_org", "org_login_required", "accesslimited"}
@@ -76,7 +82,9 @@ class SlackClient:
         self._clock = clock
         self._emit = emit
         self._pacing = Pacing(clock)
+        self._reads = Window(clock, READS_A_MINUTE)
         self._web: AsyncWebClient | None = None
+        self._socket_url, self._socket_url_until = "", 0.0
 
     @property
     def web(self) -> AsyncWebClient:
@@ -99,6 +107,20 @@ class SlackClient:
         if web is not None and web.session is not None:
             await web.session.close()
 
+    def keep_socket_url(self, url: str) -> None:
+        """Keep the URL of a socket that was asked for as a check of the token, for the first one that is opened."""
+        self._socket_url, self._socket_url_until = url, self._clock.monotonic() + _SOCKET_URL_LIFE
+
+    def take_socket_url(self) -> str:
+        """The kept URL, once; empty if there is none or it is too old."""
+        url, self._socket_url = self._socket_url, ""
+        return url if self._clock.monotonic() < self._socket_url_until else ""
+
+    async def wait_to_read(self) -> None:
+        """Wait until history can be read without getting in the way of reads that a reply waits for."""
+        while (wait := self._reads.wait_needed()) > 0:
+            await self._clock.sleep(wait)
+
     async def call(self, method: str, **arguments: object) -> Json:
         """Call a method once and return Slack's answer.
 
@@ -107,12 +129,31 @@ class SlackClient:
         """
         return (await self.answer(method, **arguments))[0]
 
+    async def respond(self, url: str, words: Mapping[str, object]) -> None:
+        """Answer a press of a button at its `response_url`. Raises ChannelError if Slack did not take it.
+
+        Raises ChannelRefused for an address that is neither Slack's nor where the Web API is.
+        """
+        if not _same_origin(url, self._settings.slack_api_url, _RESPONSES):
+            raise ChannelRefused("this is no address of Slack's", code="invalid_url")
+        session = self.web.session
+        assert session is not None  # made together with the SDK's client
+        try:
+            async with session.post(url, json=words, proxy=self.web.proxy) as response:
+                status = response.status
+        except (aiohttp.ClientError, OSError) as error:
+            raise DeliveryUncertain(f"Slack gave no answer at the response_url ({type(error).__name__})") from error
+        if status != HTTPStatus.OK:
+            raise ChannelRefused(f"Slack refused the response_url: status {status}", code="response_url")
+
     async def answer(self, method: str, **arguments: object) -> tuple[Json, Mapping[str, str]]:
         """Like `call`, with the response's headers (names in lower case)."""
         channel = str(arguments.get("channel") or arguments.get("channel_id") or "")
         if pause := self._pacing.pause_needed(method, channel):
             raise NotDelivered(f"Slack wants a pause before the next {method}", retry_after=pause)
         await self._pacing.wait_for_slot(method, channel)
+        if method in _HISTORY:
+            self._reads.note()
         try:
             return await self._send(method, arguments)
         except SlackApiError as error:
@@ -156,6 +197,14 @@ class SlackClient:
             failure = ChannelRefused(f"Slack refused {method}: {code}", code=code, hint=_HINTS.get(code, ""))
         failure.__cause__ = error
         return failure
+
+
+def _same_origin(url: str, *others: str) -> bool:
+    """Whether an address has the scheme, host and port of one of the others."""
+    try:
+        return URL(url).origin() in [URL(other).origin() for other in others]
+    except ValueError:
+        return False
 
 
 def _unknown(method: str, why: str) -> ChannelError:

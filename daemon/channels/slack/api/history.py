@@ -1,6 +1,7 @@
 """Reads Slack's history page by page: channels, threads, and the list of rooms that the soul is in."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from daemon.channels.slack.api.client import SlackClient
@@ -47,6 +48,24 @@ async def read_items(
     return found, cursor is None
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a list of Slack's, and the cursor of the next one; None after the last page."""
+
+    items: list[dict[str, Any]]
+    cursor: str | None
+
+
+async def read_page(
+    client: SlackClient, method: str, items: str, cursor: str | None = None, **arguments: object
+) -> Page:
+    """One page of the list named `items`. Raises what `SlackClient.call` raises for a read."""
+    answer = await client.call(method, limit=_PAGE, cursor=cursor, **arguments)
+    listed = answer.get(items)
+    found = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    return Page(found, _next_cursor(answer))
+
+
 def _next_cursor(answer: Mapping[str, Any]) -> str | None:
     """The cursor of the next page, or None after the last page."""
     metadata = answer.get("response_metadata")
@@ -54,25 +73,38 @@ def _next_cursor(answer: Mapping[str, Any]) -> str | None:
     return cursor if isinstance(cursor, str) and cursor else None
 
 
+def messages_of(thread: str) -> str:
+    """The method that reads a thread, or the timeline if `thread` is empty."""
+    return "conversations.replies" if thread else "conversations.history"
+
+
 async def read_messages(
-    client: SlackClient, channel: str, thread: str, *, most: int, window: Window | None = None, **arguments: object
+    client: SlackClient, channel: str, thread: str, *, most: int, **arguments: object
 ) -> tuple[list[dict[str, Any]], bool]:
     """Messages of a thread, or of the timeline if `thread` is empty, oldest first, and whether no page is left.
 
-    `arguments` are Slack's (oldest, latest, include_all_metadata). A thread's messages include its root.
+    At most `most` pages are read. `arguments` are Slack's (oldest, latest, include_all_metadata). A thread's messages
+    include its root. Raises what `SlackClient.call` raises for a read.
     """
-    method = "conversations.replies" if thread else "conversations.history"
     where: dict[str, object] = {"channel": channel, "ts": thread or None, **arguments}
-    found, whole = await read_pages(client, method, "messages", most=most, window=window, **where)
-    return sorted(found, key=lambda message: as_seconds(message.get("ts"))), whole
+    found: list[dict[str, Any]] = []
+    cursor: str | None = None
+    for _ in range(most):
+        page = await read_page(client, messages_of(thread), "messages", cursor, **where)
+        found, cursor = found + page.items, page.cursor
+        if cursor is None:
+            break
+    return in_order(found), cursor is None
 
 
-async def read_rooms(client: SlackClient, *, most: int, window: Window | None = None) -> list[dict[str, Any]]:
-    """Every channel and DM that the soul is in, from at most `most` pages (Slack: users.conversations)."""
-    found, _ = await read_pages(
-        client, "users.conversations", "channels", most=most, window=window, types=_ROOMS, exclude_archived=True
-    )
-    return found
+async def read_rooms_page(client: SlackClient, cursor: str | None) -> Page:
+    """A page of the channels and DMs that the soul is in (Slack: users.conversations)."""
+    return await read_page(client, "users.conversations", "channels", cursor, types=_ROOMS, exclude_archived=True)
+
+
+def in_order(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Messages, oldest first."""
+    return sorted(messages, key=lambda message: as_seconds(message.get("ts")))
 
 
 def as_seconds(ts: object) -> float:

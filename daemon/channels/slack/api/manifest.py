@@ -22,6 +22,8 @@ OPEN_DM_SCOPE: Final = "im:write"
 """Lets the soul open a DM with a user who never wrote to it; without it such a message can't be sent."""
 BOT_EVENTS: Final[tuple[str, ...]] = (
     "app_mention",
+    "app_uninstalled",
+    "tokens_revoked",
     "message.channels",
     "message.groups",
     "message.im",

@@ -80,12 +80,17 @@ class Window:
         self._taken.append(self._clock.monotonic())
         return True
 
+    def note(self) -> None:
+        """Count a call that was made without waiting for a slot."""
+        self._taken.append(self._clock.monotonic())
+
     def wait_needed(self) -> float:
         """Seconds until a slot is free; 0.0 if one is free now."""
         now = self._clock.monotonic()
         while self._taken and now - self._taken[0] >= _MINUTE:
             self._taken.popleft()
-        return 0.0 if len(self._taken) < self._per_minute else self._taken[0] + _MINUTE - now
+        beyond = len(self._taken) - self._per_minute
+        return 0.0 if beyond < 0 else self._taken[beyond] + _MINUTE - now
 
     async def wait_for_slot(self) -> None:
         """Wait for a slot and take it."""

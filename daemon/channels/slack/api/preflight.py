@@ -75,11 +75,12 @@ async def _ask_identity(client: SlackClient, app_token: str) -> SlackIdentity:
 
 async def _check_app_token(client: SlackClient, app_token: str) -> None:
     try:
-        await client.call("apps.connections.open", token=app_token)
+        answer = await client.call("apps.connections.open", token=app_token)
     except ChannelRefused as error:
         if error.code == "missing_scope":
             raise ConfigError("SLACK_APP_TOKEN lacks the scope connections:write", hint=_APP_HINT) from error
         raise ConfigError(f"Slack refuses SLACK_APP_TOKEN: {error.code}", hint=_APP_HINT) from error
+    client.keep_socket_url(str(answer.get("url") or ""))
 
 
 def _app_id(app_token: str) -> str:

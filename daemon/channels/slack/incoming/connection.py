@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+import aiohttp
 from slack_bolt.adapter.socket_mode.async_internals import run_async_bolt_app, send_async_response
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
@@ -20,7 +21,7 @@ _STABLE: Final = 30.0  # seconds; a connection that lived this long resets the b
 _FIRST_BACKOFF: Final = 1.0
 _LONGEST_BACKOFF: Final = 30.0
 _TICK: Final = 1.0
-_STALE_URL: Final = 3  # ticks without a connection after which the URL is discarded
+_REFUSALS: Final = 6  # handshakes refused in a row after which the pauses grow; until then one is back in a minute
 _SILENT: Final = 15  # ticks without Slack's hello after which the connection is closed
 _STUCK: Final = 60  # ticks without a connection after which `slack.stuck` is emitted
 _TEARDOWN: Final = 5.0
@@ -52,17 +53,39 @@ class _BackoffClient(SocketModeClient):
         self._clock = clock
         self._asked_at = -_STABLE
         self._backoff = 0.0
+        self._refusals = 0
+        self._session_before: object = None
+        handshakes = aiohttp.TraceConfig()
+        handshakes.on_request_start.append(self._spend_url)
+        handshakes.freeze()
+        self.aiohttp_client_session.trace_configs.append(handshakes)
+
+    async def _spend_url(self, *_: object) -> None:
+        """A URL is good for one handshake; the SDK's loop would try a refused one for ever."""
+        self.wss_uri = None
 
     async def issue_new_wss_url(self) -> str:
         """A new URL for one handshake. Raises NotDelivered or ChannelRefused; the SDK's loop then tries again."""
-        if self._clock.monotonic() - self._asked_at < _STABLE:
-            await self._clock.sleep(self._backoff)
-            self._backoff = min(max(_FIRST_BACKOFF, self._backoff * 2), _LONGEST_BACKOFF)
-        else:
-            self._backoff = 0.0
+        await self._clock.sleep(self._pause())
         self._asked_at = self._clock.monotonic()
+        if url := self._api.take_socket_url():
+            return url
         answer = await self._api.call("apps.connections.open", token=self.app_token)
         return str(answer.get("url") or "")
+
+    def _pause(self) -> float:
+        """Seconds to wait before the next request: longer each time that a connection was refused or short-lived."""
+        refused = self._asked_at >= 0 and self._session_before is self.current_session
+        self._refusals = self._refusals + 1 if refused else 0
+        self._session_before = self.current_session
+        if self._clock.monotonic() - self._asked_at >= _STABLE:
+            self._backoff = 0.0
+            return 0.0
+        if 0 < self._refusals <= _REFUSALS:
+            return _FIRST_BACKOFF
+        pause = self._backoff
+        self._backoff = min(max(_FIRST_BACKOFF, pause * 2), _LONGEST_BACKOFF)
+        return pause
 
 
 class Connection:
@@ -111,8 +134,6 @@ class Connection:
             self._down_ticks = 0
             return
         self._down_ticks += 1
-        if not connected and self._down_ticks % _STALE_URL == 0:
-            self._client.wss_uri = None  # the SDK's loop would try a refused URL for ever
         if connected and self._down_ticks % _SILENT == 0:
             self._emit("slack.silent", socket=self._number)
             await self._client.disconnect()  # type: ignore[no-untyped-call]  # the SDK's

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping, MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from daemon.channels.slack.api.identity import SlackIdentity
@@ -92,7 +92,7 @@ class EventReader:
         home = _text(user, "team_id") or _text(_mapping(body.get("team")), "id")
         if not (_ID.fullmatch(author) and _ID.fullmatch(channel) and _TS.fullmatch(ts)):
             return None
-        if home not in {"", self.identity.team} or (self.members and author not in self.members):
+        if home not in {"", self.identity.team} or self._is_unlisted(author):
             return None
         event_id = ":".join(("action", channel, ts, author, clean(_text(action, "action_ts"))[:_FIELD_LENGTH] or value))
         where = (event_id, self.soul_in(channel), self.identity.team, channel, ts, author)
@@ -102,6 +102,16 @@ class EventReader:
         if APPROVAL_ACTIONS.get(act) != _text(action, "action_id") or not _ID.fullmatch(approval):
             return None
         return Decision(*where, approval, approves=act == "approve")
+
+    def is_unlisted_press(self, payload: object) -> bool:
+        """Whether a block_actions payload is the press of one of our buttons by a user whose presses don't count."""
+        if _text(_mapping(payload), "type") != "block_actions" or self.action(payload) is not None:
+            return False
+        user = _text(_mapping(_mapping(payload).get("user")), "id")
+        return self._is_unlisted(user) and replace(self, members=frozenset()).action(payload) is not None
+
+    def _is_unlisted(self, author: str) -> bool:
+        return bool(self.members) and author not in self.members
 
     def audience_in(self, place: Place, channel: str) -> Audience:
         """Who may ever learn what is written in a channel of this kind."""
@@ -154,6 +164,8 @@ class EventReader:
             thread_root=root,
             source=source,
             envelope=_envelope(body, event),
+            receiver=self.identity.user,
+            incomplete=_text(event, "type") == "app_mention",
         )
 
     def _edit(self, body: Mapping[str, object], event: Mapping[str, object]) -> Edit | Deletion | None:

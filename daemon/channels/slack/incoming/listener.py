@@ -17,23 +17,31 @@ from slack_bolt.response import BoltResponse
 
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.incoming.event_reader import EventReader
+from daemon.channels.slack.incoming.whispers import Whispers
 from daemon.core.errors import ChannelError, StoreError
 from daemon.core.perception import Place
 from daemon.core.ports import Acceptance, Arrival, Decision, Emit, Feedback, GateDecision, Intake
 
 _ADDRESS_QUERY: Final = re.compile(r"\?\S+")
 _NOTE_LENGTH: Final = 300
-_REPLY_TIMEOUT: Final = 1.0  # seconds
 _GATE_TIMEOUT: Final = 1.5  # seconds; Slack waits three for the acknowledgement
-_VOID: Final = "I'm sorry, that had no effect: I asked another person, or this has already been decided or has expired."
+_ENDED: Final[Mapping[str, str]] = {
+    "app_uninstalled": "Slack says that the app was removed from the workspace",
+    "tokens_revoked": "Slack says that the token of the app was revoked",
+}
+_ENDED_HINT: Final = (
+    "install the app again in its settings, put the new Bot User OAuth Token into SLACK_BOT_TOKEN, run `soul doctor`, "
+    "then restart the daemon; until then nothing is heard or answered in Slack"
+)
 
 
 class Listener:
     """Reads envelopes and passes them to the intake; counts those in progress, so that a stop can wait for them.
 
     `take_note` gets every payload first. `judge` asks the gate about the author of a feedback (id, channel, place): no
-    cycle will.
+    cycle will. `trouble` says what Slack told last that only an admin can mend, empty for nothing.
     `on_not_stored` is called after a failed store. Slack delivers again for some minutes only, so catch-up must follow.
+    `note` is called with each arrival first.
     """
 
     def __init__(  # noqa: PLR0917  # one of each part it joins
@@ -44,6 +52,7 @@ class Listener:
         take_note: Callable[[Mapping[str, Any]], None],
         emit: Emit,
         on_not_stored: Callable[[], None],
+        note: Callable[[Arrival], None],
     ) -> None:
         self._reader = reader
         self._intake = intake
@@ -51,19 +60,25 @@ class Listener:
         self._take_note = take_note
         self._emit = emit
         self._unheard = on_not_stored
+        self._note = note
+        self.trouble = ""
         self._in_progress = 0
         self._idle = asyncio.Event()
         self._idle.set()
 
-    async def receive(self, body: Mapping[str, Any]) -> Decision | None:
+    async def receive(self, body: Mapping[str, Any]) -> bool:
         """Store what an envelope's payload holds for the soul, if anything.
 
-        Returns a decision that has no effect, else None. Raises StoreError if the store fails.
+        Returns whether it is a press of a button that has no effect. Raises StoreError if the store fails.
         """
         self._take_note(body)
         arrival = self._read(body)
-        if arrival is None or (isinstance(arrival, Feedback) and not await self._may_judge(arrival)):
-            return None
+        if arrival is None:
+            self._tell_of_end(body)
+            return self._reader.is_unlisted_press(body)
+        if isinstance(arrival, Feedback) and not await self._may_judge(arrival):
+            return False
+        self._note(arrival)
         self._in_progress += 1
         self._idle.clear()
         try:
@@ -79,7 +94,7 @@ class Listener:
         self._emit("slack.heard", kind=type(arrival).__name__, event_id=arrival.event_id, became=acceptance.value)
         if acceptance is Acceptance.DUPLICATE:
             self._emit("slack.duplicate", event_id=arrival.event_id)
-        return arrival if isinstance(arrival, Decision) and acceptance is Acceptance.IGNORED else None
+        return isinstance(arrival, Decision) and acceptance is Acceptance.IGNORED
 
     async def idle(self) -> None:
         """Wait until no arrival is being stored."""
@@ -99,13 +114,23 @@ class Listener:
             self._emit("slack.feedback_refused", event_id=feedback.event_id, reason=decision.reason)
         return decision.admitted
 
+    def _tell_of_end(self, body: Mapping[str, Any]) -> None:
+        """Tell the admin if Slack says that the app can do nothing any more."""
+        event = body.get("event")
+        kind = str(event.get("type")) if isinstance(event, dict) else ""
+        tokens = event.get("tokens") if isinstance(event, dict) else None
+        ours = kind != "tokens_revoked" or (isinstance(tokens, dict) and self._reader.identity.user in str(tokens))
+        if kind in _ENDED and ours:
+            self.trouble = _ENDED[kind]
+            self._emit("slack.revoked", reason=self.trouble, hint=_ENDED_HINT)
+
     def _read(self, body: Mapping[str, Any]) -> Arrival | None:
         if body.get("type") == "block_actions":
             return self._reader.action(body)
         return self._reader.event(body)
 
 
-def bolt_app(listener: Listener, reader: EventReader, client: SlackClient, emit: Emit) -> AsyncApp:
+def bolt_app(listener: Listener, whispers: Whispers, reader: EventReader, client: SlackClient, emit: Emit) -> AsyncApp:
     """The Bolt app around one listener; it authorizes events with the known ids, without a call to Slack."""
     identity = reader.identity
 
@@ -119,9 +144,8 @@ def bolt_app(listener: Listener, reader: EventReader, client: SlackClient, emit:
         )
 
     async def store_then_acknowledge(body: Mapping[str, Any]) -> BoltResponse:
-        void = await listener.receive(body)
-        if void is not None:
-            await _reply_to_void(client, void, emit)
+        if await listener.receive(body):
+            whispers.tell_void(body)
         return BoltResponse(status=200, body="")
 
     logger = library_logger(emit)
@@ -136,15 +160,6 @@ def bolt_app(listener: Listener, reader: EventReader, client: SlackClient, emit:
     logger.setLevel(logging.WARNING)
     app.use(store_then_acknowledge)
     return app
-
-
-async def _reply_to_void(client: SlackClient, void: Decision, emit: Emit) -> None:
-    """Show the author of a decision, and no other user, that it has no effect; short, since Slack waits."""
-    try:
-        async with asyncio.timeout(_REPLY_TIMEOUT):
-            await client.call("chat.postEphemeral", channel=void.channel, user=void.author, text=_VOID)
-    except (ChannelError, TimeoutError) as error:
-        emit("slack.void_untold", channel=void.channel, reason=str(error) or "it took too long")
 
 
 def library_logger(emit: Emit) -> logging.Logger:

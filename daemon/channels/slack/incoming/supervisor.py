@@ -1,39 +1,36 @@
 """Keeps the sockets open; after any gap without one, it starts catch-up."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Final
 
 from daemon.channels.slack.incoming.connection import Connection
 from daemon.core.ports import Clock, Emit
 
 _TICK: Final = 1.0
-_CATCH_UP_EVERY: Final = 3600.0  # seconds between two catch-ups even without a known gap (P6)
+_CATCH_UP_EVERY: Final = 1800.0  # seconds between two catch-ups even without a known gap (P6); well below stale_after
 
 
 class Supervisor:
     """Runs all connections of one app and the catch-up.
 
-    Setting `gap` requests a catch-up: a message may be missing. `confirm` moves the watermark.
+    Setting `gap` requests a catch-up: a message may be missing.
     """
 
-    def __init__(  # noqa: PLR0917  # one of each part it joins
+    def __init__(  # one of each part it joins
         self,
         connections: tuple[Connection, ...],
-        catch_up: Callable[[], Awaitable[None]],
-        confirm: Callable[[], Awaitable[None]],
+        catch_up: Callable[[], Coroutine[object, object, None]],
         clock: Clock,
         emit: Emit,
         gap: asyncio.Event,
     ) -> None:
         self._connections = connections
         self._catch_up = catch_up
-        self._confirm = confirm
         self._clock = clock
         self._emit = emit
         self._gap = gap
         self._disconnected = True
-        self._complete = False  # whether every message up to now surely arrived
 
     def healthy(self) -> bool:
         """Whether at least one socket is connected and answers pings."""
@@ -55,28 +52,16 @@ class Supervisor:
             for connection in self._connections:
                 group.create_task(connection.keep_open(up))
             group.create_task(self._watch())
-            group.create_task(self._fill_gaps())
+            group.create_task(self._catch_up())
             group.create_task(self._request_catch_ups())
 
     async def _watch(self) -> None:
-        """Emit `slack.lost` when the last socket is gone; confirm the watermark while nothing is missing."""
+        """Emit `slack.lost` when the last socket is gone."""
         while True:
             await self._clock.sleep(_TICK)
-            if not self.healthy():
-                self._complete = False
-                if not self._disconnected:
-                    self._disconnected = True
-                    self._emit("slack.lost")
-            elif self._complete and not self._gap.is_set():
-                await self._confirm()
-
-    async def _fill_gaps(self) -> None:
-        while True:
-            await self._gap.wait()
-            self._gap.clear()
-            self._complete = False
-            await self._catch_up()
-            self._complete = not self._gap.is_set()
+            if not self.healthy() and not self._disconnected:
+                self._disconnected = True
+                self._emit("slack.lost")
 
     async def _request_catch_ups(self) -> None:
         while True:

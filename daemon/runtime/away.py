@@ -1,0 +1,40 @@
+"""The one line with which a conversation learns that older messages in it are not answered."""
+
+from datetime import UTC, datetime, timedelta
+
+from daemon.core.perception import Place
+from daemon.memory.queues.cycle_effect import AwayNote
+from daemon.memory.records import Speaks, Turn
+from daemon.runtime.cycle_state import Cycle
+
+
+def away_note(cycle: Cycle) -> AwayNote | None:
+    """The note for messages that became too old, None if there are none or the conversation was told already."""
+    if not cycle.unanswered:
+        return None
+    services, claim = cycle.services, cycle.claim
+    now, stale_after = services.clock.now_ms(), services.triage.stale_after
+    if now - claim.away_told_ms < stale_after * 1000:
+        return None
+    newest = cycle.unanswered[-1].perception
+    text = away_line(now, stale_after, several_readers=newest.place is not Place.DM)
+    return AwayNote(text, services.channel.reply_to(newest), newest.author, newest.ts)
+
+
+def away_turn(cycle: Cycle, note: AwayNote) -> Turn:
+    """The note as a turn, so that the soul takes part in the thread when the user says it again."""
+    soul = cycle.services.soul()
+    newest = cycle.unanswered[-1].perception
+    return Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, note.text, {"apology": True})
+
+
+def away_line(now_ms: int, stale_after: float, *, several_readers: bool) -> str:
+    """What is said; times are UTC, with the date where it is not today's."""
+    now = datetime.fromtimestamp(now_ms / 1000, UTC)
+    before = now - timedelta(seconds=stale_after)
+    shown = f"{before:%H:%M}" if before.date() == now.date() else f"{before:%H:%M} on {before:%Y-%m-%d}"
+    what = "was written here" if several_readers else "you wrote"
+    return (
+        f"I was away until {now:%H:%M} (UTC) and did not answer what {what} before {shown}; "
+        "say it again if it still matters."
+    )
