@@ -11,7 +11,7 @@ from daemon.channels.slack.access.gate import SlackGate
 from daemon.channels.slack.access.people import Directory
 from daemon.channels.slack.access.rooms import RoomFinder
 from daemon.channels.slack.access.thread_context import ThreadReader
-from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack.api.client import NO_ACCESS, SlackClient
 from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.api.preflight import check_tokens, fetch_identity
 from daemon.channels.slack.incoming.catch_up import CatchUp
@@ -28,6 +28,7 @@ from daemon.channels.slack.outgoing.splitting import split
 from daemon.channels.slack.outgoing.status_line import StatusLine
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
+from daemon.core.errors import AccessLost, ChannelRefused
 from daemon.core.perception import ConversationKey, Modality, Perception, Place
 from daemon.core.ports import (
     Clock,
@@ -44,6 +45,7 @@ from daemon.core.ports import (
 )
 
 _STORING: Final = 3.0  # seconds that a stop waits for arrivals being stored
+_ACCESS_PAUSE: Final = 60.0  # seconds between two tries of a post while an admin has to act first
 _USERS: Final = ("U", "W")  # prefixes of user ids; a bot without a user has only a B id
 
 
@@ -154,7 +156,12 @@ class SlackChannel:
 
     async def deliver(self, post: Post) -> str:
         """See `Channel.deliver`."""
-        return await self._delivery.deliver(post)
+        try:
+            return await self._delivery.deliver(post)
+        except ChannelRefused as error:
+            if error.code not in NO_ACCESS:
+                raise
+            raise AccessLost(error.message, hint=error.hint, retry_after=_ACCESS_PAUSE) from error
 
     async def find(self, post: Post) -> FoundPost | None:
         """See `Channel.find`."""
