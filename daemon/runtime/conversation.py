@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from daemon.core.concurrency import alongside, time_limit
 from daemon.core.errors import ConfigError, DaemonError, LostLease, ModelRefused, NotDelivered, StoreBusy, StoreError
+from daemon.core.last_line import FAULTS, in_short
 from daemon.core.perception import Modality, Perception
 from daemon.ism.permission import status_sentence
 from daemon.memory.queues.commits import Superseded
@@ -44,6 +45,8 @@ class ConversationHandler:
         None: this daemon has nothing to send (no reply is due, the claim was lost, or it was given back for a retry).
         Raises StoreError when memory.db fails and CancelledError after giving the claim back.
         """
+        for row in claim.unreadable:
+            self._services.emit("inbox.dead", row=row, reason="the row can't be read")
         cycle = Cycle(self._services, claim, new_trace())
         try:
             async with alongside(self._keep_lease(claim)):
@@ -65,11 +68,26 @@ class ConversationHandler:
         with self._interrupts.attend(str(claim.conversation)) as cycle.interrupt:
             return await self._think(cycle)
 
+    async def park(self, claim: Claim, error: Exception) -> None:
+        """Give a claim back whose handling failed in a way that was not foreseen, and park its messages at last."""
+        services = self._services
+        try:
+            reply_to = services.channel.reply_to(claim.messages[-1].perception)
+        except Exception:  # noqa: BLE001 - the message itself may be what can't be handled
+            reply_to = claim.conversation.thread
+        attempts = max((one.attempts for one in claim.messages), default=1)
+        retry_in = _GATE_PAUSE * 2 ** min(attempts, FAULTS)
+        parked = await services.conversations.park(claim, in_short(error), reply_to=reply_to, retry_in=retry_in)
+        event = "inbox.dead" if parked else "inbox.failed"
+        services.emit(event, conversation=str(claim.conversation), **_as_fields(error))
+
     async def _ask_gate_later(self, claim: Claim, error: Exception) -> None:
         """Give the claim back until the gate can ask the platform again; triage dismisses messages that are too old."""
+        if not isinstance(error, DaemonError):
+            return await self.park(claim, error)
         pause = error.retry_after if isinstance(error, NotDelivered) else 0.0
         self._services.emit("gate.failed", conversation=str(claim.conversation), **_as_fields(error))
-        await self._services.conversations.release(claim, retry_in=pause or _GATE_PAUSE, reason=_in_short(error))
+        await self._services.conversations.release(claim, retry_in=pause or _GATE_PAUSE, reason=in_short(error))
 
     async def _think(self, cycle: Cycle) -> Delivery | None:
         services, claim = self._services, cycle.claim
@@ -157,11 +175,6 @@ class ConversationHandler:
                 await self._services.conversations.renew(claim)
             except StoreBusy as busy:  # the fence holds even if the lease runs out
                 self._services.emit("cycle.lease_not_renewed", reason=busy.message)
-
-
-def _in_short(error: Exception) -> str:
-    """An error for memory.db; of a library's error only the type, since its text may quote a user."""
-    return error.message if isinstance(error, DaemonError) else type(error).__name__
 
 
 def _as_fields(error: Exception) -> dict[str, object]:

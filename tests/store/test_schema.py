@@ -124,6 +124,7 @@ def test_alembic_is_loaded_only_when_a_step_is_due(path: Path) -> None:
 import asyncio, json, sys
 from pathlib import Path
 from daemon.core.clock import SystemClock
+from daemon.memory.queues.notes import Note
 from daemon.memory.store import open_store
 async def live():
     async with open_store(Path(sys.argv[1]), SystemClock(), lambda *a, **k: None, soul="a", workspace="b", kind="c",
@@ -192,7 +193,7 @@ async def _a_full_day(stores: Stores, clock: FakeClock) -> None:
     await stores.outbox.postpone(delivery, 0, doubtful=False, reason="429")
     delivery = await stores.outbox.claim_next()
     assert delivery is not None
-    await stores.outbox.give_up(delivery, "dead", "no")
+    await stores.outbox.give_up(delivery, "dead", "no", Note.DEAD)
     job = await stores.jobs.claim_next()
     assert job is not None
     await stores.jobs.finish(job, ())

@@ -50,7 +50,7 @@ _SEVERITY = {
         ("unreachable", "unhealthy", "stuck", "silent", "doubt", "reach", "opened", "missing"), Severity.WARNING
     ),
     **dict.fromkeys(("ready", "stopping", "stopped", "connected", "disconnected"), Severity.NOTICE),
-    **dict.fromkeys(("slack.call_failed", "job.failed", "cycle.lease_not_renewed"), Severity.WARNING),
+    **dict.fromkeys(("slack.call_failed", "job.failed", "job.lease_not_renewed", "cycle.lease_not_renewed"), Severity.WARNING),
     # Only a courtesy failed: the reply itself is unharmed.
     **dict.fromkeys(("slack.cards_refused", "slack.status_failed", "slack.speech_silent"), Severity.INFO),
 }
