@@ -10,6 +10,8 @@ from daemon.core.concurrency import Bell
 from daemon.core.config import Settings
 from daemon.core.limits import Limits
 from daemon.core.ports import LLM, Channel, Clock, Emit, Library, Toolbox
+from daemon.core.telemetry.metrics import fanout
+from daemon.core.telemetry.troubles import Troubles
 from daemon.llm.prices import cost_usd
 from daemon.memory.database.pruning import prune_periodically
 from daemon.memory.knowledge.library import LibraryIndex
@@ -53,11 +55,17 @@ async def assemble(
     workspace: str,
     souls: Souls,
     llm_of: Callable[[str], LLM],
+    troubles: Troubles | None = None,
 ) -> AsyncIterator[Daemon]:
     """Open memory.db and build a daemon; `llm_of` gives the models of a soul by the soul's name.
 
+    `troubles` gets the events of `emit` from the caller where it is given.
+
     Raises ConfigError, SoulError or StoreError.
     """
+    if troubles is None:
+        troubles = Troubles(clock)
+        emit = fanout(emit, troubles)
     bells, interrupts = {name: Bell() for name in souls.names}, Interrupts()
 
     def accepted(conversation: str) -> None:
@@ -82,10 +90,10 @@ async def assemble(
         toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit))
         library = FolderLibrary(settings.library, LibraryIndex(store.database, clock), clock, emit)
         lanes: list[AnyLane] = []
-        chores: list[Chore] = [
-            library.keep_indexed,
-            partial(prune_periodically, store.database, settings.trace_days, clock, emit),
-        ]
+        chores: dict[str, Chore] = {
+            "library": library.keep_indexed,
+            "pruning": partial(prune_periodically, store.database, settings.trace_days, clock, emit),
+        }
         for name in souls.names:
             own = store_for_soul(store, clock, soul=name, workspace=workspace, lease=settings.lease)
             services = _services(
@@ -101,9 +109,9 @@ async def assemble(
             )
             soul_lanes, scheduler = _work(settings, own, services, interrupts, bells[name])
             lanes += soul_lanes
-            chores.append(scheduler.run)
+            chores[f"scheduler of {name}"] = scheduler.run
         await store.presence.release_dead_claims(settings.in_doubt)
-        yield Daemon(settings, clock, emit, channel, store, Dispatcher(lanes, clock, emit), chores)
+        yield Daemon(settings, clock, emit, channel, store, Dispatcher(lanes, clock, emit), troubles, chores)
 
 
 def _work(

@@ -2,16 +2,18 @@
 
 import asyncio
 import signal
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
-from daemon.core.errors import StoreError
+from daemon.core.last_line import LastLine
 from daemon.core.ports import Channel, Clock, Emit
 from daemon.core.systemd import ServiceManager, Watchdog
+from daemon.core.telemetry.troubles import Troubles
 from daemon.memory.database.backup import back_up_periodically, folder_beside
 from daemon.memory.store import Store
 from daemon.runtime.dispatcher import Dispatcher
@@ -26,7 +28,10 @@ _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 @dataclass(frozen=True, slots=True)
 class Daemon:
-    """A daemon ready to work on one channel; `chores` run beside the dispatcher as long as it lives."""
+    """A daemon ready to work on one channel; `chores` run beside the dispatcher as long as it lives, by their names.
+
+    `troubles` is what its heartbeat tells of.
+    """
 
     settings: Settings
     clock: Clock
@@ -34,23 +39,25 @@ class Daemon:
     channel: Channel
     store: Store
     dispatcher: Dispatcher
-    chores: Sequence[Chore] = ()
+    troubles: Troubles
+    chores: Mapping[str, Chore] = field(default_factory=dict)
 
     async def live(
         self, stop: asyncio.Event, service: ServiceManager, watchdog: Watchdog, announce: Callable[[str], None]
     ) -> None:
         """Work until `stop` is set, then accept nothing new and drain.
 
-        The first task that fails ends all others, and its error is raised; the service manager then restarts.
+        A task that fails is begun again; only what an admin has to mend ends all of them, and is raised.
         """
         ready, database = asyncio.Event(), self.settings.database_path
-        async with alongside(
-            *self.work(),
-            back_up_periodically(database, folder_beside(database), self.clock, self.emit),
-            watchdog.feed(self.channel.healthy, self.clock),
-            self._announce_ready(ready, service, announce),
-        ):
-            async with alongside(self.channel.listen(self.store.inbox, ready)):
+        last_line = LastLine(self.clock, self.emit)
+        beside: dict[str, Chore] = {
+            "backup": partial(back_up_periodically, database, folder_beside(database), self.clock, self.emit),
+            "watchdog": partial(watchdog.feed, self.channel.healthy, self.clock),
+            "readiness": partial(self._announce_ready, ready, service, announce),
+        }
+        async with alongside(*self.work(), *(last_line.keep(*chore) for chore in beside.items())):
+            async with alongside(last_line.keep("channel", partial(self.channel.listen, self.store.inbox, ready))):
                 await stop.wait()
                 service.stopping("finishing the work in progress")
                 self.emit("daemon.draining", active=self.dispatcher.active)
@@ -60,18 +67,21 @@ class Daemon:
 
     def work(self) -> tuple[Coroutine[object, object, None], ...]:
         """What runs wherever the soul is reached: dispatcher, chores and heartbeat."""
-        return (self.dispatcher.run(), *(chore() for chore in self.chores), self._heartbeat())
+        last_line = LastLine(self.clock, self.emit)
+        loops = {**self.chores, "heartbeat": self._heartbeat, "dispatcher": self.dispatcher.run}
+        return tuple(last_line.keep(*loop) for loop in loops.items())
 
     async def _heartbeat(self) -> None:
         """Keep this daemon's row in memory.db fresh, and release at once what dead daemons had claimed."""
         while True:
-            try:
-                state = "connected" if self.channel.healthy() else "not connected"
-                await self.store.presence.beat(state, {"active": self.dispatcher.active})
-                await self.store.presence.release_dead_claims(self.settings.in_doubt)
-            except StoreError as error:
-                self.emit("store.failed", reason=error.message, hint=error.hint)
+            state = "connected" if self.channel.healthy() else "not connected"
+            await self.store.presence.beat(state, {"active": self.dispatcher.active, **self._failing()})
+            await self.store.presence.release_dead_claims(self.settings.in_doubt)
             await self.clock.sleep(_HEARTBEAT)
+
+    def _failing(self) -> dict[str, object]:
+        troubles = self.troubles.now()
+        return {"failing": troubles} if troubles else {}
 
     async def _announce_ready(
         self, ready: asyncio.Event, service: ServiceManager, announce: Callable[[str], None]

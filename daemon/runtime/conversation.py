@@ -84,7 +84,8 @@ class ConversationHandler:
     async def _ask_gate_later(self, claim: Claim, error: Exception) -> None:
         """Give the claim back until the gate can ask the platform again; triage dismisses messages that are too old."""
         if not isinstance(error, DaemonError):
-            return await self.park(claim, error)
+            await self.park(claim, error)
+            return
         pause = error.retry_after if isinstance(error, NotDelivered) else 0.0
         self._services.emit("gate.failed", conversation=str(claim.conversation), **_as_fields(error))
         await self._services.conversations.release(claim, retry_in=pause or _GATE_PAUSE, reason=in_short(error))

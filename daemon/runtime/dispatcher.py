@@ -65,7 +65,8 @@ def lanes_of_soul(
 
     `bell` rings when a message arrives; `alarm` is rung when a conversation ends, which may have scheduled something.
     """
-    posts = Lane("posts", store.outbox.claim_next, store.outbox.next_due_ms, courier.deliver, asyncio.Semaphore(_SENDERS))
+    outbox = store.outbox
+    posts = Lane("posts", outbox.claim_next, outbox.next_due_ms, courier.deliver, asyncio.Semaphore(_SENDERS))
     jobs = Lane("jobs", store.jobs.claim_next, store.jobs.next_due_ms, do_job, asyncio.Semaphore(_JOBS))
 
     async def send(delivery: Delivery | None) -> None:

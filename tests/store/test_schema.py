@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from daemon.memory.database import Database, migrate, sqlite
+from daemon.memory.queues.notes import Note
 from tests.fakes import FakeClock
 from tests.given import DM, deleted, edited, effect, new_message
 from tests.store.parts import Stores, look
@@ -124,7 +125,6 @@ def test_alembic_is_loaded_only_when_a_step_is_due(path: Path) -> None:
 import asyncio, json, sys
 from pathlib import Path
 from daemon.core.clock import SystemClock
-from daemon.memory.queues.notes import Note
 from daemon.memory.store import open_store
 async def live():
     async with open_store(Path(sys.argv[1]), SystemClock(), lambda *a, **k: None, soul="a", workspace="b", kind="c",
@@ -194,6 +194,12 @@ async def _a_full_day(stores: Stores, clock: FakeClock) -> None:
     delivery = await stores.outbox.claim_next()
     assert delivery is not None
     await stores.outbox.give_up(delivery, "dead", "no", Note.DEAD)
+    note = await stores.outbox.claim_next()
+    assert note is not None
+    assert await stores.outbox.count_fault(note, 0, "KeyError") is False
+    again = await stores.outbox.claim_next()
+    assert again is not None
+    await stores.outbox.sent(again, "3.0")
     job = await stores.jobs.claim_next()
     assert job is not None
     await stores.jobs.finish(job, ())

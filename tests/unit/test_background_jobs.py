@@ -11,6 +11,7 @@ import pytest
 
 from daemon.channels.terminal import TerminalChannel
 from daemon.core.errors import LostLease, ModelUnavailable, StoreBusy
+from daemon.core.last_line import FAULTS
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Passage
 from daemon.core.working_memory import WorkingMemory
@@ -201,27 +202,28 @@ async def test_a_message_at_another_daemon_ends_the_job_within_seconds(desk: Des
 
 
 @pytest.mark.parametrize(
-    ("error", "reason", "unexpected"),
+    ("error", "reason", "unexpected", "tries"),
     [
-        (ModelUnavailable("the model is busy", hint="wait"), "the model is busy", False),
-        (LookupError("with words of Ana"), "LookupError", True),
+        (ModelUnavailable("the model is busy", hint="wait"), "the model is busy", False, TRIES),
+        (LookupError("with words of Ana"), "LookupError", True, FAULTS),
     ],
 )
 async def test_a_failing_job_is_retried_later_and_ends_as_dead(
-    desk: Desk, error: Exception, reason: str, unexpected: bool
+    desk: Desk, error: Exception, reason: str, unexpected: bool, tries: int
 ) -> None:
     async def subprocess(_: SubprocessContext) -> None:
         raise error
 
     job = await desk.job()
-    for attempt in range(1, TRIES + 1):
+    for attempt in range(1, tries + 1):
         await desk.reflection(subprocess).do(job)
-        assert desk.row() == ("dead" if attempt == TRIES else "ready", attempt, reason)
+        assert desk.row() == ("dead" if attempt == tries else "ready", attempt, reason)
         assert (desk.events.emitted[-1][1]["error"] is error) == unexpected
         assert await desk.stores.jobs.claim_next() is None, "not at once"
-        if attempt < TRIES:
+        if attempt < tries:
             await desk.clock.advance(3600)
             job = await desk.claimed()
+    assert desk.events.names.count("job.dead") == 1
     await desk.clock.advance(3600)
     assert await desk.stores.jobs.claim_next() is None
 

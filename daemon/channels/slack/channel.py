@@ -29,6 +29,7 @@ from daemon.channels.slack.outgoing.status_line import StatusLine
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
 from daemon.core.errors import AccessLost, ChannelRefused
+from daemon.core.last_line import LastLine
 from daemon.core.perception import ConversationKey, Modality, Perception, Place
 from daemon.core.ports import (
     Clock,
@@ -100,7 +101,7 @@ class SlackChannel:
         connections = tuple(Connection(one, app, self._client, self._clock, self._emit) for one in sockets)
         self._supervisor = Supervisor(connections, catch_up.run, catch_up.confirm, self._clock, self._emit, gap)
         try:
-            async with alongside(self._status.run()):
+            async with alongside(LastLine(self._clock, self._emit).keep("status line", self._status.run)):
                 await self._supervisor.run(ready)
         finally:
             self._supervisor = None

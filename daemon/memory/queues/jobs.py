@@ -118,7 +118,9 @@ class Jobs(WorkerStore):
     async def renew(self, job: Job) -> None:
         """Hold a job for another lease while it runs. Raises LostLease."""
         held = await self._database.run(
-            "UPDATE jobs SET lease_until = :until WHERE seq = :seq AND fence = :fence AND state = 'running' RETURNING 1",
+            """
+            UPDATE jobs SET lease_until = :until WHERE seq = :seq AND fence = :fence AND state = 'running' RETURNING seq
+            """,
             until=self._clock.now_ms() + self._worker.lease_ms,
             seq=job.seq,
             fence=job.fence,
