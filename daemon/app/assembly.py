@@ -10,7 +10,6 @@ from daemon.core.concurrency import Bell
 from daemon.core.config import Settings
 from daemon.core.limits import Limits
 from daemon.core.ports import LLM, Channel, Clock, Emit, Library, Toolbox
-from daemon.core.telemetry.metrics import fanout
 from daemon.core.telemetry.troubles import Troubles
 from daemon.llm.prices import cost_usd
 from daemon.memory.database.pruning import prune_periodically
@@ -59,13 +58,10 @@ async def assemble(
 ) -> AsyncIterator[Daemon]:
     """Open memory.db and build a daemon; `llm_of` gives the models of a soul by the soul's name.
 
-    `troubles` gets the events of `emit` from the caller where it is given.
+    `troubles` is one of the sinks of `emit`, if the daemon is to tell of them.
 
     Raises ConfigError, SoulError or StoreError.
     """
-    if troubles is None:
-        troubles = Troubles(clock)
-        emit = fanout(emit, troubles)
     bells, interrupts = {name: Bell() for name in souls.names}, Interrupts()
 
     def accepted(conversation: str) -> None:
@@ -90,28 +86,27 @@ async def assemble(
         toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit))
         library = FolderLibrary(settings.library, LibraryIndex(store.database, clock), clock, emit)
         lanes: list[AnyLane] = []
-        chores: dict[str, Chore] = {
-            "library": library.keep_indexed,
-            "pruning": partial(prune_periodically, store.database, settings.trace_days, clock, emit),
-        }
+        chores = _chores(settings, store, library, clock, emit)
         for name in souls.names:
             own = store_for_soul(store, clock, soul=name, workspace=workspace, lease=settings.lease)
+            current, llm = partial(souls.current, name), llm_of(name)
             services = _services(
-                settings,
-                channel,
-                clock,
-                emit,
-                store=own,
-                soul=partial(souls.current, name),
-                llm=llm_of(name),
-                library=library,
-                toolbox=toolbox,
+                settings, channel, clock, emit, store=own, soul=current, llm=llm, library=library, toolbox=toolbox
             )
             soul_lanes, scheduler = _work(settings, own, services, interrupts, bells[name])
             lanes += soul_lanes
             chores[f"scheduler of {name}"] = scheduler.run
         await store.presence.release_dead_claims(settings.in_doubt)
-        yield Daemon(settings, clock, emit, channel, store, Dispatcher(lanes, clock, emit), troubles, chores)
+        work = Dispatcher(lanes, clock, emit)
+        yield Daemon(settings, clock, emit, channel, store, work, troubles or Troubles(clock), chores)
+
+
+def _chores(settings: Settings, store: Store, library: FolderLibrary, clock: Clock, emit: Emit) -> dict[str, Chore]:
+    """What has to be done now and then for all souls together, by its name in the log."""
+    return {
+        "library": library.keep_indexed,
+        "pruning": partial(prune_periodically, store.database, settings.trace_days, clock, emit),
+    }
 
 
 def _work(

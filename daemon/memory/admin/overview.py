@@ -55,7 +55,10 @@ class Spending:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Rows of the inbox, the outbox and the jobs by state, and since when the oldest row of each waits."""
+    """Rows of the inbox, the outbox and the jobs by state, and since when the oldest row of each waits.
+
+    `dead_intentions` counts scheduled events that could not begin.
+    """
 
     daemons: tuple[LiveDaemon, ...]
     inbox: Mapping[str, int]
@@ -64,6 +67,7 @@ class Overview:
     oldest_inbox_ms: int | None
     oldest_outbox_ms: int | None
     oldest_job_ms: int | None
+    dead_intentions: int
     spent: Spending
     schema: int
     journal: str
@@ -134,6 +138,7 @@ async def survey(database: Database, now_ms: int, since_ms: int) -> Overview:
             oldest_job_ms=await _number(
                 transaction, "SELECT min(created_ms) FROM jobs WHERE state IN ('ready', 'running')"
             ),
+            dead_intentions=await _number(transaction, "SELECT count(*) FROM intentions WHERE state = 'dead'") or 0,
             spent=await _spending(transaction, since_ms),
             schema=schema or 0,
             journal=str(journal[0]) if journal else "",

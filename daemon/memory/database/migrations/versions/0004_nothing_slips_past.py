@@ -48,6 +48,7 @@ PARKING: tuple[str, ...] = (
     "CREATE UNIQUE INDEX intentions_slots ON intentions (conversation, slot) WHERE state = 'waiting'",
     "CREATE INDEX intentions_by_conversation ON intentions (conversation)",
     "CREATE INDEX intentions_due ON intentions (soul, workspace, due_ms) WHERE state = 'waiting'",
+    "CREATE INDEX intentions_dead ON intentions (settled_ms) WHERE state = 'dead'",
 )
 
 
