@@ -47,8 +47,8 @@ class LastLine:
             try:
                 return await work()
             except Exception as error:  # noqa: BLE001 - the last line of a loop
-                long_enough = self.clock.monotonic() - began > pause
-                pause = _FIRST_PAUSE if long_enough else min(_LONGEST_PAUSE, pause * 2)
+                at_once = self.clock.monotonic() - began <= pause
+                pause = min(_LONGEST_PAUSE, max(_FIRST_PAUSE, pause * 2 if at_once else 0.0))
                 self.tell(loop, error)
                 await self.clock.sleep(_STORE_PAUSE if isinstance(error, StoreError) else pause)
 
