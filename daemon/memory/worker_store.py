@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Awaitable, Callable
-from functools import partial
 
 from daemon.core.errors import StoreError
 from daemon.core.last_line import in_short
@@ -24,50 +23,38 @@ class WorkerStore:
         row = await self._database.one(sql, **self._worker.scope)
         return row["due"] if row else None
 
-    async def _move_due(
+    async def _move_each(
         self,
         due: Callable[[Transaction], Awaitable[list[sqlite3.Row]]],
         move: Callable[[Transaction, sqlite3.Row], Awaitable[bool]],
         count_fault: Callable[[Transaction, sqlite3.Row, str], Awaitable[None]],
-    ) -> int:
-        """Move the due rows in one transaction, or each in its own when one of them can't be moved.
+    ) -> None:
+        """Move each due row in a transaction of its own, after one of them could not be moved together with the rest.
 
-        Returns how many were moved. A row that can't be moved alone either is counted, and its error raised after all
-        others are moved.
+        A row that can't be moved alone either is counted. Raises StoreError alone.
         """
-
-        async def together(transaction: Transaction) -> int:
-            return sum([await move(transaction, row) for row in await due(transaction)])
-
-        failure: Exception | None = None
-        try:
-            return await self._database.write(together)
-        except StoreError:
-            raise
-        except Exception as error:  # noqa: BLE001 - one of them; which one shows when each is moved alone
-            failure = error
         for row in await self._database.read(due):
             try:
-                await self._database.write(partial(_moved_alone, move=move, row=row))
+                await self._database.write(_alone(move, row))
             except StoreError:
                 raise
-            except Exception as error:  # noqa: BLE001 - counted here, raised below
-                failure = error
-                await self._database.write(partial(_counted, count=count_fault, row=row, reason=in_short(error)))
-        raise failure
+            except Exception as error:  # noqa: BLE001 - the others are moved whatever is wrong with this one
+                await self._database.write(_counted(count_fault, row, in_short(error)))
 
 
-async def _moved_alone(
-    transaction: Transaction, *, move: Callable[[Transaction, sqlite3.Row], Awaitable[bool]], row: sqlite3.Row
-) -> None:
-    await move(transaction, row)
+def _alone(
+    move: Callable[[Transaction, sqlite3.Row], Awaitable[bool]], row: sqlite3.Row
+) -> Callable[[Transaction], Awaitable[bool]]:
+    async def unit(transaction: Transaction) -> bool:
+        return await move(transaction, row)
+
+    return unit
 
 
-async def _counted(
-    transaction: Transaction,
-    *,
-    count: Callable[[Transaction, sqlite3.Row, str], Awaitable[None]],
-    row: sqlite3.Row,
-    reason: str,
-) -> None:
-    await count(transaction, row, reason)
+def _counted(
+    count_fault: Callable[[Transaction, sqlite3.Row, str], Awaitable[None]], row: sqlite3.Row, reason: str
+) -> Callable[[Transaction], Awaitable[None]]:
+    async def unit(transaction: Transaction) -> None:
+        await count_fault(transaction, row, reason)
+
+    return unit

@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from daemon.core.errors import StoreError
 from daemon.core.last_line import FAULTS
 from daemon.core.perception import Audience, ConversationKey, Modality
 from daemon.core.ports import Acceptance, Decision
@@ -243,7 +244,16 @@ class Approvals(WorkerStore):
                 id=row["id"],
             )
 
-        return await self._move_due(due, move, count_fault)
+        async def unit(transaction: Transaction) -> int:
+            return sum([await move(transaction, row) for row in await due(transaction)])
+
+        try:
+            return await self._database.write(unit)
+        except StoreError:
+            raise
+        except Exception:
+            await self._move_each(due, move, count_fault)
+            raise
 
     async def next_due_ms(self) -> int | None:
         """When the next question expires; None when none waits."""

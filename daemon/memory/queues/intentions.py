@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from daemon.core.errors import StoreError
 from daemon.core.last_line import FAULTS
 from daemon.core.perception import Audience, ConversationKey, Modality, Place
 from daemon.core.timetable import CLOCKS_DIFFER_S, FARTHEST_MS, next_slot, platform_time, require_seldom
@@ -163,7 +164,16 @@ class Intentions(WorkerStore):
         async def count_fault(transaction: Transaction, row: sqlite3.Row, reason: str) -> None:
             await _count_fault(transaction, row, reason, now)
 
-        return await self._move_due(due, move, count_fault)
+        async def unit(transaction: Transaction) -> int:
+            return sum([await move(transaction, row) for row in await due(transaction)])
+
+        try:
+            return await self._database.write(unit)
+        except StoreError:
+            raise
+        except Exception:
+            await self._move_each(due, move, count_fault)
+            raise
 
     async def next_due_ms(self) -> int | None:
         """When the next intention falls due; None when there is none."""
