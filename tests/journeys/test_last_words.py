@@ -2,6 +2,8 @@
 
 import pytest
 
+from daemon.channels.slack.outgoing.blocks import rich
+from daemon.core.ports import Post
 from daemon.local_slack.model import Json
 from daemon.memory.queues.notes import Note
 from tests.journeys.house import House, said
@@ -40,16 +42,12 @@ async def test_a_refused_reply_ends_in_one_line_in_its_thread(house: House, code
 async def test_a_reply_that_can_not_be_rendered_ends_nobody_s_talk(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from daemon.channels.slack.outgoing import delivery
-
-    render = delivery.rich
-
-    def fails_on_poison(post: object) -> Json:
+    def fails_on_poison(post: Post) -> Json:
         if "poison" in str(post):
             raise RecursionError("nested too deep")
-        return render(post)  # type: ignore[arg-type]  # a post
+        return rich(post)
 
-    monkeypatch.setattr(delivery, "rich", fails_on_poison)
+    monkeypatch.setattr("daemon.channels.slack.outgoing.delivery.rich", fails_on_poison)
     await house.people.fault("chat.startStream", body={"ok": False, "error": "not_now"}, times=99)
     await house.say("Ada", "general", "@soul poison")
     await house.events.until("outbox.failed")

@@ -19,16 +19,9 @@ from daemon.memory.store import Store, open_store
 from daemon.runtime.conversation import ConversationHandler
 from daemon.runtime.courier import Courier
 from daemon.runtime.dispatcher import POLL, Dispatcher, lanes_of_soul
-from tests.fakes import Events, FakeChannel, FakeClock
+from tests.fakes import Events, FakeChannel, FakeClock, StillClock
 from tests.given import LEASE, SOUL, TEAM, effect, new_message
 from tests.store.parts import look
-
-
-class StillClock(FakeClock):
-    """A fake clock on which the database's short waits for a lock end at once."""
-
-    async def sleep(self, seconds: float) -> None:
-        await (asyncio.sleep(0) if seconds <= 0.02 else super().sleep(seconds))
 
 
 class Parrot(ConversationHandler):

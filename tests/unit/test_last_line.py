@@ -26,7 +26,7 @@ from daemon.memory.queues.notes import Note
 from daemon.memory.store import Store
 from daemon.mind.mental_subprocess import SubprocessContext
 from daemon.processes.subprocesses import SUBPROCESSES
-from tests.fakes import TIMEOUT, Events, FakeChannel, FakeClock, FakeSpeech
+from tests.fakes import TIMEOUT, Events, FakeChannel, FakeClock, FakeSpeech, StillClock
 from tests.given import TEAM, new_message
 from tests.models import FakeModel
 from tests.store.parts import look
@@ -186,14 +186,6 @@ def test_every_loop_of_its_own_is_begun_with_the_last_line() -> None:
 
 
 # -- a daemon in which everything that can fail does -----------------------------------------------------------------
-
-
-class StillClock(FakeClock):
-    """A fake clock on which the database's short waits for a lock end at once."""
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait, but not for a lock."""
-        await (asyncio.sleep(0) if seconds <= 0.02 else super().sleep(seconds))
 
 
 class PoisonedChannel(FakeChannel):
