@@ -27,7 +27,7 @@ from daemon.runtime.background_jobs import JobRunner
 from daemon.runtime.cycle_services import CycleServices, Timing
 from daemon.runtime.triage import Triage
 from tests.fakes import Events, FakeClock
-from tests.given import DM, SOUL, new_message, soul
+from tests.given import DM, LEASE, SOUL, new_message, soul
 from tests.models import ScriptedLLM
 from tests.store.parts import WORKER, Stores, look
 from tests.unit.process_parts import capabilities
@@ -226,6 +226,41 @@ async def test_a_failing_job_is_retried_later_and_ends_as_dead(
     assert desk.events.names.count("job.dead") == 1
     await desk.clock.advance(3600)
     assert await desk.stores.jobs.claim_next() is None
+
+
+async def test_a_job_that_runs_long_keeps_its_claim(desk: Desk) -> None:
+    finish = asyncio.Event()
+
+    async def subprocess(_: SubprocessContext) -> None:
+        await finish.wait()
+
+    job = await desk.job()
+    doing = asyncio.ensure_future(desk.reflection(subprocess).do(job))
+    for _ in range(30):
+        await desk.clock.sleepers(2)
+        await desk.clock.advance(desk.stores.jobs.renew_every)
+        await desk.stores.jobs.next_due_ms()
+    assert await desk.stores.jobs.claim_next() is None  # after ten leases
+    finish.set()
+    await doing
+    assert desk.row() == ("done", 1, "")
+
+
+async def test_a_job_that_another_daemon_took_over_ends_here(desk: Desk) -> None:
+    job = await desk.job()
+    await desk.clock.advance(LEASE + 1)
+    again = await desk.claimed()
+
+    async def forever(_: SubprocessContext) -> None:
+        await asyncio.Event().wait()
+
+    doing = asyncio.ensure_future(desk.reflection(forever).do(job))
+    await desk.clock.sleepers(2)
+    await desk.clock.advance(desk.stores.jobs.renew_every)
+    with pytest.raises(LostLease):
+        await doing
+    await desk.stores.jobs.finish(again, ())
+    assert desk.row() == ("done", 2, "")
 
 
 async def test_a_job_without_a_subprocess_fails_with_its_name(desk: Desk) -> None:
