@@ -20,6 +20,7 @@ from daemon.memory.records import Delivery
 
 _LONGEST_PAUSE = 60.0
 _MANY = 10  # attempts after which pauses grow no more
+_NOTE_SECONDS = 7 * 86_400.0  # a note about a post waits for its first chance as long as this
 _DRAFT_TRIES = 10  # tries to finish a draft that the platform answered but did not do, or
 _DRAFT_SECONDS = 600.0  # the age of a draft with one such try, after which its text is posted anew
 
@@ -104,7 +105,7 @@ class Courier:
                 await self._outbox.note_draft(delivery, post.draft)
         if _changes_a_message(post):
             return await self._anew(delivery, post, "it failed too often") if self._is_hopeless(delivery) else post
-        if self._age(delivery) > self._stale_after and not delivery.note:
+        if self._age(delivery) > (max(self._stale_after, _NOTE_SECONDS) if delivery.note else self._stale_after):
             await self._outbox.give_up(delivery, "expired", "too old to be sent", Note.EXPIRED)
             self._emit("outbox.expired", key=post.key, age_s=round(self._age(delivery)))
             return None

@@ -200,6 +200,14 @@ async def test_what_grew_too_old_is_told_in_one_line_at_the_first_chance(bench: 
     assert bench.states == ["expired"] * 3 + ["sent"]
 
 
+async def test_a_note_waits_for_a_week_and_then_goes_too(bench: Round) -> None:
+    bench.office.errors = {body: [NotDelivered("away", retry_after=8 * 86_400.0)] for body in ("one", Note.EXPIRED)}
+    await bench.send(await bench.reply("one"))
+    await bench.send(None, 30 * 86_400.0)
+    assert bench.said == []
+    assert bench.states == ["expired", "expired"]
+
+
 # -- drafts and revisions that never succeed -------------------------------------------------------------------------
 
 

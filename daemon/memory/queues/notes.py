@@ -1,6 +1,6 @@
 """Plain lines of the daemon itself, said where a reply, a message or a reminder came to nothing.
 
-A note is a row of the outbox with a key of its own. It never grows stale, and gets no note itself.
+A note is a row of the outbox with a key of its own. It waits for a week for its first chance, and gets no note itself.
 """
 
 from enum import StrEnum
