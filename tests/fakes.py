@@ -88,6 +88,14 @@ class FakeClock:
         return [alarm for _, _, alarm in self._alarms if not alarm.done()]
 
 
+class StillClock(FakeClock):
+    """A fake clock on which the database's short waits for a lock end at once."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait, but not for a lock."""
+        await (asyncio.sleep(0) if seconds <= _LOCKED else super().sleep(seconds))
+
+
 class TurnableClock:
     """The machine's time, which a test can move ahead or stop; `speed` makes its seconds pass faster, not its hours.
 

@@ -20,6 +20,7 @@ from daemon.core.ports import LLM, Channel, Clock, Emit
 from daemon.core.systemd import ServiceEnvironment, ServiceManager, Watchdog
 from daemon.core.telemetry import Telemetry
 from daemon.core.telemetry.metrics import Metrics, fanout
+from daemon.core.telemetry.troubles import Troubles
 from daemon.llm.router import build_llm, choose_models
 from daemon.soul import Soul, Souls
 
@@ -51,7 +52,8 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None]) -> Non
     service = ServiceManager(supervisor.notify_socket)
     async with AsyncExitStack() as stack:
         telemetry, metrics = await stack.enter_async_context(telemetry_of(settings)), Metrics()
-        emit = fanout(telemetry, metrics)
+        troubles = Troubles(clock)
+        emit = fanout(telemetry, metrics, troubles)
         emit("daemon.starting", version=daemon.__version__, soul=settings.name)
         for note in unknown_settings():
             emit("settings.unknown", note=note)
@@ -73,7 +75,16 @@ async def run_daemon(settings: Settings, announce: Callable[[str], None]) -> Non
         stack.push_async_callback(http.close)
         both = SeveralChannels(slack, http)
         built = await stack.enter_async_context(
-            assemble(settings, both, clock, emit, workspace=identity.team, souls=souls, llm_of=llms.__getitem__)
+            assemble(
+                settings,
+                both,
+                clock,
+                emit,
+                workspace=identity.team,
+                souls=souls,
+                llm_of=llms.__getitem__,
+                troubles=troubles,
+            )
         )
         connect_http(http, built, both, souls, identity.team)
         await built.live(stop, service, Watchdog(service, supervisor.watchdog_usec), announce)

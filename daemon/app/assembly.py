@@ -11,6 +11,7 @@ from daemon.core.concurrency import Bell
 from daemon.core.config import Settings
 from daemon.core.limits import Limits
 from daemon.core.ports import LLM, Channel, Clock, Emit, Toolbox
+from daemon.core.telemetry.troubles import Troubles
 from daemon.llm.prices import cost_usd
 from daemon.memory.database.pruning import prune_periodically
 from daemon.memory.knowledge.library import LibraryIndex
@@ -56,8 +57,11 @@ async def assemble(
     workspace: str,
     souls: Souls,
     llm_of: Callable[[str], LLM],
+    troubles: Troubles | None = None,
 ) -> AsyncIterator[Daemon]:
     """Open memory.db and build a daemon; `llm_of` gives the models of a soul by the soul's name.
+
+    `troubles` is one of the sinks of `emit`, if the daemon is to tell of them.
 
     Raises ConfigError, SoulError or StoreError.
     """
@@ -80,28 +84,19 @@ async def assemble(
         toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit, store.tools))
         library = _library(settings, store, clock, emit)
         lanes: list[AnyLane] = []
-        chores: list[Chore] = [
-            library.keep_indexed,
-            partial(prune_periodically, store.database, settings.trace_days, clock, emit),
-        ]
+        chores = _chores(settings, store, library, clock, emit)
         for name in souls.names:
             own = store_for_soul(store, clock, soul=name, workspace=workspace, lease=settings.lease)
+            current, llm = partial(souls.current, name), llm_of(name)
             services = _services(
-                settings,
-                channel,
-                clock,
-                emit,
-                store=own,
-                soul=partial(souls.current, name),
-                llm=llm_of(name),
-                library=library,
-                toolbox=toolbox,
+                settings, channel, clock, emit, store=own, soul=current, llm=llm, library=library, toolbox=toolbox
             )
             soul_lanes, scheduler = _work(settings, own, services, interrupts, bells[name])
             lanes += soul_lanes
-            chores.append(scheduler.run)
+            chores[f"scheduler of {name}"] = scheduler.run
         await store.presence.release_dead_claims(settings.in_doubt)
-        yield Daemon(settings, clock, emit, channel, store, Dispatcher(lanes, clock, emit), Health(clock), chores)
+        work = Dispatcher(lanes, clock, emit)
+        yield Daemon(settings, clock, emit, channel, store, work, Health(clock), troubles or Troubles(clock), chores)
 
 
 def _on_accepted(bells: Sequence[Bell], interrupts: Interrupts) -> Callable[[str], None]:
@@ -118,6 +113,14 @@ def _on_accepted(bells: Sequence[Bell], interrupts: Interrupts) -> Callable[[str
 def _library(settings: Settings, store: Store, clock: Clock, emit: Emit) -> FolderLibrary:
     index = LibraryIndex(store.database, clock)
     return FolderLibrary(settings.library, index, clock, emit, open_to_all=settings.library_public)
+
+
+def _chores(settings: Settings, store: Store, library: FolderLibrary, clock: Clock, emit: Emit) -> dict[str, Chore]:
+    """What has to be done now and then for all souls together, by its name in the log."""
+    return {
+        "library": library.keep_indexed,
+        "pruning": partial(prune_periodically, store.database, settings.trace_days, clock, emit),
+    }
 
 
 def _work(

@@ -2,17 +2,20 @@
 
 import asyncio
 import signal
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 from daemon.app.health import Health
 from daemon.core.concurrency import alongside, time_limit
 from daemon.core.config import Settings
-from daemon.core.errors import SchemaMismatch, StoreError
+from daemon.core.errors import SchemaMismatch
+from daemon.core.last_line import LastLine
 from daemon.core.ports import Channel, Clock, Emit
 from daemon.core.systemd import ServiceManager, Watchdog
+from daemon.core.telemetry.troubles import Troubles
 from daemon.memory.database.backup import back_up_periodically, folder_beside
 from daemon.memory.store import Store
 from daemon.runtime.dispatcher import Dispatcher
@@ -28,7 +31,10 @@ _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 @dataclass(frozen=True, slots=True)
 class Daemon:
-    """A daemon ready to work on one channel; `chores` run beside the dispatcher as long as it lives."""
+    """A daemon ready to work on one channel; `chores` run beside the dispatcher as long as it lives, by their names.
+
+    `troubles` is what its heartbeat tells of.
+    """
 
     settings: Settings
     clock: Clock
@@ -37,23 +43,24 @@ class Daemon:
     store: Store
     dispatcher: Dispatcher
     health: Health
-    chores: Sequence[Chore] = ()
+    troubles: Troubles
+    chores: Mapping[str, Chore] = field(default_factory=dict)
 
     async def live(
         self, stop: asyncio.Event, service: ServiceManager, watchdog: Watchdog, announce: Callable[[str], None]
     ) -> None:
         """Work until `stop` is set, then accept nothing new and drain.
 
-        The first task that fails ends all others, and its error is raised; the service manager then restarts.
+        A task that fails is begun again; only what an admin has to mend ends all of them, and is raised.
         """
         ready, left, database = asyncio.Event(), asyncio.Event(), self.settings.database_path
-        async with alongside(
-            *self.work(),
-            back_up_periodically(database, folder_beside(database), self.clock, self.emit),
-            watchdog.feed(self.health.works, self.clock),
-            self._announce_ready(ready, service, announce),
-            self._listen(stop, ready, left, service),
-        ):
+        beside: dict[str, Chore] = {
+            "backup": partial(back_up_periodically, database, folder_beside(database), self.clock, self.emit),
+            "watchdog": partial(watchdog.feed, self.health.works, self.clock),
+            "readiness": partial(self._announce_ready, ready, service, announce),
+            "service status": partial(self._show_status, ready, service),
+        }
+        async with alongside(*self.work(), *self._kept(beside), self._listen(stop, ready, left)):
             await stop.wait()
             service.stopping("finishing the work in progress")
             self.emit("daemon.draining", active=self.dispatcher.active)
@@ -68,21 +75,29 @@ class Daemon:
 
     def work(self) -> tuple[Coroutine[object, object, None], ...]:
         """What runs wherever the soul is reached: dispatcher, chores, heartbeat, the looks at its own health."""
-        chores = (chore() for chore in self.chores)
-        return (self.dispatcher.run(), *chores, self._heartbeat(), self.health.measure(), self._end_when_outdated())
+        loops: dict[str, Chore] = {
+            "heartbeat": self._heartbeat,
+            "dispatcher": self.dispatcher.run,
+            "health": self.health.measure,
+            "look at the schema": self._end_when_outdated,
+        }
+        return self._kept({**self.chores, **loops})
 
-    async def _listen(
-        self, stop: asyncio.Event, ready: asyncio.Event, left: asyncio.Event, service: ServiceManager
-    ) -> None:
+    def _kept(self, loops: Mapping[str, Chore]) -> tuple[Coroutine[object, object, None], ...]:
+        """Loops, each with the last line under it."""
+        last_line = LastLine(self.clock, self.emit)
+        return tuple(last_line.keep(*loop) for loop in loops.items())
+
+    async def _listen(self, stop: asyncio.Event, ready: asyncio.Event, left: asyncio.Event) -> None:
         """Listen until `stop` is set; `left` is set once the channel is left, which goes on beside the drain."""
         try:
-            async with alongside(self.channel.listen(self.store.inbox, ready), self._show_status(ready, service)):
+            async with alongside(*self._kept({"channel": partial(self.channel.listen, self.store.inbox, ready)})):
                 await stop.wait()
         finally:
             left.set()
 
     async def _show_status(self, ready: asyncio.Event, service: ServiceManager) -> None:
-        """Keep the service manager's status line true."""
+        """Keep the service manager's status line true until the daemon stops."""
         await ready.wait()
         shown = ""
         while True:
@@ -104,15 +119,16 @@ class Daemon:
         """Keep this daemon's row in memory.db fresh, and release at once what dead daemons had claimed."""
         while True:
             connected, lag = self.channel.healthy(), self.health.worst_lag(int(_HEARTBEAT))
-            try:
-                state = self.channel.trouble() or ("connected" if connected else "not connected")
-                await self.store.presence.beat(state, {"active": self.dispatcher.active})
-                await self.store.presence.release_dead_claims(self.settings.in_doubt)
-            except StoreError as error:
-                self.emit("store.failed", reason=error.message, hint=error.hint)
+            state = self.channel.trouble() or ("connected" if connected else "not connected")
+            await self.store.presence.beat(state, {"active": self.dispatcher.active, **self._failing()})
+            await self.store.presence.release_dead_claims(self.settings.in_doubt)
             self.health.store_answered()
             self.emit("heartbeat", connected=connected, active=self.dispatcher.active, loop_lag_s=round(lag, 3))
             await self.clock.sleep(_HEARTBEAT)
+
+    def _failing(self) -> dict[str, object]:
+        troubles = self.troubles.now()
+        return {"failing": troubles} if troubles else {}
 
     async def _announce_ready(
         self, ready: asyncio.Event, service: ServiceManager, announce: Callable[[str], None]

@@ -18,6 +18,7 @@ SUBCOMMANDS: Final = MappingProxyType(
         "doctor": "Check everything the daemon needs and say how to fix each fault.",
         "inbox": "List, show, retry or drop messages that arrived.",
         "outbox": "List, show, retry or drop posts: the parts of replies on their way to the channel.",
+        "jobs": "List, retry or drop background jobs.",
         "trace": "Show the path of a conversation through the mental processes, with reasons.",
         "people": "Show what the soul knows about users, per audience, and how it changed.",
         "schedule": "List, add or cancel scheduled events.",

@@ -10,6 +10,7 @@ from typing import TypeVar
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings, load_settings
 from daemon.core.errors import StoreError
+from daemon.memory.admin.job_admin import JobAdmin
 from daemon.memory.admin.queue_admin import Admin
 from daemon.memory.admin.schedule_admin import Agenda
 from daemon.memory.database import Database, open_database
@@ -41,6 +42,11 @@ def with_database(settings: Settings, work: Callable[[Database], Awaitable[T]]) 
 def with_admin(work: Callable[[Admin], Awaitable[T]]) -> T:
     """Read or change the queues. Raises StoreError."""
     return with_database(load_settings(), lambda database: work(Admin(database, SystemClock(), os_user())))
+
+
+def with_jobs(work: Callable[[JobAdmin], Awaitable[T]]) -> T:
+    """Read or change background jobs. Raises StoreError."""
+    return with_database(load_settings(), lambda database: work(JobAdmin(database, SystemClock(), os_user())))
 
 
 def with_agenda(work: Callable[[Agenda], Awaitable[T]]) -> T:

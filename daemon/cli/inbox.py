@@ -5,9 +5,9 @@ from dataclasses import asdict, replace
 import click
 
 from daemon.cli.database_access import with_admin
-from daemon.cli.options import json_option, limit_option, state_option
+from daemon.cli.options import Selection, json_option, limit_option, many_options, state_option
 from daemon.cli.output import age, say, show_row, show_rows
-from daemon.memory.admin.queue_admin import INBOX_STATES, Admin
+from daemon.memory.admin.queue_admin import INBOX_STATES, SETTLED_MESSAGES, Admin
 
 
 @click.group("inbox")
@@ -44,13 +44,18 @@ def show(name: str, as_json: bool) -> None:
 
 
 @command.command("retry")
-@click.argument("names", metavar="ID...", nargs=-1, required=True)
+@click.argument("names", metavar="[ID]...", nargs=-1)
+@many_options(SETTLED_MESSAGES)
 @click.option("--force", is_flag=True, help="Even an answered message, which then gets a second answer.")
-def retry(names: tuple[str, ...], force: bool) -> None:
-    """Have messages answered that have no answer (dead, ignored, stale or dropped)."""
+def retry(names: tuple[str, ...], state: str | None, since: str | None, force: bool) -> None:
+    """Have messages answered that have no answer (dead, ignored, stale or dropped), or whose daemon died.
+
+    Give their ids, or choose many: `--state dead --since 6h`.
+    """
+    chosen = Selection.of(names, state, since)
 
     async def work(admin: Admin) -> None:
-        for name in names:
+        for name in chosen.names or [one.id for one in reversed(await admin.messages(*chosen.query))]:
             before = await admin.retry_message(name, force=force)
             say(f"{before.id} was {before.state} and waits for an answer again.")
 

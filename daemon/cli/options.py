@@ -1,11 +1,18 @@
 """Options that several commands share."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, Self, TypeVar
 
 import click
 
+from daemon.core.clock import SystemClock
+from daemon.core.timetable import span_ms
+
 Function = TypeVar("Function", bound=Callable[..., Any])
+Name = TypeVar("Name", str, int)
+
+_MOST_AT_ONCE = 10_000
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -26,3 +33,40 @@ def state_option(what: str, states: Sequence[str], default: str | None = None) -
         show_default=default is not None,
         help=f"Only {what} in this state.",
     )
+
+
+def many_options(states: Sequence[str]) -> Callable[[Function], Function]:
+    """`--state` and `--since`, which choose many rows at once instead of naming them."""
+
+    def both(function: Function) -> Function:
+        since = click.option("--since", metavar="SPAN", help="With --state: settled within a span, as 90m, 6h, 2 days.")
+        state = click.option("--state", type=click.Choice(states), help="All rows in this state; needs --since.")
+        return state(since(function))
+
+    return both
+
+
+@dataclass(frozen=True, slots=True)
+class Selection(Generic[Name]):
+    """Rows given by name, or (no names) those of a state settled since a time in ms."""
+
+    names: tuple[Name, ...]
+    state: str | None = None
+    since_ms: int = 0
+
+    @classmethod
+    def of(cls, names: tuple[Name, ...], state: str | None, since: str | None) -> Self:
+        """What the command line chooses. Raises click.UsageError unless it is names, or a state and a span."""
+        if bool(names) == (state is not None) or (state is None) != (since is None):
+            raise click.UsageError("give the rows to retry, or both --state and --since SPAN")
+        if since is None:
+            return cls(names)
+        try:
+            return cls((), state, SystemClock().now_ms() - span_ms(since))
+        except ValueError as error:
+            raise click.BadParameter(str(error), param_hint="--since") from error
+
+    @property
+    def query(self) -> tuple[str | None, int, int]:
+        """State, the most rows, and since when."""
+        return self.state, _MOST_AT_ONCE, self.since_ms

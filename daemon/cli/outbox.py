@@ -5,9 +5,9 @@ from dataclasses import asdict, replace
 import click
 
 from daemon.cli.database_access import with_admin
-from daemon.cli.options import json_option, limit_option, state_option
+from daemon.cli.options import Selection, json_option, limit_option, many_options, state_option
 from daemon.cli.output import age, say, show_row, show_rows
-from daemon.memory.admin.queue_admin import OUTBOX_STATES, Admin, Retried
+from daemon.memory.admin.queue_admin import OUTBOX_STATES, SETTLED_POSTS, Admin, Retried
 
 
 @click.group("outbox")
@@ -16,7 +16,7 @@ def command() -> None:
 
     \b
     JSON keys: seq, id, state, reason, conversation, part, last, recipient, reply_to, audience, platform_ts, attempts,
-    created_ms, settled_ms, body. `list` leaves the body empty; only `show` prints a post's words.
+    created_ms, settled_ms, body, faults, lease_until. `list` leaves the body empty; only `show` prints a post's words.
     """
 
 
@@ -47,17 +47,19 @@ def show(name: str, as_json: bool) -> None:
 
 
 @command.command("retry")
-@click.argument("names", metavar="KEY...", nargs=-1, required=True)
+@click.argument("names", metavar="[KEY]...", nargs=-1)
+@many_options(SETTLED_POSTS)
 @click.option("--yes", is_flag=True, help="Send an unknown post without looking; it may then be there twice.")
-def retry(names: tuple[str, ...], yes: bool) -> None:
-    """Send posts that were not delivered (unknown, dead, expired or dropped).
+def retry(names: tuple[str, ...], state: str | None, since: str | None, yes: bool) -> None:
+    """Send posts that were not delivered (unknown, dead, expired or dropped), or that rest between two tries.
 
-    An unknown post may or may not have been sent: it is looked up in Slack's history first, and sent only if it is not
-    there.
+    Give their keys, or choose many: `--state dead --since 6h`. A post that may have been sent is looked up in Slack's
+    history first, and sent only if it is not there.
     """
+    chosen = Selection.of(names, state, since)
 
     async def work(admin: Admin) -> None:
-        for name in names:
+        for name in chosen.names or [one.id for one in reversed(await admin.posts(*chosen.query))]:
             if await admin.retry_post(name, blindly=yes) is Retried.SENT_AGAIN:
                 say(f"{name} will be sent.")
             else:
@@ -69,12 +71,13 @@ def retry(names: tuple[str, ...], yes: bool) -> None:
 @command.command("drop")
 @click.argument("names", metavar="KEY...", nargs=-1, required=True)
 def drop(names: tuple[str, ...]) -> None:
-    """Never send posts that wait or were not delivered."""
+    """Never send posts that wait, rest between two tries, or were not delivered."""
 
     async def work(admin: Admin) -> None:
         for name in names:
             before = await admin.drop_post(name)
             visible = f"\nA part of it is visible already, as {before.platform_ts}." if before.platform_ts else ""
-            say(f"{before.id} was {before.state} and won't be sent.{visible}")
+            doubt = "\nIt may have been sent already." if before.state in ("sending", "unknown") else ""
+            say(f"{before.id} was {before.state} and won't be sent again.{visible}{doubt}")
 
     with_admin(work)

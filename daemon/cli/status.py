@@ -1,6 +1,6 @@
 """`soul status`: running daemons, waiting work, today's costs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
 import click
@@ -24,7 +24,7 @@ def command(as_json: bool) -> None:
     JSON: database, now_ms, sqlite, schema, journal,
     daemons [{soul, workspace, kind, host, pid, version, sqlite, started_ms, seen_ms, state, detail, gone, silent}],
     inbox, outbox, jobs {state: count}, oldest_inbox_ms, oldest_outbox_ms, oldest_job_ms,
-    catch_up [{soul, workspace, up_to, rooms, rooms_read, threads, threads_read}],
+    catch_up [{soul, workspace, up_to, rooms, rooms_read, threads, threads_read}], dead_intentions,
     spent {calls, failed, tokens_in, tokens_cached, tokens_out, cost_usd, unpriced},
     changed_tools [name].
     """
@@ -47,6 +47,7 @@ def command(as_json: bool) -> None:
             "outbox": _queue(seen.outbox, seen.oldest_outbox_ms, now),
             "jobs": _queue(seen.jobs, seen.oldest_job_ms, now),
             **{f"catch-up of {state.soul}": _catch_up(state) for state in seen.catch_up},
+            "parked": ", ".join(_parked(seen)),
             "today": _spending(seen.spent),
             **({"tools": f"{', '.join(changed)} changed; see soul tools list"} if changed else {}),
             "store": f"{path} (schema {seen.schema}, journal {seen.journal}, SQLite {sqlite_build().version})",
@@ -56,10 +57,22 @@ def command(as_json: bool) -> None:
 
 def _daemon(one: LiveDaemon, now: int) -> str:
     state = "died without a shutdown" if one.gone else "silent" if one.silent else one.state
-    detail = "".join(f", {name} {value}" for name, value in one.detail.items())
+    detail = "".join(f", {name} {_in_words(value)}" for name, value in one.detail.items())
     times = f"seen {age(now, one.seen_ms)} ago, up {age(now, one.started_ms)}"
     process = f"{one.kind} {one.version}, process {one.pid} on {one.host}"
     return f"{one.soul} in {one.workspace}: {state}, {times}{detail} ({process})"
+
+
+def _in_words(value: object) -> str:
+    return "; ".join(f"{name} ({why})" for name, why in value.items()) if isinstance(value, Mapping) else str(value)
+
+
+def _parked(seen: Overview) -> Iterator[str]:
+    """Rows that failed for good, with the command that lists them; `soul doctor` says what to do about each."""
+    dead = {"inbox": seen.inbox, "outbox": seen.outbox, "jobs": seen.jobs, "schedule": {"dead": seen.dead_intentions}}
+    for queue, counts in dead.items():
+        if count := counts.get("dead", 0):
+            yield f"{count} (soul {queue} list --state dead)"
 
 
 def _queue(counts: Mapping[str, int], oldest_ms: int | None, now: int) -> str:

@@ -14,7 +14,9 @@
         MalformedReply         it answered in the wrong form
       ChannelError             Slack or another channel
         NotDelivered           surely not sent; sending again is safe
+          AccessLost           the platform does not accept our token or its scopes; an admin has to act
         DeliveryUncertain      may or may not have been sent; look before sending again
+          HistoryClosed        the platform refuses for good to show whether it was sent
         ChannelRefused         the platform refuses, now and later
       ToolFailed               a tool call failed
       ProcessFailed            mental processes looped or entered a forbidden one
@@ -99,8 +101,16 @@ class NotDelivered(ChannelError):
         self.retry_after = retry_after
 
 
+class AccessLost(NotDelivered):
+    """Surely not sent: the platform does not accept our token or its scopes; an admin has to act."""
+
+
 class DeliveryUncertain(ChannelError):
     """May or may not have been sent; look before sending again."""
+
+
+class HistoryClosed(DeliveryUncertain):
+    """May or may not have been sent, and the platform refuses for good to show its history."""
 
 
 class ChannelRefused(ChannelError):

@@ -489,15 +489,17 @@ class Channel(Gate, Protocol):
     async def deliver(self, post: Post) -> str:
         """Make a post visible and return the platform's id for it.
 
-        Posting, or finishing a draft, is attempted once. Raises NotDelivered (surely not sent),
-        DeliveryUncertain (look it up first) or ChannelRefused (will never be accepted).
+        Posting, or finishing a draft, is attempted once. Raises NotDelivered (surely not sent; AccessLost where an
+        admin has to act first), DeliveryUncertain (look it up first) or ChannelRefused (will never be accepted in any
+        form: a channel tries smaller and plainer forms itself). A refused draft or revision is then posted anew.
         """
 
     async def find(self, post: Post) -> FoundPost | None:
         """Look a post up by its key in the platform's history; None means surely absent.
 
         With `post.draft_lost`, an unfinished message of ours in that thread, newer than `newer_than_ts` and without a
-        key, counts as its draft. Raises DeliveryUncertain when the history is unreadable.
+        key, counts as its draft. Raises DeliveryUncertain when the history is unreadable, HistoryClosed when the
+        platform refuses for good to show it.
         """
 
     async def whisper(self, perception: Perception, text: str) -> bool:

@@ -43,6 +43,14 @@ def when(text: str, now_ms: int) -> int:
     return due
 
 
+def span_ms(text: str) -> int:
+    """A time span (`20m`, `2h30m`, `3 days`, `PT20M`) in milliseconds. Raises ValueError for anything else."""
+    seconds = _seconds_of(text.strip().lower())
+    if seconds is None:
+        raise ValueError(f"{quoted(text)} is not a time span: write 20m, 2h30m, 3 days or PT20M")
+    return seconds * 1000
+
+
 def next_slot(every: str, after_ms: int) -> int:
     """The first slot of a crontab at or after a time, both in milliseconds UTC.
 

@@ -144,6 +144,7 @@ class Claim:
 
     `outsider_spoke`: a user who isn't a full member of the workspace wrote in the conversation before.
     `away_told_ms` is when the conversation was last told that messages had become too old to be answered.
+    `unreadable` names rows that could not be read: they were parked, or a state began anew.
     """
 
     conversation: ConversationKey
@@ -157,6 +158,7 @@ class Claim:
     visit_state: VisitState = VisitState()
     outsider_spoke: bool = False
     away_told_ms: int = 0
+    unreadable: tuple[str, ...] = ()
 
     def key(self, part: int) -> str:
         """The outbox key of a part of this cycle's reply; a repeated cycle uses the same one."""
@@ -187,7 +189,9 @@ class Turn:
 class Delivery:
     """A post claimed for sending until `lease_until` (ms).
 
-    `doubtful`: an earlier attempt may have posted it, so the platform's history is searched first.
+    `doubtful`: an earlier attempt may have posted it, so the platform's history is searched first; `doubted_ms` is
+    since when. `faults` counts failures that were not foreseen, `draft_tries` the tries to finish its draft that the
+    platform answered but did not do. `note`: it is a line of the daemon's own about another post.
     """
 
     post: Post
@@ -196,6 +200,10 @@ class Delivery:
     created_ms: int
     attempts: int
     lease_until: int
+    doubted_ms: int | None = None
+    faults: int = 0
+    draft_tries: int = 0
+    note: bool = False
 
     @classmethod
     def from_row(cls, row: sqlite3.Row, *, doubtful: bool) -> "Delivery":
@@ -220,4 +228,8 @@ class Delivery:
             created_ms=row["created_ms"],
             attempts=row["attempts"],
             lease_until=row["lease_until"],
+            doubted_ms=row["doubted_ms"],
+            faults=row["faults"],
+            draft_tries=row["draft_tries"],
+            note=bool(row["note"]),
         )

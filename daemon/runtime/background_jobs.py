@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from daemon.core.concurrency import alongside
-from daemon.core.errors import DaemonError, LostLease
+from daemon.core.errors import DaemonError, LostLease, StoreBusy
+from daemon.core.last_line import in_short
 from daemon.core.ports import LLMCall
 from daemon.memory.queues.jobs import Job, Jobs
 from daemon.mind.interrupts import Interrupted, Interrupts
@@ -30,8 +31,28 @@ class JobRunner:
         Raises StoreError when the outcome can't be stored.
         """
         services, calls = self._services, list[LLMCall]()
+        try:
+            async with alongside(self._keep_lease(job)):
+                await self._run_unless_interrupted(job, self._context(job, calls))
+        except Interrupted:
+            services.emit("job.given_up", kind=job.kind, conversation=str(job.conversation))
+            await self._jobs.give_up(job, tuple(calls))
+        except LostLease:
+            raise
+        except Exception as error:  # noqa: BLE001 - a failing job must not stop replies; it is retried later
+            reason = in_short(error)
+            unexpected = None if isinstance(error, DaemonError) else error
+            dead = await self._jobs.fail(job, reason, tuple(calls), foreseen=unexpected is None)
+            event = "job.dead" if dead else "job.failed"
+            services.emit(event, kind=job.kind, attempts=job.attempts, reason=reason, error=unexpected)
+        else:
+            await self._jobs.finish(job, tuple(calls))
+            services.emit("job.done", kind=job.kind, calls=len(calls))
+
+    def _context(self, job: Job, calls: list[LLMCall]) -> SubprocessContext:
+        services = self._services
         soul, trace = services.soul(), new_trace()
-        context = SubprocessContext(
+        return SubprocessContext(
             mind=services.mind(soul, calls.append, trace),
             soul=soul,
             conversation=job.conversation,
@@ -43,21 +64,15 @@ class JobRunner:
             trace_id=trace,
             emit=services.emit,
         )
-        try:
-            await self._run_unless_interrupted(job, context)
-        except Interrupted:
-            services.emit("job.given_up", kind=job.kind, conversation=str(job.conversation))
-            await self._jobs.give_up(job, tuple(calls))
-        except LostLease:
-            raise
-        except Exception as error:  # noqa: BLE001 - a failing job must not stop replies; it is retried later
-            reason = error.message if isinstance(error, DaemonError) else type(error).__name__
-            unexpected = None if isinstance(error, DaemonError) else error
-            services.emit("job.failed", kind=job.kind, attempts=job.attempts, reason=reason, error=unexpected)
-            await self._jobs.fail(job, reason, tuple(calls))
-        else:
-            await self._jobs.finish(job, tuple(calls))
-            services.emit("job.done", kind=job.kind, calls=len(calls))
+
+    async def _keep_lease(self, job: Job) -> None:
+        """Renew the claim until cancelled, so that no daemon claims a job that runs. Raises LostLease."""
+        while True:
+            await self._services.clock.sleep(self._jobs.renew_every)
+            try:
+                await self._jobs.renew(job)
+            except StoreBusy as busy:  # the fence holds even if the lease runs out
+                self._services.emit("job.lease_not_renewed", reason=busy.message)
 
     async def _run_unless_interrupted(self, job: Job, context: SubprocessContext) -> None:
         services = self._services

@@ -15,6 +15,7 @@ from daemon.core.errors import (
     StoreBusy,
     StoreError,
 )
+from daemon.core.last_line import FAULTS, in_short
 from daemon.core.perception import Modality, Perception, Place
 from daemon.core.ports import Source
 from daemon.ism.permission import status_sentence
@@ -71,12 +72,7 @@ class ConversationHandler:
         """
         cycle = Cycle(self._services, claim, new_trace())
         try:
-            async with alongside(self._keep_lease(cycle)):
-                triaged = await self._services.triage.sort(claim.messages)
-                cycle.messages, cycle.dismissed = triaged.messages, triaged.dismissed
-                cycle.outsider_spoke = claim.outsider_spoke or triaged.outsider_spoke
-                if cycle.messages:
-                    await cycle.find_readers()
+            triaged = await self._triage(cycle)
         except LostLease as lost:
             await self._let_go(cycle, lost)
             return None
@@ -88,7 +84,6 @@ class ConversationHandler:
         except Exception as error:  # noqa: BLE001 - a failing gate admits no user and ends no other conversation
             await self._ask_gate_later(claim, error)
             return None
-        cycle.unanswered = triaged.unanswered
         if not cycle.messages:
             return await self._end_without_thought(cycle, triaged)
         if any(one.crowded for one in cycle.messages):
@@ -96,11 +91,40 @@ class ConversationHandler:
         with self._interrupts.attend(str(claim.conversation)) as cycle.interrupt:
             return await self._think(cycle)
 
+    async def _triage(self, cycle: Cycle) -> Triaged:
+        """Ask the gate about the messages, and who reads the reply. Raises what they raise, and LostLease."""
+        claim = cycle.claim
+        for row in claim.unreadable:
+            self._services.emit("inbox.dead", row=row, reason="the row can't be read")
+        async with alongside(self._keep_lease(cycle)):
+            triaged = await self._services.triage.sort(claim.messages)
+            cycle.messages, cycle.dismissed, cycle.unanswered = triaged.messages, triaged.dismissed, triaged.unanswered
+            cycle.outsider_spoke = claim.outsider_spoke or triaged.outsider_spoke
+            if cycle.messages:
+                await cycle.find_readers()
+        return triaged
+
+    async def park(self, claim: Claim, error: Exception) -> None:
+        """Give a claim back whose handling failed in a way that was not foreseen, and park its messages at last."""
+        services = self._services
+        try:
+            reply_to = services.channel.reply_to(claim.messages[-1].perception)
+        except Exception:  # noqa: BLE001 - the message itself may be what can't be handled
+            reply_to = claim.conversation.thread
+        attempts = max((one.attempts for one in claim.messages), default=1)
+        retry_in = _GATE_PAUSE * 2 ** min(attempts, FAULTS)
+        parked = await services.conversations.park(claim, in_short(error), reply_to=reply_to, retry_in=retry_in)
+        event = "inbox.dead" if parked else "inbox.failed"
+        services.emit(event, conversation=str(claim.conversation), **_as_fields(error))
+
     async def _ask_gate_later(self, claim: Claim, error: Exception) -> None:
         """Give the claim back until the gate can ask the platform again; triage dismisses messages that are too old."""
+        if not isinstance(error, DaemonError):
+            await self.park(claim, error)
+            return
         pause = error.retry_after if isinstance(error, NotDelivered) else 0.0
         self._services.emit("gate.failed", conversation=str(claim.conversation), **_as_fields(error))
-        await self._services.conversations.release(claim, retry_in=pause or _GATE_PAUSE, reason=_in_short(error))
+        await self._services.conversations.release(claim, retry_in=pause or _GATE_PAUSE, reason=in_short(error))
 
     async def _think(self, cycle: Cycle) -> Delivery | None:
         services, claim = self._services, cycle.claim
@@ -248,11 +272,6 @@ class ConversationHandler:
                 await self._services.conversations.renew(cycle.claim)
             except StoreBusy as busy:  # the fence holds even if the lease runs out
                 self._services.emit("cycle.lease_not_renewed", reason=busy.message)
-
-
-def _in_short(error: Exception) -> str:
-    """An error for memory.db; of a library's error only the type, since its text may quote a user."""
-    return error.message if isinstance(error, DaemonError) else type(error).__name__
 
 
 def _as_fields(error: Exception) -> dict[str, object]:

@@ -3,13 +3,26 @@
 import asyncio
 from dataclasses import replace
 
-from daemon.core.errors import ChannelRefused, DeliveryUncertain, LostLease, NotDelivered
+from daemon.core.errors import (
+    AccessLost,
+    ChannelRefused,
+    DeliveryUncertain,
+    HistoryClosed,
+    LostLease,
+    NotDelivered,
+    StoreError,
+)
+from daemon.core.last_line import in_short
 from daemon.core.ports import Channel, Clock, Emit, Post
+from daemon.memory.queues.notes import Note
 from daemon.memory.queues.outbox import Outbox
 from daemon.memory.records import Delivery
 
 _LONGEST_PAUSE = 60.0
 _MANY = 10  # attempts after which pauses grow no more
+_NOTE_SECONDS = 7 * 86_400.0  # a note about a post waits for its first chance as long as this
+_DRAFT_TRIES = 10  # tries to finish a draft that the platform answered but did not do, or
+_DRAFT_SECONDS = 600.0  # the age of a draft with one such try, after which its text is posted anew
 
 
 class Courier:
@@ -38,17 +51,30 @@ class Courier:
         self._in_doubt = in_doubt
         self._stale_after = stale_after
         self._lease = lease
+        self._alarmed = False  # whether the admin was told that the platform takes no post without their help
 
     async def deliver(self, delivery: Delivery) -> bool:
         """Try a claimed post once; True when it is settled, False when it is tried again later.
 
-        Never raises for the channel's failures or for a lost lease.
+        A failure of any kind ends nothing else: one that was not foreseen is counted, and the third parks the post.
+        Raises StoreError alone.
         """
         try:
-            return await self._attempt(delivery)
+            return await self._guarded(delivery)
         except LostLease as lost:
             self._emit("outbox.lost", key=delivery.post.key, reason=lost.message)
             return False
+
+    async def _guarded(self, delivery: Delivery) -> bool:
+        try:
+            return await self._attempt(delivery)
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 - one post's fault must not end the sending of all others
+            pause = self._in_doubt * 2**delivery.faults
+            parked = await self._outbox.count_fault(delivery, pause, in_short(error))
+            self._emit("outbox.dead" if parked else "outbox.failed", key=delivery.post.key, error=error)
+            return parked
 
     async def _attempt(self, delivery: Delivery) -> bool:
         try:
@@ -67,6 +93,8 @@ class Courier:
         """The post to send now; None when it was sent already or is too old."""
         post = delivery.post
         if post.revises is None and (delivery.doubtful or (post.draft_lost and post.draft is None)):
+            if not delivery.doubtful and self._is_hopeless(delivery):
+                return await self._anew(delivery, post, "its draft can't be looked up")
             found = await self._channel.find(post)
             if found is not None and found.finished:
                 await self._outbox.sent(delivery, found.ts)
@@ -75,10 +103,11 @@ class Courier:
             if found is not None or post.draft_lost:
                 post = replace(post, draft=found.ts if found else None, draft_lost=False)
                 await self._outbox.note_draft(delivery, post.draft)
-        age = (self._clock.now_ms() - delivery.created_ms) / 1000
-        if age > self._stale_after and post.draft is None and post.revises is None:
-            await self._outbox.give_up(delivery, "expired", "too old to be sent")
-            self._emit("outbox.expired", key=post.key, age_s=round(age))
+        if _changes_a_message(post):
+            return await self._anew(delivery, post, "it failed too often") if self._is_hopeless(delivery) else post
+        if self._age(delivery) > (max(self._stale_after, _NOTE_SECONDS) if delivery.note else self._stale_after):
+            await self._outbox.give_up(delivery, "expired", "too old to be sent", Note.EXPIRED)
+            self._emit("outbox.expired", key=post.key, age_s=round(self._age(delivery)))
             return None
         return post
 
@@ -87,33 +116,81 @@ class Courier:
             async with asyncio.timeout(self._lease / 2):  # the rest of the lease is for noting the doubt
                 ts = await self._channel.deliver(post)
         except TimeoutError:
-            return await self._postpone_in_doubt(delivery, "sending took too long")
+            return await self._postpone_in_doubt(delivery, post, "sending took too long")
         except NotDelivered as error:
-            pause = error.retry_after or min(_LONGEST_PAUSE, 0.5 * 2 ** min(delivery.attempts, _MANY))
-            await self._outbox.postpone(delivery, pause, doubtful=False, reason=error.message)
-            self._emit("outbox.postponed", key=post.key, reason=error.message, seconds=pause)
-            return False
+            return await self._not_now(delivery, post, error)
         except DeliveryUncertain as doubt:
-            return await self._postpone_in_doubt(delivery, doubt.message)
+            return await self._postpone_in_doubt(delivery, post, doubt.message)
         except ChannelRefused as refusal:
-            await self._outbox.give_up(delivery, "dead", refusal.message)
-            self._emit("outbox.dead", key=post.key, reason=refusal.message, hint=refusal.hint)
-            return True
+            return await self._refused(delivery, post, refusal)
+        self._alarmed = False
         await self._outbox.sent(delivery, ts)
         self._emit("outbox.sent", key=post.key, attempts=delivery.attempts)
         return True
 
-    async def _postpone_in_doubt(self, delivery: Delivery, reason: str) -> bool:
+    async def _not_now(self, delivery: Delivery, post: Post, error: NotDelivered) -> bool:
+        pause = error.retry_after or min(_LONGEST_PAUSE, 0.5 * 2 ** min(delivery.attempts, _MANY))
+        if isinstance(error, AccessLost):
+            if not self._alarmed:
+                self._emit("outbox.access_lost", reason=error.message, hint=error.hint)
+            self._alarmed = True
+        elif error.retry_after and _changes_a_message(post):  # it answers, and other calls may go through
+            await self._outbox.count_draft_try(delivery)
+            pause = min(pause, max(1.0, _DRAFT_SECONDS - self._age(delivery)))
+        await self._outbox.postpone(delivery, pause, doubtful=False, reason=error.message)
+        self._emit("outbox.postponed", key=post.key, reason=error.message, seconds=pause)
+        return False
+
+    async def _refused(self, delivery: Delivery, post: Post, refusal: ChannelRefused) -> bool:
+        """A refused draft or revision is posted anew at once; a post is dead, and a note stands in its place."""
+        if _changes_a_message(post):
+            await self._anew(delivery, post, refusal.message)
+            await self._outbox.postpone(delivery, 0, doubtful=False, reason=refusal.message)
+            return False
+        await self._outbox.give_up(delivery, "dead", refusal.message, Note.DEAD)
+        self._emit("outbox.dead", key=post.key, reason=refusal.message, hint=refusal.hint)
+        return True
+
+    async def _postpone_in_doubt(self, delivery: Delivery, post: Post, reason: str) -> bool:
+        if _changes_a_message(post):
+            await self._outbox.count_draft_try(delivery)
         await self._outbox.postpone(delivery, self._in_doubt, doubtful=True, reason=reason)
         self._emit("outbox.in_doubt", key=delivery.post.key, reason=reason)
         return False
 
     async def _still_in_doubt(self, delivery: Delivery, doubt: DeliveryUncertain) -> bool:
-        """The platform's history is unreadable: try again later, and at last settle the post as unknown."""
-        if (self._clock.now_ms() - delivery.created_ms) / 1000 < self._stale_after:
+        """The platform's history is unreadable: try again later, and at last settle the post as unknown.
+
+        A post that was surely not sent, of which only a draft may be visible, is posted without it in the end.
+        """
+        closed = isinstance(doubt, HistoryClosed)
+        if not delivery.doubtful:
+            await (self._outbox.give_up_draft if closed else self._outbox.count_draft_try)(delivery)
+        if not delivery.doubtful or (not closed and self._age(delivery) < self._stale_after):
             pause = max(self._in_doubt, min(_LONGEST_PAUSE, 2.0 ** min(delivery.attempts, _MANY)))
-            await self._outbox.postpone(delivery, pause, doubtful=True, reason=doubt.message)
+            await self._outbox.postpone(
+                delivery, 0 if closed else pause, doubtful=delivery.doubtful, reason=doubt.message
+            )
             return False
-        await self._outbox.give_up(delivery, "unknown", f"may or may not have been sent: {doubt.message}")
+        await self._outbox.give_up(delivery, "unknown", f"may or may not have been sent: {doubt.message}", Note.UNKNOWN)
         self._emit("outbox.unknown", key=delivery.post.key, reason=doubt.message, hint="soul outbox show KEY")
         return True
+
+    async def _anew(self, delivery: Delivery, post: Post, reason: str) -> Post:
+        """The post without the draft that it can't finish, or the earlier post that it can't revise."""
+        await self._outbox.give_up_draft(delivery)
+        self._emit("outbox.posted_anew", key=post.key, ts=post.draft or post.revises, reason=reason)
+        return replace(post, draft=None, draft_lost=False, revises=None)
+
+    def _is_hopeless(self, delivery: Delivery) -> bool:
+        """Whether a draft was tried in vain for long enough."""
+        tries = delivery.draft_tries
+        return tries >= _DRAFT_TRIES or (tries > 0 and self._age(delivery) >= _DRAFT_SECONDS)
+
+    def _age(self, delivery: Delivery) -> float:
+        return (self._clock.now_ms() - delivery.created_ms) / 1000
+
+
+def _changes_a_message(post: Post) -> bool:
+    """Whether it finishes a draft or revises an earlier post, rather than being posted."""
+    return post.draft is not None or post.revises is not None

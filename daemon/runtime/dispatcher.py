@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from daemon.core.concurrency import Bell, alongside
 from daemon.core.errors import StoreError
+from daemon.core.last_line import LastLine
 from daemon.core.ports import Clock, Emit
 from daemon.memory.queues.jobs import Job
 from daemon.memory.records import Delivery
@@ -33,8 +34,11 @@ class Lane(Generic[Row, Result]):
     """One queue of one soul: how a row is claimed, when the next one is due (ms), and what is done with it.
 
     `work` occupies one of the `slots`. When it ends, `bell` and the bells in `wakes` ring, since there may be more to
-    do; then `after` takes its result, without a slot.
+    do; then `after` takes its result, without a slot. `park` takes a row whose work failed in a way that was not
+    foreseen.
     """
+
+    name: str
 
     claim: Callable[[], Awaitable[Row | None]]
     next_due: Callable[[], Awaitable[int | None]]
@@ -43,6 +47,7 @@ class Lane(Generic[Row, Result]):
     bell: Bell = field(default_factory=Bell)
     wakes: tuple[Bell, ...] = ()
     after: Callable[[Result], Awaitable[None]] | None = None
+    park: Callable[[Row, Exception], Awaitable[None]] | None = None
 
 
 AnyLane = Lane[Any, Any]
@@ -64,9 +69,9 @@ def lanes_of_soul(
     `deadline` is the number of seconds that a message may wait for a slot; then it ends without one. `bell` rings when
     a message arrives; `alarm` is rung when a conversation ends, which may have scheduled something.
     """
-    waiting = store.conversations
-    posts = Lane(store.outbox.claim_next, store.outbox.next_due_ms, courier.deliver, asyncio.Semaphore(_SENDERS))
-    jobs = Lane(store.jobs.claim_next, store.jobs.next_due_ms, do_job, asyncio.Semaphore(_JOBS))
+    waiting, outbox = store.conversations, store.outbox
+    posts = Lane("posts", outbox.claim_next, outbox.next_due_ms, courier.deliver, asyncio.Semaphore(_SENDERS))
+    jobs = Lane("jobs", store.jobs.claim_next, store.jobs.next_due_ms, do_job, asyncio.Semaphore(_JOBS))
 
     async def send(delivery: Delivery | None) -> None:
         """Send the parts of a reply one after the other; parts that have to wait are left to the outbox's lane."""
@@ -77,6 +82,7 @@ def lanes_of_soul(
             ring((posts, jobs))
 
     conversations = Lane(
+        "conversations",
         lambda: waiting.claim_next(dms_only=slots.only_for_dms(holding=1)),
         lambda: waiting.next_due_ms(dms_only=slots.only_for_dms()),
         handler.handle,
@@ -84,14 +90,17 @@ def lanes_of_soul(
         bell,
         wakes=(alarm,),
         after=send,
+        park=handler.park,
     )
     overdue = Lane(
+        "overdue conversations",
         lambda: waiting.claim_overdue(deadline),
         lambda: waiting.next_overdue_ms(deadline),
         handler.handle,
         asyncio.Semaphore(_APOLOGIES),
         wakes=(bell, alarm),
         after=send,
+        park=handler.park,
     )
     return conversations, overdue, posts, jobs
 
@@ -108,14 +117,14 @@ class Dispatcher:
     def __init__(self, lanes: Sequence[AnyLane], clock: Clock, emit: Emit) -> None:
         self._lanes = lanes
         self._clock = clock
-        self._emit = emit
+        self._last_line = LastLine(clock, emit)
         self._active = 0
         self._idle = asyncio.Event()
         self._idle.set()
         self._stopping = False
 
     async def run(self) -> None:
-        """Work until cancelled. A StoreError is logged and ends nothing; any other error of a row's work is raised."""
+        """Work until cancelled. No error of a row's work ends anything, except one that ends the daemon."""
         async with alongside(*(self._serve(lane) for lane in self._lanes[1:])):
             await self._serve(self._lanes[0])
 
@@ -139,15 +148,15 @@ class Dispatcher:
 
     async def _serve(self, lane: AnyLane) -> None:
         async with asyncio.TaskGroup() as group:
-            while True:
-                try:
-                    due = await lane.next_due()  # cheap; a claim takes the write lock even when it finds nothing
-                    while self._is_due(due) and await self._start_next(lane, group):
-                        due = await lane.next_due()
-                except StoreError as error:
-                    await self._pause_after(error)
-                    continue
-                await lane.bell.wait(self._clock, self._until(due))
+            await self._last_line.keep(lane.name, lambda: self._look(lane, group))
+
+    async def _look(self, lane: AnyLane, group: asyncio.TaskGroup) -> None:
+        """Start the work of rows as they fall due, until cancelled."""
+        while True:
+            due = await lane.next_due()  # cheap; a claim takes the write lock even when it finds nothing
+            while self._is_due(due) and await self._start_next(lane, group):
+                due = await lane.next_due()
+            await lane.bell.wait(self._clock, self._until(due))
 
     def _is_due(self, due: int | None) -> bool:
         """Whether a row is to be claimed now; none is while stopping."""
@@ -187,7 +196,10 @@ class Dispatcher:
             self._ended()
 
     async def _guarded(self, lane: Lane[Row, Result], row: Row) -> None:
-        """Do a row's work; when memory.db fails, the lease runs out and the row is claimed again."""
+        """Do a row's work; when memory.db fails, the lease runs out and the row is claimed again.
+
+        The last line for rows: any other error is told, and the row counts it or is parked.
+        """
         try:
             try:
                 result = await lane.work(row)
@@ -198,11 +210,20 @@ class Dispatcher:
             if lane.after is not None:
                 await lane.after(result)
         except StoreError as error:
-            await self._pause_after(error)
+            self._last_line.tell(lane.name, error)
+            await self._clock.sleep(_PAUSE_AFTER_FAILURE)
+        except Exception as error:  # noqa: BLE001 - one row's fault must not end the work on all others
+            self._last_line.tell(lane.name, error)
+            await self._park(lane, row, error)
+            await self._clock.sleep(_PAUSE_AFTER_FAILURE)
 
-    async def _pause_after(self, error: StoreError) -> None:
-        self._emit("store.failed", reason=error.message, hint=error.hint)
-        await self._clock.sleep(_PAUSE_AFTER_FAILURE)
+    async def _park(self, lane: Lane[Row, Result], row: Row, error: Exception) -> None:
+        if lane.park is None:
+            return
+        try:
+            await lane.park(row, error)
+        except Exception as failure:  # noqa: BLE001 - the row stays claimed until its lease runs out
+            self._last_line.tell(lane.name, failure)
 
     @contextmanager
     def _counted(self) -> Iterator[None]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from daemon.core.concurrency import Bell
-from daemon.core.errors import StoreError
+from daemon.core.last_line import LastLine
 from daemon.core.ports import Clock, Emit
 from daemon.memory.queues.approvals import Approvals
 from daemon.memory.queues.intentions import Intentions
@@ -12,7 +12,6 @@ POLL = 2.0
 """Seconds between two looks for work that another process scheduled."""
 
 _SHORTEST_WAIT = 0.05
-_PAUSE_AFTER_FAILURE = 1.0
 
 
 class Scheduler:
@@ -35,20 +34,18 @@ class Scheduler:
         self._approvals = approvals
         self._clock = clock
         self._emit = emit
+        self._last_line = LastLine(clock, emit)
         self._alarm = alarm
         self._on_due = on_due
 
     async def run(self) -> None:
-        """Move due rows until cancelled. A StoreError is logged, and memory.db is read again after a pause."""
+        """Move due rows until cancelled. After a failure it goes on; a row that can't be moved is parked at last."""
+        await self._last_line.keep("scheduler", self._move_all)
+
+    async def _move_all(self) -> None:
         while True:
-            try:
-                await self._move_due_rows()
-                pause = await self._until_next()
-            except StoreError as error:
-                self._emit("store.failed", reason=error.message, hint=error.hint)
-                await self._clock.sleep(_PAUSE_AFTER_FAILURE)
-                continue
-            await self._alarm.wait(self._clock, pause)
+            await self._move_due_rows()
+            await self._alarm.wait(self._clock, await self._until_next())
 
     async def _move_due_rows(self) -> None:
         """Asks for the next due time first: that is cheap, and moving takes the write lock even when nothing is due."""

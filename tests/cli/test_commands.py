@@ -148,6 +148,44 @@ def test_messages_and_posts_are_retried_and_dropped(path: Path) -> None:
     assert one(path, "SELECT state FROM outbox WHERE id = ?", post_in("unknown")) == "sending"
 
 
+@pytest.mark.parametrize("family", ["inbox", "outbox", "jobs"])
+def test_many_rows_of_a_state_are_retried_at_once(path: Path, family: str) -> None:
+    now = SystemClock().now_ms()
+    with opened(path) as connection:
+        connection.execute("UPDATE jobs SET state = 'dead'")
+        connection.execute(f"UPDATE {family} SET settled_ms = ? WHERE state = 'dead'", (now - 3_600_000,))
+    assert call(family, "retry", "--state", "dead", "--since", "59m").stdout == ""
+    assert one(path, f"SELECT count(*) FROM {family} WHERE state = 'dead'") == 1
+    assert call(family, "retry", "--state", "dead", "--since", "2h").exit_code == 0
+    assert one(path, f"SELECT count(*) FROM {family} WHERE state = 'dead'") == 0
+    assert one(path, "SELECT count(*) FROM audit") == 1
+
+
+@pytest.mark.parametrize("family", ["inbox", "outbox", "jobs"])
+@pytest.mark.parametrize(
+    "arguments", [[], ["--state", "dead"], ["--since", "2h"], ["1", "--state", "dead", "--since", "2h"],
+                  ["--state", "dead", "--since", "soon"], ["--state", "answered", "--since", "2h"]],
+)  # fmt: skip
+def test_what_to_retry_is_either_named_or_chosen(path: Path, family: str, arguments: list[str]) -> None:
+    assert call(family, "retry", *arguments).exit_code == 2
+
+
+def test_dead_jobs_are_listed_retried_and_dropped(path: Path) -> None:
+    with opened(path) as connection:
+        connection.execute("UPDATE jobs SET state = 'dead', reason = 'KeyError', attempts = 3")
+    listed = call("jobs", "list", "--state", "dead").stdout
+    assert "summarizes_the_conversation" in listed
+    assert "KeyError" in listed
+    assert "1 (soul jobs list --state dead)" in call("status").stdout
+    (row,) = json.loads(call("jobs", "list", "--json").stdout)
+    assert all(key in call("jobs", "--help").stdout for key in row)
+    assert "will be done again" in call("jobs", "retry", "1").stdout
+    assert call("jobs", "drop", "1").exit_code == 70
+    with opened(path) as connection:
+        connection.execute("UPDATE jobs SET state = 'dead'")
+    assert "won't be done" in call("jobs", "drop", "1").stdout
+
+
 def test_dropping_a_post_names_its_visible_part(path: Path) -> None:
     with opened(path) as connection:
         connection.execute("UPDATE outbox SET platform_ts = '9.9' WHERE state = 'expired'")

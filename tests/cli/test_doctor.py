@@ -127,11 +127,38 @@ def test_stuck_rows_come_with_the_command_that_lists_them(path: Path) -> None:
         "soul inbox list --state dead",
         "soul outbox list --state unknown",
         "soul outbox list --state dead",
+        "soul outbox list --state expired",
     ]
     with opened(path) as connection:
         connection.execute("DELETE FROM inbox")
         connection.execute("DELETE FROM outbox")
     assert only("stuck").verdict is Verdict.OK
+
+
+def test_a_part_of_the_daemon_that_fails_again_and_again_is_a_warning(path: Path) -> None:
+    add_daemon(path, seen_ms=SystemClock().now_ms())
+    assert not found("loops")
+    with opened(path) as connection:
+        connection.execute(
+            """UPDATE presence SET detail = '{"active": 0, "failing": {"backup": "4 times, last: PermissionError"}}'"""
+        )
+    assert only("loops").found == "backup failed 4 times, last: PermissionError"
+    assert only("loops").verdict is Verdict.WARN
+    assert "failing backup (4 times, last: PermissionError)" in call("status").stdout
+
+
+def test_dead_jobs_and_scheduled_events_are_warnings(path: Path) -> None:
+    with opened(path) as connection:
+        connection.execute("UPDATE jobs SET state = 'dead'")
+        connection.execute(
+            "INSERT INTO intentions (id, conversation, soul, workspace, slot, due_ms, process, behalf, place, audience,"
+            " state, created_ms) SELECT 'i', conversation, soul, workspace, 's', 1, '', 'U1', 'dm', 'dm:D1', 'dead', 1"
+            " FROM jobs"
+        )
+    said = " ".join(one.fix for one in found("stuck"))
+    assert "soul jobs list --state dead" in said
+    assert "soul schedule list --state dead" in said
+    assert "1 (soul schedule list --state dead)" in call("status").stdout
 
 
 def test_an_old_backup_is_a_warning(path: Path, home: Path) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from daemon.channels.slack.channel import SlackChannel
-from daemon.core.errors import ChannelRefused, DeliveryUncertain, NotDelivered
+from daemon.core.errors import AccessLost, ChannelRefused, DeliveryUncertain, HistoryClosed, NotDelivered
 from daemon.core.ports import FoundPost
 from tests.fakes import FakeIntake
 from tests.given import post
@@ -46,6 +46,37 @@ async def test_a_refusal_raises_slacks_error_code(channel: SlackChannel) -> None
     with pytest.raises(ChannelRefused) as refused:
         await channel.deliver(post("C0NOWHERE", "x"))
     assert refused.value.code == "channel_not_found"
+
+
+@pytest.mark.parametrize("code", ["token_revoked", "invalid_auth", "missing_scope", "account_inactive"])
+@pytest.mark.parametrize("way", ["post", "draft"])
+async def test_a_post_without_a_working_token_waits_for_the_admin(
+    channel: SlackChannel, control: WorkspaceControl, code: str, way: str
+) -> None:
+    root = await control.say("Ada", "dm", "hi")
+    ts = await draft(channel, root, "u" * 100) if way == "draft" else None
+    for method in ("chat.postMessage", "chat.stopStream", "chat.update"):
+        await control.fail(method, body={"ok": False, "error": code}, times=3)
+    with pytest.raises(AccessLost, match=code) as lost:
+        await channel.deliver(post("D0ADA", "u" * 100 + "!", reply_to=root, draft=ts))
+    assert lost.value.retry_after == 60.0
+    assert lost.value.hint
+
+
+@pytest.mark.parametrize(
+    ("code", "for_good"),
+    [("missing_scope", True), ("not_in_channel", True), ("channel_not_found", True), ("token_revoked", False),
+     ("ratelimited", False), ("internal_error", False)],
+)  # fmt: skip
+async def test_a_history_that_is_refused_for_good_is_told_from_one_that_is_away(
+    channel: SlackChannel, control: WorkspaceControl, code: str, for_good: bool, intake: FakeIntake
+) -> None:
+    async with listening(channel, intake):
+        await control.fail("conversations.history", body={"ok": False, "error": code}, times=9)
+        await control.fail("conversations.replies", body={"ok": False, "error": code}, times=9)
+        with pytest.raises(DeliveryUncertain) as doubt:
+            await channel.find(post("D0ADA", "x"))
+    assert isinstance(doubt.value, HistoryClosed) == for_good
 
 
 async def test_after_a_429_posts_to_the_channel_fail_without_a_call_until_the_pause_ends(

@@ -8,7 +8,7 @@ from daemon.channels.slack.channel import SlackChannel
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.outgoing.appearance import Appearance
 from daemon.core.config import Settings
-from daemon.core.errors import ChannelRefused
+from daemon.core.errors import AccessLost
 from daemon.core.ports import Decision, Deletion, Edit, Feedback, NewMessage
 from tests.fakes import Events, FakeDrafts, FakeIntake, TurnableClock
 from tests.given import perception, post
@@ -157,5 +157,5 @@ async def test_a_scope_that_is_removed_later_costs_one_refusal(
     assert ["username" in call["args"] for call in await control.calls("chat.postMessage")] == [True, False, False]
     assert len(events.named("slack.faces_missing")) == 1
     control.server.workspace.scopes = frozenset()
-    with pytest.raises(ChannelRefused):
+    with pytest.raises(AccessLost):
         await channel.deliver(post("C0GENERAL", "I am.", key="k3"))

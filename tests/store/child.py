@@ -151,13 +151,17 @@ def opening(path: Path, processes: int) -> Json:
     return {"exits": exits, "lost": len(promised - found(path)), "promised": len(promised)}
 
 
+def _size(path: Path) -> int:
+    return path.stat().st_size
+
+
 def full(path: Path) -> Json:
     """Limit the size of files, as a full disk does, and then lift the limit."""
 
     async def work(pipe: int) -> None:
         async with open_database(path, SystemClock()) as database:
             hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-            resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, hard))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (_size(path) + 60_000, hard))
             errors = 0
             for number in range(400):
                 try:

@@ -10,10 +10,11 @@ from daemon.core.errors import LostLease
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.memory.queues.commits import Superseded
 from daemon.memory.queues.conversations import ReadersChanged
-from daemon.memory.records import Claim, Dismissal, Draft
+from daemon.memory.queues.notes import Note
+from daemon.memory.records import Claim, Dismissal, Draft, ProcessState
 from tests.fakes import FakeClock
 from tests.given import DM, LEASE, SOUL, TEAM, call, deleted, effect, new_message, thread
-from tests.store.parts import Stores, look
+from tests.store.parts import Stores, look, poke
 
 OTHER = ConversationKey(SOUL, TEAM, "D2")
 _TABLES = ("conversations", "inbox", "outbox", "turns", "jobs", "llm_calls", "working_memory")
@@ -288,3 +289,52 @@ async def test_that_an_outsider_spoke_is_never_forgotten(stores: Stores) -> None
         claim = await stores.claim()
         assert claim.outsider_spoke is (number == 3)
         await stores.commits.commit(replace(effect(claim, "hello"), outsider_spoke=spoke))
+
+
+async def test_a_message_that_can_not_be_read_is_parked_and_holds_up_no_other(stores: Stores, path: Path) -> None:
+    for ts in ("1.0", "2.0"):
+        await stores.inbox.accept(new_message(ts))
+    poke(path, "UPDATE inbox SET params = '[' WHERE ts = '1.0'")
+    claim = await stores.claim()
+    assert [one.perception.ts for one in claim.messages] == ["2.0"]
+    assert len(claim.unreadable) == 1
+    assert look(path, "SELECT state FROM inbox WHERE ts = '1.0'") == [("dead",)]
+    assert look(path, "SELECT body, note FROM outbox") == [(Note.UNREAD, 1)]
+
+
+async def test_a_state_that_can_not_be_read_begins_anew(stores: Stores, path: Path) -> None:
+    await stores.inbox.accept(new_message())
+    poke(path, "UPDATE conversations SET process = 'sleeping', params = '['")
+    claim = await stores.claim()
+    assert claim.state == ProcessState()
+    assert claim.unreadable == (str(DM),)
+
+
+@pytest.mark.parametrize("draft", [True, False])
+async def test_messages_that_failed_three_times_are_parked_with_a_note(
+    stores: Stores, clock: FakeClock, path: Path, draft: bool
+) -> None:
+    await stores.inbox.accept(new_message())
+    for failure in (1, 2, 3):
+        claim = await stores.claim()
+        if draft and failure == 1:
+            await stores.conversations.begin_draft(claim, reply_to="9.9", recipient="U1", newer_than_ts="1")
+        parked = await stores.conversations.park(claim, "KeyError", reply_to="9.9", retry_in=5)
+        assert parked == (failure == 3)
+        assert await stores.conversations.claim_next() is None
+        await clock.advance(6)
+    assert look(path, "SELECT state, reason FROM inbox") == [("dead", "KeyError")]
+    assert look(path, "SELECT state, body, reply_to, note FROM outbox") == [("pending", Note.UNREAD, "9.9", 1)]
+    assert await stores.conversations.claim_next() is None
+    await stores.inbox.accept(new_message("2.0"))
+    assert (await stores.claim()).draft is None
+
+
+async def test_a_lost_claim_parks_nothing(stores: Stores, others: Stores, clock: FakeClock, path: Path) -> None:
+    await stores.inbox.accept(new_message())
+    lost = await stores.claim()
+    await clock.advance(LEASE + 1)
+    await others.claim()
+    before = everything(path)
+    assert not await stores.conversations.park(lost, "KeyError", reply_to="", retry_in=5)
+    assert everything(path) == before

@@ -7,6 +7,7 @@ import pytest
 
 from daemon.core.errors import LostLease
 from daemon.core.perception import ConversationKey
+from daemon.memory.queues.notes import Note
 from daemon.memory.records import Delivery
 from tests.fakes import FakeClock
 from tests.given import DM, LEASE, SOUL, TEAM, effect, new_message
@@ -74,7 +75,7 @@ async def test_a_worker_that_lost_a_post_can_not_change_it(
     before = look(path, "SELECT * FROM outbox")
     calls = {
         "sent": lambda: stores.outbox.sent(lost, "9.0"),
-        "give up": lambda: stores.outbox.give_up(lost, "dead", "no"),
+        "give up": lambda: stores.outbox.give_up(lost, "dead", "no", Note.DEAD),
         "postpone": lambda: stores.outbox.postpone(lost, 1, doubtful=False, reason="no"),
         "note": lambda: stores.outbox.note_draft(lost, "9.0"),
     }
@@ -101,11 +102,11 @@ async def test_a_settled_post_is_never_claimed_again_and_blocks_no_other(
     stores: Stores, clock: FakeClock, path: Path, state: str
 ) -> None:
     await stores.inbox.accept(new_message())
-    await stores.outbox.give_up(await stores.answer("a", "b"), state, "why")
+    await stores.outbox.give_up(await stores.answer("a", "b"), state, "why", Note.DEAD)
     assert (await _next(stores)).post.body == "b"
     await clock.advance(LEASE * 100)
     assert (await _next(stores)).post.body == "b"
-    assert look(path, "SELECT state, reason FROM outbox WHERE part = 0") == [(state, "why")]
+    assert look(path, "SELECT state, reason FROM outbox WHERE part = 0 AND note = 0") == [(state, "why")]
 
 
 async def test_the_ts_of_a_draft_survives_a_postponement(stores: Stores, clock: FakeClock) -> None:

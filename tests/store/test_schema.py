@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from daemon.memory.database import Database, migrate, sqlite
+from daemon.memory.queues.notes import Note
 from tests.fakes import FakeClock
 from tests.given import DM, deleted, edited, effect, new_message
 from tests.store.parts import Stores, look
@@ -193,7 +194,13 @@ async def _a_full_day(stores: Stores, clock: FakeClock) -> None:
     await stores.outbox.postpone(delivery, 0, doubtful=False, reason="429")
     delivery = await stores.outbox.claim_next()
     assert delivery is not None
-    await stores.outbox.give_up(delivery, "dead", "no")
+    await stores.outbox.give_up(delivery, "dead", "no", Note.DEAD)
+    note = await stores.outbox.claim_next()
+    assert note is not None
+    assert await stores.outbox.count_fault(note, 0, "KeyError") is False
+    again = await stores.outbox.claim_next()
+    assert again is not None
+    await stores.outbox.sent(again, "3.0")
     job = await stores.jobs.claim_next()
     assert job is not None
     await stores.jobs.finish(job, ())

@@ -11,6 +11,7 @@ import pytest
 
 from daemon.channels.terminal import TerminalChannel
 from daemon.core.errors import LostLease, ModelUnavailable, StoreBusy
+from daemon.core.last_line import FAULTS
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Passage
 from daemon.core.working_memory import WorkingMemory
@@ -26,7 +27,7 @@ from daemon.runtime.background_jobs import JobRunner
 from daemon.runtime.cycle_services import CycleServices, Timing
 from daemon.runtime.triage import Triage
 from tests.fakes import Events, FakeClock
-from tests.given import DM, SOUL, new_message, soul
+from tests.given import DM, LEASE, SOUL, new_message, soul
 from tests.models import ScriptedLLM
 from tests.store.parts import WORKER, Stores, look
 from tests.unit.process_parts import capabilities
@@ -202,29 +203,65 @@ async def test_a_message_at_another_daemon_ends_the_job_within_seconds(desk: Des
 
 
 @pytest.mark.parametrize(
-    ("error", "reason", "unexpected"),
+    ("error", "reason", "unexpected", "tries"),
     [
-        (ModelUnavailable("the model is busy", hint="wait"), "the model is busy", False),
-        (LookupError("with words of Ana"), "LookupError", True),
+        (ModelUnavailable("the model is busy", hint="wait"), "the model is busy", False, TRIES),
+        (LookupError("with words of Ana"), "LookupError", True, FAULTS),
     ],
 )
 async def test_a_failing_job_is_retried_later_and_ends_as_dead(
-    desk: Desk, error: Exception, reason: str, unexpected: bool
+    desk: Desk, error: Exception, reason: str, unexpected: bool, tries: int
 ) -> None:
     async def subprocess(_: SubprocessContext) -> None:
         raise error
 
     job = await desk.job()
-    for attempt in range(1, TRIES + 1):
+    for attempt in range(1, tries + 1):
         await desk.reflection(subprocess).do(job)
-        assert desk.row() == ("dead" if attempt == TRIES else "ready", attempt, reason)
+        assert desk.row() == ("dead" if attempt == tries else "ready", attempt, reason)
         assert (desk.events.emitted[-1][1]["error"] is error) == unexpected
         assert await desk.stores.jobs.claim_next() is None, "not at once"
-        if attempt < TRIES:
+        if attempt < tries:
             await desk.clock.advance(3600)
             job = await desk.claimed()
+    assert desk.events.names.count("job.dead") == 1
     await desk.clock.advance(3600)
     assert await desk.stores.jobs.claim_next() is None
+
+
+async def test_a_job_that_runs_long_keeps_its_claim(desk: Desk) -> None:
+    finish = asyncio.Event()
+
+    async def subprocess(_: SubprocessContext) -> None:
+        await finish.wait()
+
+    job = await desk.job()
+    doing = asyncio.ensure_future(desk.reflection(subprocess).do(job))
+    for _ in range(30):
+        await desk.clock.sleepers(2)
+        await desk.clock.advance(desk.stores.jobs.renew_every)
+        await desk.stores.jobs.next_due_ms()
+    assert await desk.stores.jobs.claim_next() is None  # after ten leases
+    finish.set()
+    await doing
+    assert desk.row() == ("done", 1, "")
+
+
+async def test_a_job_that_another_daemon_took_over_ends_here(desk: Desk) -> None:
+    job = await desk.job()
+    await desk.clock.advance(LEASE + 1)
+    again = await desk.claimed()
+
+    async def forever(_: SubprocessContext) -> None:
+        await asyncio.Event().wait()
+
+    doing = asyncio.ensure_future(desk.reflection(forever).do(job))
+    await desk.clock.sleepers(2)
+    await desk.clock.advance(desk.stores.jobs.renew_every)
+    with pytest.raises(LostLease):
+        await doing
+    await desk.stores.jobs.finish(again, ())
+    assert desk.row() == ("done", 2, "")
 
 
 async def test_a_job_without_a_subprocess_fails_with_its_name(desk: Desk) -> None:

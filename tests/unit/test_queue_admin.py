@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from daemon.core.errors import StoreError
+from daemon.memory.admin.job_admin import JobAdmin
 from daemon.memory.admin.overview import check_file, sqlite_build, survey
 from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES, Admin, Retried
 from daemon.memory.database import open_database
@@ -31,6 +32,12 @@ async def admin_of(path: Path, clock: FakeClock | None = None) -> AsyncIterator[
     clock = clock or FakeClock(auto=True, start_ms=NOW + 10_000_000)
     async with open_database(path, clock, create=False) as database:
         yield Admin(database, clock, "ada")
+
+
+def lease(path: Path, table: str) -> None:
+    """Have a daemon hold all rows of a table."""
+    with opened(path) as connection:
+        connection.execute(f"UPDATE {table} SET lease_owner = 'here/boot/1/1', lease_until = ?", (NOW * 2,))
 
 
 async def test_messages_come_newest_first_and_by_state(path: Path) -> None:
@@ -84,6 +91,7 @@ async def test_a_retried_message_is_claimed_as_a_new_one(path: Path, state: str)
 
 @pytest.mark.parametrize("state", ["new", "claimed", "answered", "withdrawn"])
 async def test_a_waiting_or_settled_message_is_not_retried(path: Path, state: str) -> None:
+    lease(path, "conversations")
     async with admin_of(path) as admin:
         with pytest.raises(StoreError) as raised:
             await admin.retry_message(message_in(state))
@@ -140,8 +148,9 @@ async def test_a_retried_post_is_claimed_and_an_unknown_one_is_looked_up_first(
     assert (delivery.post.key, delivery.doubtful, delivery.created_ms) == (post_in(state), doubtful, clock.now_ms())
 
 
-@pytest.mark.parametrize("state", ["drafting", "pending", "sending", "sent"])
-async def test_a_post_that_waits_or_was_sent_is_not_retried(path: Path, state: str) -> None:
+@pytest.mark.parametrize("state", ["drafting", "sending", "sent"])
+async def test_a_post_that_is_being_sent_or_was_sent_is_not_retried(path: Path, state: str) -> None:
+    lease(path, "outbox")
     async with admin_of(path) as admin:
         with pytest.raises(StoreError, match=f"is {state}"):
             await admin.retry_post(post_in(state))
@@ -150,6 +159,7 @@ async def test_a_post_that_waits_or_was_sent_is_not_retried(path: Path, state: s
 @pytest.mark.parametrize("state", OUTBOX_STATES)
 async def test_a_post_that_is_being_sent_is_not_dropped(path: Path, state: str) -> None:
     droppable = state in {"pending", "unknown", "dead", "expired"}
+    lease(path, "outbox")
     async with admin_of(path) as admin:
         if droppable:
             await admin.drop_post(post_in(state))
@@ -157,6 +167,69 @@ async def test_a_post_that_is_being_sent_is_not_dropped(path: Path, state: str) 
             with pytest.raises(StoreError):
                 await admin.drop_post(post_in(state))
     assert one(path, "SELECT state FROM outbox WHERE id = ?", post_in(state)) == ("dropped" if droppable else state)
+
+
+async def test_rows_whose_lease_has_lapsed_are_retried_and_dropped(path: Path) -> None:
+    async with admin_of(path) as admin:
+        assert (await admin.retry_message(message_in("claimed"))).state == "claimed"
+        assert await admin.retry_post(post_in("sending")) is Retried.LOOKED_UP_FIRST
+        assert (await admin.drop_post(post_in("sending"))).state == "sending"
+    assert one(path, "SELECT state FROM inbox WHERE id = ?", message_in("claimed")) == "new"
+    assert one(path, "SELECT state FROM outbox WHERE id = ?", post_in("sending")) == "dropped"
+
+
+async def test_a_parked_post_is_looked_up_before_it_is_sent_again(path: Path) -> None:
+    with opened(path) as connection:
+        connection.execute("UPDATE outbox SET faults = 3, doubted_ms = 1, draft_tries = 9 WHERE state = 'dead'")
+    async with admin_of(path) as admin:
+        assert await admin.retry_post(post_in("dead")) is Retried.LOOKED_UP_FIRST
+    with opened(path) as connection:
+        row = connection.execute(
+            "SELECT state, faults, doubted_ms, draft_tries FROM outbox WHERE id = ?", (post_in("dead"),)
+        ).fetchone()
+    assert tuple(row) == ("sending", 0, None, 0)
+
+
+async def test_rows_are_listed_by_the_time_since_when_they_are_settled(path: Path) -> None:
+    with opened(path) as connection:
+        for table in ("inbox", "outbox"):
+            connection.execute(f"UPDATE {table} SET settled_ms = ? WHERE state = 'dead'", (NOW + 5000,))
+    async with admin_of(path) as admin:
+        for since, number in ((NOW + 5000, 1), (NOW + 5001, 0)):
+            assert len(await admin.messages("dead", 9, since)) == len(await admin.posts("dead", 9, since)) == number
+
+
+async def test_dead_jobs_are_retried_or_dropped_by_number(path: Path) -> None:
+    with opened(path) as connection:
+        connection.execute("UPDATE jobs SET state = 'dead', attempts = 5, faults = 2")
+        connection.execute(
+            "INSERT INTO jobs (kind, conversation, soul, workspace, state, created_ms)"
+            " SELECT 'other', conversation, soul, workspace, 'dead', created_ms FROM jobs"
+        )
+    async with open_database(path, FakeClock(auto=True), create=False) as database:
+        admin = JobAdmin(database, FakeClock(auto=True), "ada")
+        assert [found.seq for found in await admin.jobs("dead", 9)] == [2, 1]
+        assert (await admin.retry(1)).faults == 2
+        await admin.drop(2)
+        for wrong in (1, 2, 3):
+            with pytest.raises(StoreError):
+                await admin.retry(wrong)
+        with pytest.raises(StoreError):
+            await admin.drop(1)
+    assert one(path, "SELECT state || attempts || faults FROM jobs WHERE seq = 1") == "ready00"
+    assert one(path, "SELECT reason FROM jobs WHERE seq = 2") == "dropped by ada"
+    assert one(path, "SELECT group_concat(act) FROM audit") == "jobs.retry,jobs.drop"
+
+
+async def test_a_dead_job_yields_to_a_newer_one_of_its_kind(path: Path) -> None:
+    with opened(path) as connection:
+        connection.execute(
+            "INSERT INTO jobs (kind, conversation, soul, workspace, state, created_ms)"
+            " SELECT kind, conversation, soul, workspace, 'dead', created_ms FROM jobs"
+        )
+    async with open_database(path, FakeClock(auto=True), create=False) as database:
+        with pytest.raises(StoreError, match="newer job"):
+            await JobAdmin(database, FakeClock(auto=True), "ada").retry(2)
 
 
 async def test_every_change_goes_into_the_audit_log_without_messages(path: Path) -> None:

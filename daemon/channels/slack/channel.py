@@ -13,7 +13,7 @@ from daemon.channels.slack.access.people import Directory
 from daemon.channels.slack.access.readers import RoomReaders
 from daemon.channels.slack.access.rooms import RoomFinder
 from daemon.channels.slack.access.thread_context import ThreadReader
-from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack.api.client import NO_ACCESS, SlackClient
 from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.api.preflight import check_tokens, fetch_identity
 from daemon.channels.slack.incoming.catch_up import CatchUp
@@ -32,7 +32,8 @@ from daemon.channels.slack.outgoing.status_line import StatusLine
 from daemon.channels.slack.outgoing.unknown_links import ReplyGuard
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
-from daemon.core.errors import ChannelError, DeliveryUncertain
+from daemon.core.errors import AccessLost, ChannelError, ChannelRefused, DeliveryUncertain
+from daemon.core.last_line import LastLine
 from daemon.core.links import Trusted
 from daemon.core.perception import ConversationKey, Modality, Perception, Place, Readers
 from daemon.core.ports import (
@@ -51,6 +52,7 @@ from daemon.core.ports import (
 from daemon.core.telemetry.redaction import Redactor
 
 _STORING: Final = 3.0  # seconds that a stop waits for arrivals being stored
+_ACCESS_PAUSE: Final = 60.0  # seconds between two tries of a post while an admin has to act first
 _USERS: Final = ("U", "W")  # prefixes of user ids; a bot without a user has only a B id
 
 
@@ -125,7 +127,8 @@ class SlackChannel:
         self._listener = listener
         self._supervisor = Supervisor(connections, catch_up.run, self._clock, self._emit, gap)
         try:
-            async with alongside(self._status.run(), whispers.run()):
+            keep = LastLine(self._clock, self._emit).keep
+            async with alongside(keep("status line", self._status.run), keep("whispers", whispers.run)):
                 await self._supervisor.run(ready)
         finally:
             self._supervisor = self._listener = None
@@ -191,7 +194,12 @@ class SlackChannel:
 
     async def deliver(self, post: Post) -> str:
         """See `Channel.deliver`."""
-        return await self._delivery.deliver(post)
+        try:
+            return await self._delivery.deliver(post)
+        except ChannelRefused as error:
+            if error.code not in NO_ACCESS:
+                raise
+            raise AccessLost(error.message, hint=error.hint, retry_after=_ACCESS_PAUSE) from error
 
     async def find(self, post: Post) -> FoundPost | None:
         """See `Channel.find`."""

@@ -30,7 +30,7 @@ def memory(settings: Settings, clock: Clock) -> list[Finding]:
     now = clock.now_ms()
     seen: Overview = with_database(settings, lambda database: survey(database, now, now))
     findings += [ok("database", f"{path}, schema {found.schema}"), backups(folder_beside(path), now)]
-    return [*findings, *daemons(seen.daemons, now), *stuck(seen)]
+    return [*findings, *daemons(seen.daemons, now), *loops(seen.daemons), *stuck(seen)]
 
 
 def sqlite_library(found: SqliteBuild, journal: str) -> Finding:
@@ -74,12 +74,26 @@ def _daemon(one: LiveDaemon, now_ms: int) -> Finding:
     return ok("daemons", f"{who} is {one.state}, seen {age(now_ms, one.seen_ms)} ago")
 
 
+def loops(seen: tuple[LiveDaemon, ...]) -> list[Finding]:
+    """Parts of the running daemons that failed within the last hour; each goes on after a pause."""
+    failing = [one.detail.get("failing") for one in seen if one.alive]
+    return [
+        warn("loops", f"{name} failed {why}", "see the daemon's log; it tries again by itself")
+        for troubles in failing
+        if isinstance(troubles, dict)
+        for name, why in troubles.items()
+    ]
+
+
 def stuck(seen: Overview) -> list[Finding]:
     """Messages and posts that wait for the admin's decision."""
     kinds = [
         ("messages got no answer", seen.inbox.get("dead", 0), "soul inbox list --state dead"),
         ("posts may or may not have been sent", seen.outbox.get("unknown", 0), "soul outbox list --state unknown"),
-        ("posts were refused by Slack", seen.outbox.get("dead", 0), "soul outbox list --state dead"),
+        ("posts failed for good", seen.outbox.get("dead", 0), "soul outbox list --state dead"),
+        ("posts grew too old to be sent", seen.outbox.get("expired", 0), "soul outbox list --state expired"),
+        ("background jobs failed for good", seen.jobs.get("dead", 0), "soul jobs list --state dead"),
+        ("scheduled events could not begin", seen.dead_intentions, "soul schedule list --state dead"),
     ]
     found = [
         warn("stuck", f"{count} {what}", f"{command}, then retry or drop") for what, count, command in kinds if count

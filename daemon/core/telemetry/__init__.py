@@ -53,7 +53,9 @@ _SEVERITY = {
         ("unreachable", "unhealthy", "stuck", "silent", "doubt", "reach", "opened", "missing"), Severity.WARNING
     ),
     **dict.fromkeys(("ready", "stopping", "stopped", "connected", "disconnected"), Severity.NOTICE),
-    **dict.fromkeys(("slack.call_failed", "job.failed", "cycle.lease_not_renewed"), Severity.WARNING),
+    **dict.fromkeys(("slack.call_failed", "job.failed", "outbox.failed", "inbox.failed"), Severity.WARNING),
+    **dict.fromkeys(("job.lease_not_renewed", "cycle.lease_not_renewed", "outbox.posted_anew"), Severity.WARNING),
+    "outbox.access_lost": Severity.ERROR,  # nothing can be posted until an admin acts
     # Only a courtesy failed: the reply itself is unharmed.
     **dict.fromkeys(("slack.cards_refused", "slack.status_failed", "slack.speech_silent"), Severity.INFO),
 }

@@ -71,7 +71,10 @@ class CatchUpState:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Rows of the inbox, the outbox and the jobs by state, and since when the oldest row of each waits."""
+    """Rows of the inbox, the outbox and the jobs by state, and since when the oldest row of each waits.
+
+    `dead_intentions` counts scheduled events that could not begin.
+    """
 
     daemons: tuple[LiveDaemon, ...]
     inbox: Mapping[str, int]
@@ -81,6 +84,7 @@ class Overview:
     oldest_outbox_ms: int | None
     oldest_job_ms: int | None
     catch_up: tuple[CatchUpState, ...]
+    dead_intentions: int
     spent: Spending
     schema: int
     journal: str
@@ -152,6 +156,7 @@ async def survey(database: Database, now_ms: int, since_ms: int) -> Overview:
                 transaction, "SELECT min(created_ms) FROM jobs WHERE state IN ('ready', 'running')"
             ),
             catch_up=await _catch_up(transaction),
+            dead_intentions=await _number(transaction, "SELECT count(*) FROM intentions WHERE state = 'dead'") or 0,
             spent=await _spending(transaction, since_ms),
             schema=schema or 0,
             journal=str(journal[0]) if journal else "",

@@ -18,8 +18,13 @@ INBOX_STATES = ("new", "claimed", "answered", "ignored", "withdrawn", "stale", "
 OUTBOX_STATES = ("drafting", "pending", "sending", "sent", "unknown", "expired", "dead", "dropped")
 _INBOX_RETRIED = frozenset({"dead", "ignored", "stale", "dropped"})
 _INBOX_DROPPED = frozenset({"new", "claimed", "dead", "ignored", "stale"})
-_OUTBOX_RETRIED = frozenset({"unknown", "dead", "expired", "dropped"})
+_OUTBOX_RETRIED = frozenset({"pending", "unknown", "dead", "expired", "dropped"})
 _OUTBOX_DROPPED = frozenset({"pending", "unknown", "dead", "expired"})
+
+SETTLED_MESSAGES = ("dead", "stale", "ignored", "dropped")
+"""The states of messages that can be retried many at once."""
+SETTLED_POSTS = ("dead", "unknown", "expired", "dropped")
+"""The states of posts that can be retried many at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,10 @@ class InboxRow:
 
 @dataclass(frozen=True, slots=True)
 class OutboxRow:
-    """One post of the outbox; `id` is its key, `platform_ts` the platform's id of the message or its draft."""
+    """One post of the outbox; `id` is its key, `platform_ts` the platform's id of the message or its draft.
+
+    `faults` counts failures that were not foreseen; until `lease_until` (ms) a daemon is sending it.
+    """
 
     seq: int
     id: str
@@ -62,6 +70,12 @@ class OutboxRow:
     created_ms: int
     settled_ms: int | None
     body: str
+    faults: int
+    lease_until: int
+
+    def has_lapsed(self, now_ms: int) -> bool:
+        """Whether it is being sent in name only: it rests between two tries, or its daemon died."""
+        return self.state == "sending" and self.lease_until <= now_ms
 
 
 class Retried(StrEnum):
@@ -74,12 +88,17 @@ class Retried(StrEnum):
 class Admin(AuditedChanges):
     """Lists, shows and changes rows for the admin `actor`, a user name of the operating system."""
 
-    async def messages(self, state: str | None, limit: int) -> tuple[InboxRow, ...]:
-        """The newest messages, of one state or of all."""
+    async def messages(self, state: str | None, limit: int, since_ms: int = 0) -> tuple[InboxRow, ...]:
+        """The newest messages, of one state or of all, settled or received since a time."""
         rows = await self._database.rows(
-            "SELECT * FROM inbox WHERE :state IS NULL OR state = :state ORDER BY received_ms DESC LIMIT :limit",
+            """
+            SELECT * FROM inbox
+            WHERE (:state IS NULL OR state = :state) AND coalesce(settled_ms, received_ms) >= :since
+            ORDER BY received_ms DESC LIMIT :limit
+            """,
             state=state,
             limit=limit,
+            since=since_ms,
         )
         return tuple(read_row(InboxRow, row) for row in rows)
 
@@ -90,7 +109,8 @@ class Admin(AuditedChanges):
     async def retry_message(self, name: str, *, force: bool = False) -> InboxRow:
         """Queue a message for a reply again; returns the row before the change.
 
-        Raises StoreError when it waits already, was deleted, or (without `force`) was answered.
+        Raises StoreError when it waits already or a daemon works on it, when it was deleted, or (without `force`) was
+        answered.
         """
         now = self._clock.now_ms()
 
@@ -98,7 +118,8 @@ class Admin(AuditedChanges):
             found = await _find_message(transaction, name)
             if found.state == "answered" and not force:
                 raise StoreError(f"{found.id} has a reply", hint="repeat with --force for a second reply")
-            if found.state not in _INBOX_RETRIED | {"answered"}:
+            lapsed = found.state == "claimed" and not await _is_worked_on(transaction, found, now)
+            if found.state not in _INBOX_RETRIED | {"answered"} and not lapsed:
                 raise StoreError(f"{found.id} is {found.state}; nothing to retry", hint=_why_no_retry(found.state))
             # It counts as received live and now, or it would be stale again at once.
             await transaction.run(
@@ -133,12 +154,17 @@ class Admin(AuditedChanges):
 
         return await self._database.write(unit)
 
-    async def posts(self, state: str | None, limit: int) -> tuple[OutboxRow, ...]:
-        """The newest posts, of one state or of all."""
+    async def posts(self, state: str | None, limit: int, since_ms: int = 0) -> tuple[OutboxRow, ...]:
+        """The newest posts, of one state or of all, settled or made since a time."""
         rows = await self._database.rows(
-            "SELECT * FROM outbox WHERE :state IS NULL OR state = :state ORDER BY seq DESC LIMIT :limit",
+            """
+            SELECT * FROM outbox
+            WHERE (:state IS NULL OR state = :state) AND coalesce(settled_ms, created_ms) >= :since
+            ORDER BY seq DESC LIMIT :limit
+            """,
             state=state,
             limit=limit,
+            since=since_ms,
         )
         return tuple(_outbox_row(row) for row in rows)
 
@@ -147,22 +173,23 @@ class Admin(AuditedChanges):
         return await self._database.read(lambda transaction: _find_post(transaction, name))
 
     async def retry_post(self, name: str, *, blindly: bool = False) -> Retried:
-        """Queue a post again that was given up.
+        """Queue a post again that was given up, or end its pause.
 
-        The daemon first looks up an `unknown` post, which may have been sent, in the platform's history, unless
-        `blindly`. Raises StoreError when the post still waits or was sent.
+        The daemon first looks up a post that may have been sent in the platform's history, unless `blindly`. Raises
+        StoreError when the post is being sent at this moment, or was sent.
         """
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> Retried:
             found = await _find_post(transaction, name)
-            if found.state not in _OUTBOX_RETRIED:
+            if found.state not in _OUTBOX_RETRIED and not found.has_lapsed(now):
                 raise StoreError(f"{found.id} is {found.state}; nothing to retry", hint=_why_no_retry(found.state))
-            look = found.state == "unknown" and not blindly
+            look = (found.state in ("unknown", "sending") or found.faults > 0) and not blindly
             await transaction.run(
                 """
                 UPDATE outbox SET state = :state, reason = '', attempts = 0, not_before = 0, settled_ms = NULL,
-                       created_ms = :now, lease_owner = '', lease_until = 0, fence = fence + 1 WHERE seq = :seq
+                       created_ms = :now, lease_owner = '', lease_until = 0, fence = fence + 1,
+                       faults = 0, draft_tries = 0, doubted_ms = NULL WHERE seq = :seq
                 """,
                 state="sending" if look else "pending",
                 now=now,
@@ -174,12 +201,15 @@ class Admin(AuditedChanges):
         return await self._database.write(unit)
 
     async def drop_post(self, name: str) -> OutboxRow:
-        """Never send a post; returns the row before. Raises StoreError when it is being sent, was sent or dropped."""
+        """Never send a post; returns the row before.
+
+        Raises StoreError when it is being sent at this moment, was sent or dropped.
+        """
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> OutboxRow:
             found = await _find_post(transaction, name)
-            if found.state not in _OUTBOX_DROPPED:
+            if found.state not in _OUTBOX_DROPPED and not found.has_lapsed(now):
                 working = found.state in ("drafting", "sending")
                 hint = "wait until the daemon is done with it" if working else "nothing to do"
                 raise StoreError(f"{found.id} is {found.state}; it can't be dropped", hint=hint)
@@ -207,6 +237,12 @@ def _why_no_retry(state: str) -> str:
     if state == "withdrawn":
         return "its author deleted it"
     return "nothing to do: it was sent" if state == "sent" else "nothing to do: the daemon works on it"
+
+
+async def _is_worked_on(transaction: Transaction, found: InboxRow, now: int) -> bool:
+    """Whether a daemon holds the message's conversation at this moment."""
+    row = await transaction.one("SELECT lease_until FROM conversations WHERE id = :id", id=found.conversation)
+    return row is not None and row["lease_until"] > now
 
 
 async def _find_message(transaction: Transaction, name: str) -> InboxRow:

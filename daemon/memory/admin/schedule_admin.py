@@ -12,7 +12,7 @@ from daemon.memory.database import Transaction
 from daemon.memory.queues.approvals import Approval, close_question, is_being_posted
 from daemon.memory.queues.intentions import Intention, NewIntention, cancel_intentions, store_intentions
 
-INTENTION_STATES = ("waiting", "due", "cancelled")
+INTENTION_STATES = ("waiting", "due", "cancelled", "dead")
 APPROVAL_STATES = ("waiting", "approved", "refused", "expired", "using", "used", "failed", "unknown")
 _CANDIDATES = 8
 

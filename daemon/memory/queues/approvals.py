@@ -9,6 +9,8 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from daemon.core.errors import StoreError
+from daemon.core.last_line import FAULTS
 from daemon.core.perception import Audience, ConversationKey, Modality
 from daemon.core.ports import Acceptance, Decision
 from daemon.memory.audit import record_act
@@ -215,11 +217,14 @@ class Approvals(WorkerStore):
     """Questions for permission of one worker's soul in its workspace."""
 
     async def expire(self) -> int:
-        """Close the questions whose deadline has passed; returns how many there were."""
+        """Close the questions whose deadline has passed; returns how many there were.
+
+        One that can't be closed in FAULTS tries just expires; its error is raised after all others are closed.
+        """
         now = self._clock.now_ms()
 
-        async def unit(transaction: Transaction) -> int:
-            rows = await transaction.rows(
+        async def due(transaction: Transaction) -> list[sqlite3.Row]:
+            return await transaction.rows(
                 f"""
                 SELECT * FROM approvals a WHERE soul = :soul AND workspace = :workspace AND state = 'waiting'
                   AND expires_ms <= :now AND {_NOT_BEING_POSTED} ORDER BY expires_ms, id LIMIT :most
@@ -228,11 +233,31 @@ class Approvals(WorkerStore):
                 most=_AT_ONCE,
                 **self._worker.scope,
             )
-            for row in rows:
-                await close_question(transaction, Approval.from_row(row), "expired", by="", now=now)
-            return len(rows)
 
-        return await self._database.write(unit)
+        async def move(transaction: Transaction, row: sqlite3.Row) -> bool:
+            await close_question(transaction, Approval.from_row(row), "expired", by="", now=now)
+            return True
+
+        async def count_fault(transaction: Transaction, row: sqlite3.Row, _reason: str) -> None:
+            await transaction.run(
+                """
+                UPDATE approvals SET faults = faults + 1,
+                       state = CASE WHEN faults + 1 >= :most THEN 'expired' ELSE state END WHERE id = :id
+                """,
+                most=FAULTS,
+                id=row["id"],
+            )
+
+        async def unit(transaction: Transaction) -> int:
+            return sum([await move(transaction, row) for row in await due(transaction)])
+
+        try:
+            return await self._database.write(unit)
+        except StoreError:
+            raise
+        except Exception:
+            await self._move_each(due, move, count_fault)
+            raise
 
     async def next_due_ms(self) -> int | None:
         """When the next question expires; None when none waits."""

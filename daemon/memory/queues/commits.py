@@ -14,6 +14,7 @@ from daemon.memory.queues.cycle_effect import AwayNote, CycleEffect
 from daemon.memory.queues.intentions import cancel_intentions, store_intentions
 from daemon.memory.queues.jobs import enqueue_job
 from daemon.memory.queues.llm_calls import store_calls
+from daemon.memory.queues.outbox import DOUBT_HOLDS_MS
 from daemon.memory.records import Claim, Delivery, Speaks, as_json, conversation_columns
 from daemon.memory.worker_store import WorkerStore
 
@@ -114,8 +115,11 @@ class Commits(WorkerStore):
                    lease_owner = :owner, lease_until = :until
             WHERE id = :id AND NOT EXISTS (
               SELECT 1 FROM outbox e WHERE e.conversation = outbox.conversation AND e.seq < outbox.seq
-                                       AND e.state IN ('pending', 'sending')) RETURNING *
+                                       AND e.state IN ('pending', 'sending')
+                                       AND coalesce(e.doubted_ms, :now) > :now - :doubt_holds) RETURNING *
             """,
+            now=now,
+            doubt_holds=DOUBT_HOLDS_MS,
             owner=self._worker.id,
             until=now + self._worker.lease_ms,
             id=effect.claim.key(0),

@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from daemon.core.errors import LostLease
+from daemon.core.last_line import FAULTS, in_short
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports import Clock
 from daemon.core.timetable import platform_time
 from daemon.memory.database import Database, Transaction
 from daemon.memory.queues.edits import RESTS
 from daemon.memory.queues.fairness import next_conversation, next_overdue
+from daemon.memory.queues.notes import Note, note_in_conversation
 from daemon.memory.records import (
     Claim,
     Draft,
@@ -89,18 +91,24 @@ class Conversations(WorkerStore):
         draft = await transaction.one(
             "SELECT id, platform_ts FROM outbox WHERE conversation = :id AND state = 'drafting'", id=conversation
         )
+        messages, unreadable = await _readable(transaction, claimed, now)
+        try:
+            state = read_row(ProcessState, row, params=json.loads, process_memory=json.loads)
+        except Exception:  # noqa: BLE001 - it begins anew, or no message could ever be answered here again
+            state, unreadable = ProcessState(), (*unreadable, conversation)
         return Claim(
             conversation=ConversationKey.parse(conversation),
             owner=self._worker.id,
             fence=row["fence"],
             version=row["version"],
             audience=Audience.parse(row["audience"]),
-            messages=_in_order(InboxMessage.from_row(row) for row in claimed),
+            messages=_in_order(messages),
             draft=Draft(draft["id"], draft["platform_ts"]) if draft else None,
-            state=read_row(ProcessState, row, params=json.loads, process_memory=json.loads),
+            state=state,
             visit_state=read_row(VisitState, row),
             outsider_spoke=bool(row["outsider_spoke"]),
             away_told_ms=row["away_told_ms"],
+            unreadable=unreadable,
         )
 
     async def absorb_new_messages(self, claim: Claim) -> Claim:
@@ -270,6 +278,53 @@ class Conversations(WorkerStore):
                 id=message.id,
             )
 
+    async def park(self, claim: Claim, reason: str, *, reply_to: str, retry_in: float) -> bool:
+        """Give a conversation back whose handling failed in a way that was not foreseen; True when it parks something.
+
+        It counts: messages that were claimed FAULTS times without an end become `dead`, with a note in the thread
+        `reply_to`, which takes the place of an open draft. The others are claimed again after `retry_in` seconds.
+        """
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> bool:
+            held = await transaction.one(
+                """
+                UPDATE conversations SET lease_until = 0, lease_owner = ''
+                WHERE id = :id AND fence = :fence AND lease_owner = :owner RETURNING id
+                """,
+                id=str(claim.conversation),
+                fence=claim.fence,
+                owner=claim.owner,
+            )
+            if held is None:
+                return False
+            dead = await transaction.rows(
+                """
+                UPDATE inbox SET state = 'dead', reason = :reason, settled_ms = :now
+                WHERE conversation = :id AND state IN ('new', 'claimed') AND state = 'claimed' AND attempts >= :faults
+                RETURNING id, ts, author
+                """,
+                reason=reason,
+                now=now,
+                id=str(claim.conversation),
+                faults=FAULTS,
+            )
+            await transaction.run(
+                """
+                UPDATE inbox SET state = 'new', not_before = :due, reason = :reason
+                WHERE conversation = :id AND state IN ('new', 'claimed') AND state = 'claimed'
+                """,
+                due=now + int(retry_in * 1000),
+                reason=reason,
+                id=str(claim.conversation),
+            )
+            ended = await _end_draft(transaction, str(claim.conversation), at_once=bool(dead))
+            for row in [] if ended else dead:
+                await _note_on_message(transaction, str(claim.conversation), row, reply_to, now)
+            return bool(dead) or ended
+
+        return await self._database.write(unit)
+
     async def begin_draft(self, claim: Claim, *, reply_to: str, recipient: str, newer_than_ts: str) -> None:
         """Record that a visible draft of the reply is about to be opened. Raises LostLease."""
         now = self._clock.now_ms()
@@ -316,6 +371,59 @@ class Conversations(WorkerStore):
             await transaction.run("DELETE FROM outbox WHERE id = :id AND state = 'drafting'", id=claim.key(0))
 
         await self._database.write(unit)
+
+
+async def _readable(
+    transaction: Transaction, rows: Iterable[sqlite3.Row], now: int
+) -> tuple[list[InboxMessage], tuple[str, ...]]:
+    """The messages that can be read; the others are parked with a note, and named."""
+    messages, unreadable = [], []
+    for row in rows:
+        try:
+            messages.append(InboxMessage.from_row(row))
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with a row, it must not stop the others
+            await transaction.run(
+                "UPDATE inbox SET state = 'dead', reason = :reason, settled_ms = :now WHERE id = :id",
+                reason=f"its row can't be read: {in_short(error)}",
+                now=now,
+                id=row["id"],
+            )
+            await _note_on_message(transaction, row["conversation"], row, "", now)
+            unreadable.append(row["id"])
+    return messages, tuple(unreadable)
+
+
+async def _end_draft(transaction: Transaction, conversation: str, *, at_once: bool) -> bool:
+    """Count a fault of the open draft, and have it end with a note after FAULTS of them, or at once."""
+    row = await transaction.one(
+        """
+        UPDATE outbox SET faults = faults + 1 WHERE conversation = :id AND state = 'drafting' RETURNING id, faults
+        """,
+        id=conversation,
+    )
+    if row is None or not (at_once or row["faults"] >= FAULTS):
+        return False
+    await transaction.run(
+        "UPDATE outbox SET state = 'pending', body = :body, last = 1, note = 1, faults = 0 WHERE id = :id",
+        body=Note.UNREAD,
+        id=row["id"],
+    )
+    return True
+
+
+async def _note_on_message(
+    transaction: Transaction, conversation: str, row: sqlite3.Row, reply_to: str, now: int
+) -> None:
+    await note_in_conversation(
+        transaction,
+        conversation,
+        f"on {row['id'].rpartition('/')[2]}",
+        Note.UNREAD,
+        reply_to=reply_to or conversation.rpartition("/")[2],
+        recipient=row["author"],
+        newer_than_ts=row["ts"],
+        now=now,
+    )
 
 
 def _in_order(messages: Iterable[InboxMessage]) -> tuple[InboxMessage, ...]:

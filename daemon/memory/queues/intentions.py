@@ -10,10 +10,13 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from daemon.core.errors import StoreError
+from daemon.core.last_line import FAULTS
 from daemon.core.perception import Audience, ConversationKey, Modality, Place
-from daemon.core.timetable import FARTHEST_MS, next_slot, require_seldom
+from daemon.core.timetable import CLOCKS_DIFFER_S, FARTHEST_MS, next_slot, platform_time, require_seldom
 from daemon.memory.database import Transaction
 from daemon.memory.queues.internal_events import store_internal_event
+from daemon.memory.queues.notes import Note, note_in_conversation
 from daemon.memory.records import as_json, conversation_columns, read_row
 from daemon.memory.worker_store import WorkerStore
 
@@ -140,12 +143,13 @@ class Intentions(WorkerStore):
         """Move due intentions into the inbox, each slot exactly once; returns how many were moved.
 
         A recurring intention then waits for its next slot after now, so that missed slots count as one. A look after a
-        silence is cancelled where a message waits for a reply.
+        silence is cancelled where a message waits for a reply. One that can't be moved becomes `dead` after FAULTS
+        tries, with a note in its conversation; its error is raised after all others are moved.
         """
         now = self._clock.now_ms()
 
-        async def unit(transaction: Transaction) -> int:
-            rows = await transaction.rows(
+        async def due(transaction: Transaction) -> list[sqlite3.Row]:
+            return await transaction.rows(
                 """
                 SELECT i.*, EXISTS (SELECT 1 FROM inbox w WHERE w.conversation = i.conversation
                                     AND w.state IN ('new', 'claimed') AND w.modality = 'words') AS unanswered
@@ -156,17 +160,28 @@ class Intentions(WorkerStore):
                 most=_AT_ONCE,
                 **self._worker.scope,
             )
-            moved = 0
-            for row in rows:
-                if row["slot"] == IDLE and row["unanswered"]:
-                    key = ConversationKey.parse(row["conversation"])
-                    await _cancel(transaction, key, (IDLE,), "a message came first", now)
-                else:
-                    await _fire(transaction, Intention.from_row(row), now)
-                    moved += 1
-            return moved
 
-        return await self._database.write(unit)
+        async def move(transaction: Transaction, row: sqlite3.Row) -> bool:
+            if row["slot"] == IDLE and row["unanswered"]:
+                key = ConversationKey.parse(row["conversation"])
+                await _cancel(transaction, key, (IDLE,), "a message came first", now)
+                return False
+            await _fire(transaction, Intention.from_row(row), now)
+            return True
+
+        async def count_fault(transaction: Transaction, row: sqlite3.Row, reason: str) -> None:
+            await _count_fault(transaction, row, reason, now)
+
+        async def unit(transaction: Transaction) -> int:
+            return sum([await move(transaction, row) for row in await due(transaction)])
+
+        try:
+            return await self._database.write(unit)
+        except StoreError:
+            raise
+        except Exception:
+            await self._move_each(due, move, count_fault)
+            raise
 
     async def next_due_ms(self) -> int | None:
         """When the next intention falls due; None when there is none."""
@@ -266,6 +281,32 @@ async def _cancel(
         )
         cancelled += len(rows)
     return cancelled
+
+
+async def _count_fault(transaction: Transaction, row: sqlite3.Row, reason: str, now: int) -> None:
+    dead = await transaction.rows(
+        """
+        UPDATE intentions SET faults = faults + 1, reason = :reason,
+               state = CASE WHEN faults + 1 >= :most THEN 'dead' ELSE state END,
+               settled_ms = CASE WHEN faults + 1 >= :most THEN :now END
+        WHERE id = :id AND state = 'waiting' RETURNING state
+        """,
+        reason=reason,
+        most=FAULTS,
+        now=now,
+        id=row["id"],
+    )
+    if any(one["state"] == "dead" for one in dead) and row["slot"] != IDLE:
+        await note_in_conversation(
+            transaction,
+            row["conversation"],
+            f"on {row['id']}",
+            Note.NOT_FIRED,
+            reply_to=row["conversation"].rpartition("/")[2],
+            recipient=row["behalf"],
+            newer_than_ts=platform_time(now - int(CLOCKS_DIFFER_S * 1000)),
+            now=now,
+        )
 
 
 async def _fire(transaction: Transaction, intention: Intention, now: int) -> None:

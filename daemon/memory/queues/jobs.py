@@ -1,7 +1,10 @@
 """Jobs that run after a reply: durable, in order, given up for newer turns, dead after a few failures."""
 
+import sqlite3
 from dataclasses import dataclass
 
+from daemon.core.errors import LostLease
+from daemon.core.last_line import FAULTS, in_short
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports import LLMCall
 from daemon.memory.database import Transaction
@@ -30,6 +33,7 @@ class Job:
     turn: int
     fence: int
     attempts: int
+    faults: int = 0
 
 
 async def enqueue_job(transaction: Transaction, kind: str, conversation: ConversationKey, turn: int, now: int) -> None:
@@ -49,10 +53,13 @@ class Jobs(WorkerStore):
     """Jobs of one worker."""
 
     async def claim_next(self) -> Job | None:
-        """Claim the next job that is due, if any. A job whose lease lapsed TRIES times is dead."""
+        """Claim the next job that is due, if any. A job whose lease lapsed TRIES times is dead.
+
+        A row that can't be read is parked, and its error raised.
+        """
         now = self._clock.now_ms()
 
-        async def unit(transaction: Transaction) -> Job | None:
+        async def unit(transaction: Transaction) -> sqlite3.Row | None:
             await transaction.run(
                 """
                 UPDATE jobs SET state = 'dead', reason = 'its daemon died or hung each time', settled_ms = :now,
@@ -74,20 +81,52 @@ class Jobs(WorkerStore):
                 RETURNING seq
                 """,  # noqa: S608 - a constant of this module
                 owner=self._worker.id,
-                until=now + self._worker.lease_ms * 4,  # a job calls models; a second claim only repeats its work
+                until=now + self._worker.lease_ms,
                 now=now,
                 **self._worker.scope,
             )
             if row is None:
                 return None
-            claimed = await transaction.one(
+            return await transaction.one(
                 "SELECT j.*, c.audience FROM jobs j JOIN conversations c ON c.id = j.conversation WHERE seq = :seq",
                 seq=row["seq"],
             )
-            assert claimed is not None  # a job goes with its conversation
-            return read_row(Job, claimed, conversation=ConversationKey.parse, audience=Audience.parse)
 
-        return await self._database.write(unit)
+        claimed = await self._database.write(unit)
+        if claimed is None:
+            return None
+        try:
+            return read_row(Job, claimed, conversation=ConversationKey.parse, audience=Audience.parse)
+        except Exception as error:
+            await self._database.run(
+                """
+                UPDATE jobs SET state = 'dead', reason = :reason, settled_ms = :now, lease_until = 0, lease_owner = ''
+                WHERE seq = :seq AND fence = :fence
+                """,
+                reason=f"its row can't be read: {in_short(error)}",
+                now=now,
+                seq=claimed["seq"],
+                fence=claimed["fence"],
+            )
+            raise
+
+    @property
+    def renew_every(self) -> float:
+        """Seconds between two renewals of a claim."""
+        return self._worker.lease_ms / 3000
+
+    async def renew(self, job: Job) -> None:
+        """Hold a job for another lease while it runs. Raises LostLease."""
+        held = await self._database.run(
+            """
+            UPDATE jobs SET lease_until = :until WHERE seq = :seq AND fence = :fence AND state = 'running' RETURNING seq
+            """,
+            until=self._clock.now_ms() + self._worker.lease_ms,
+            seq=job.seq,
+            fence=job.fence,
+        )
+        if not held:
+            raise LostLease(f"another daemon does job {job.seq}", hint="nothing to do: the other daemon finishes it")
 
     async def next_due_ms(self) -> int | None:
         """When the next job may be tried; None when there is none."""
@@ -105,18 +144,32 @@ class Jobs(WorkerStore):
         """
         await self._settle(job, "done", "", 0, calls)
 
-    async def fail(self, job: Job, reason: str, calls: tuple[LLMCall, ...]) -> None:
-        """Retry a job after a growing pause, or mark it as dead after TRIES attempts."""
+    async def fail(self, job: Job, reason: str, calls: tuple[LLMCall, ...], *, foreseen: bool = True) -> bool:
+        """Retry a job after a growing pause, or mark it as dead; True when it is dead.
+
+        It is dead after TRIES attempts, or FAULTS failures that were not foreseen.
+        """
         wait_ms = int(1000 * 5 * 2 ** (job.attempts - 1))
-        state = "ready" if job.attempts < TRIES else "dead"
-        await self._settle(job, state, reason, self._clock.now_ms() + wait_ms, calls)
+        faults = int(not foreseen)
+        dead = job.attempts >= TRIES or job.faults + faults >= FAULTS
+        state = "dead" if dead else "ready"
+        await self._settle(job, state, reason, self._clock.now_ms() + wait_ms, calls, faults=faults)
+        return dead
 
     async def give_up(self, job: Job, calls: tuple[LLMCall, ...]) -> None:
         """Return a job to the queue because a newer turn began; this try does not count."""
         await self._settle(job, "ready", "", 0, calls, counted=False)
 
     async def _settle(
-        self, job: Job, state: str, reason: str, not_before: int, calls: tuple[LLMCall, ...], *, counted: bool = True
+        self,
+        job: Job,
+        state: str,
+        reason: str,
+        not_before: int,
+        calls: tuple[LLMCall, ...],
+        *,
+        counted: bool = True,
+        faults: int = 0,
     ) -> None:
         now = self._clock.now_ms()
 
@@ -125,7 +178,8 @@ class Jobs(WorkerStore):
             await transaction.run(
                 """
                 UPDATE jobs SET state = CASE WHEN :state = 'done' AND turn > :turn THEN 'ready' ELSE :state END,
-                                attempts = attempts - :uncounted, reason = :reason, not_before = :not_before,
+                                attempts = attempts - :uncounted, faults = faults + :faults,
+                                reason = :reason, not_before = :not_before,
                                 lease_until = 0, lease_owner = '',
                                 settled_ms = CASE WHEN :state = 'ready' THEN NULL ELSE :now END
                 WHERE seq = :seq AND fence = :fence AND state = 'running'
@@ -133,6 +187,7 @@ class Jobs(WorkerStore):
                 state=state,
                 turn=job.turn,
                 uncounted=int(not counted),
+                faults=faults,
                 reason=reason,
                 not_before=not_before,
                 now=now,

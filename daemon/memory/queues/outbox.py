@@ -2,17 +2,26 @@
 
 A row is `sending` before its request leaves. When a daemon dies there, the row is doubtful: the platform's history is
 searched for its key before it is sent again. A post that can't be found or ruled out becomes `unknown`: it is not sent
-twice by guesswork.
+twice by guesswork. A post that fails three times in a way that was not foreseen is `dead`. A post that ends otherwise
+than `sent` leaves a note where it would have stood.
 """
 
+import sqlite3
+
 from daemon.core.errors import LostLease
+from daemon.core.last_line import FAULTS, in_short
 from daemon.memory.database import Transaction
+from daemon.memory.queues.notes import Note, drop_note, note_on_post
 from daemon.memory.records import Delivery
 from daemon.memory.worker_store import WorkerStore
 
+DOUBT_HOLDS_MS = 60_000
+"""How long a post in doubt holds back those after it; then a note in its thread tells of it."""
+
 _NOT_FIRST = """
   EXISTS (SELECT 1 FROM outbox e WHERE e.conversation = o.conversation AND e.seq < o.seq
-                                   AND e.state IN ('pending', 'sending'))
+                                   AND e.state IN ('pending', 'sending')
+                                   AND coalesce(e.doubted_ms, :now) > :now - :doubt_holds)
 """
 
 
@@ -20,10 +29,13 @@ class Outbox(WorkerStore):
     """The posts that one worker sends."""
 
     async def claim_next(self, conversation: str | None = None) -> Delivery | None:
-        """Claim the next post that may be sent now, of any conversation or of one; None when none is due."""
+        """Claim the next post that may be sent now, of any conversation or of one; None when none is due.
+
+        A row that can't be read is parked, and its error raised.
+        """
         now = self._clock.now_ms()
 
-        async def unit(transaction: Transaction) -> Delivery | None:
+        async def unit(transaction: Transaction) -> tuple[sqlite3.Row, bool] | None:
             row = await transaction.one(
                 f"""
                 SELECT seq, state FROM outbox o
@@ -35,53 +47,118 @@ class Outbox(WorkerStore):
                 """,  # noqa: S608 - a constant of this module
                 conversation=conversation,
                 now=now,
+                doubt_holds=DOUBT_HOLDS_MS,
                 **self._worker.scope,
             )
             if row is None:
                 return None
+            doubtful = row["state"] == "sending"
             claimed = await transaction.one(
                 """
                 UPDATE outbox SET state = 'sending', attempts = attempts + 1, fence = fence + 1, lease_owner = :owner,
-                                  lease_until = :until WHERE seq = :seq RETURNING *
+                                  lease_until = :until, doubted_ms = coalesce(doubted_ms, :doubted_ms)
+                WHERE seq = :seq RETURNING *
                 """,
                 owner=self._worker.id,
                 until=now + self._worker.lease_ms,
+                doubted_ms=now if doubtful else None,
                 seq=row["seq"],
             )
             assert claimed is not None  # selected in this very transaction
-            return Delivery.from_row(claimed, doubtful=row["state"] == "sending")
+            return claimed, doubtful
 
-        return await self._database.write(unit)
+        found = await self._database.write(unit)
+        if found is None:
+            return None
+        claimed, doubtful = found
+        try:
+            return Delivery.from_row(claimed, doubtful=doubtful)
+        except Exception as error:
+            await self._park_unreadable(claimed["id"], claimed["fence"], in_short(error))
+            raise
 
     async def next_due_ms(self) -> int | None:
         """When the next post may be tried; None when none waits."""
-        return await self._due_ms(
+        row = await self._database.one(
             f"""
             SELECT min(CASE WHEN state = 'sending' THEN max(lease_until, not_before) ELSE not_before END) AS due
             FROM outbox o WHERE soul = :soul AND workspace = :workspace AND state IN ('pending', 'sending')
               AND NOT {_NOT_FIRST}
-            """  # noqa: S608 - a constant of this module
+            """,  # noqa: S608 - a constant of this module
+            now=self._clock.now_ms(),
+            doubt_holds=DOUBT_HOLDS_MS,
+            **self._worker.scope,
         )
+        return row["due"] if row else None
 
     async def sent(self, delivery: Delivery, ts: str) -> None:
         """Record that the post is visible as `ts`. Raises LostLease when another daemon took the row over."""
         await self._settle(delivery, "sent", "", ts)
 
-    async def give_up(self, delivery: Delivery, state: str, reason: str) -> None:
-        """Settle a post that won't be sent as `unknown`, `expired` or `dead`. Raises LostLease."""
-        await self._settle(delivery, state, reason, None)
+    async def give_up(self, delivery: Delivery, state: str, reason: str, note: Note) -> None:
+        """Settle a post that won't be sent as `unknown`, `expired` or `dead`, with a note. Raises LostLease."""
+        await self._settle(delivery, state, reason, None, note)
 
     async def postpone(self, delivery: Delivery, seconds: float, *, doubtful: bool, reason: str) -> None:
-        """Try again after some seconds; a doubtful post stays `sending`, so that it is looked up. Raises LostLease."""
+        """Try again after some seconds; a doubtful post stays `sending`, so that it is looked up. Raises LostLease.
+
+        A post that has been in doubt for a minute gets a note.
+        """
+        now = self._clock.now_ms()
+        noted = doubtful and delivery.doubted_ms is not None and now - delivery.doubted_ms >= DOUBT_HOLDS_MS
         await self._update(
             delivery,
             """
-            UPDATE outbox SET state = :state, not_before = :due, lease_until = 0, lease_owner = '', reason = :reason
+            UPDATE outbox SET state = :state, not_before = :due, lease_until = 0, lease_owner = '', reason = :reason,
+                   doubted_ms = coalesce(doubted_ms, :doubted_ms)
             WHERE id = :id AND fence = :fence AND state = 'sending' RETURNING id
             """,
+            Note.IN_DOUBT if noted else None,
             state="sending" if doubtful else "pending",
-            due=self._clock.now_ms() + int(seconds * 1000),
+            due=now + int(seconds * 1000),
+            doubted_ms=now if doubtful else None,
             reason=reason,
+        )
+
+    async def count_fault(self, delivery: Delivery, seconds: float, reason: str) -> bool:
+        """Count a failure that was not foreseen: tried again after some seconds, or the last one, which parks the post.
+
+        True when it is parked. It may have been sent before the failure, so that it is looked up first. Raises
+        LostLease.
+        """
+        parked = delivery.faults + 1 >= FAULTS
+        now = self._clock.now_ms()
+        await self._update(
+            delivery,
+            """
+            UPDATE outbox SET state = :state, faults = faults + 1, not_before = :due, lease_until = 0, lease_owner = '',
+                   reason = :reason, settled_ms = :settled, doubted_ms = coalesce(doubted_ms, :now)
+            WHERE id = :id AND fence = :fence AND state = 'sending' RETURNING id
+            """,
+            Note.DEAD if parked else None,
+            state="dead" if parked else "sending",
+            due=now + int(seconds * 1000),
+            settled=now if parked else None,
+            reason=reason,
+            now=now,
+        )
+        return parked
+
+    async def count_draft_try(self, delivery: Delivery) -> None:
+        """Count a try to finish a draft, or to revise a post, that the platform answered but did not do."""
+        await self._update(
+            delivery,
+            "UPDATE outbox SET draft_tries = draft_tries + 1 WHERE id = :id AND fence = :fence RETURNING id",
+        )
+
+    async def give_up_draft(self, delivery: Delivery) -> None:
+        """Have the whole text posted anew under the same key: its draft, or the post it revises, can't be changed."""
+        await self._update(
+            delivery,
+            """
+            UPDATE outbox SET platform_ts = NULL, draft_lost = 0, revises = NULL
+            WHERE id = :id AND fence = :fence RETURNING id
+            """,
         )
 
     async def note_draft(self, delivery: Delivery, ts: str | None) -> None:
@@ -92,7 +169,9 @@ class Outbox(WorkerStore):
             ts=ts,
         )
 
-    async def _settle(self, delivery: Delivery, state: str, reason: str, ts: str | None) -> None:
+    async def _settle(
+        self, delivery: Delivery, state: str, reason: str, ts: str | None, note: Note | None = None
+    ) -> None:
         await self._update(
             delivery,
             """
@@ -100,14 +179,42 @@ class Outbox(WorkerStore):
                    draft_lost = 0, settled_ms = :now, lease_until = 0, lease_owner = ''
             WHERE id = :id AND fence = :fence AND state = 'sending' RETURNING id
             """,
+            note,
             state=state,
             reason=reason,
             ts=ts,
             now=self._clock.now_ms(),
         )
 
-    async def _update(self, delivery: Delivery, sql: str, **values: object) -> None:
-        if not await self._database.run(sql, id=delivery.post.key, fence=delivery.fence, **values):
-            raise LostLease(
-                f"another daemon sends {delivery.post.key}", hint="nothing to do: the other daemon finishes it"
+    async def _update(self, delivery: Delivery, sql: str, note: Note | None = None, **values: object) -> None:
+        key, now = delivery.post.key, self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> bool:
+            if not await transaction.rows(sql, id=key, fence=delivery.fence, **values):
+                return False
+            if note is not None:
+                await note_on_post(transaction, key, note, now)
+            if values.get("state") == "sent":
+                await drop_note(transaction, key, now)
+            return True
+
+        if not await self._database.write(unit):
+            raise LostLease(f"another daemon sends {key}", hint="nothing to do: the other daemon finishes it")
+
+    async def _park_unreadable(self, key: str, fence: int, reason: str) -> None:
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> None:
+            await transaction.run(
+                """
+                UPDATE outbox SET state = 'dead', reason = :reason, settled_ms = :now, lease_owner = '', lease_until = 0
+                WHERE id = :id AND fence = :fence
+                """,
+                reason=f"its row can't be read: {reason}",
+                now=now,
+                id=key,
+                fence=fence,
             )
+            await note_on_post(transaction, key, Note.DEAD, now)
+
+        await self._database.write(unit)

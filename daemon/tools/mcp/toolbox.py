@@ -10,6 +10,7 @@ from pathlib import Path
 
 from daemon.core.concurrency import alongside
 from daemon.core.errors import ToolFailed
+from daemon.core.last_line import LastLine
 from daemon.core.ports import Clock, Emit, Passage, Tool, Toolbox, ToolRecords
 from daemon.tools.mcp.clean_text import short_line
 from daemon.tools.mcp.connection import ServerConnection
@@ -54,5 +55,5 @@ async def open_toolbox(path: Path | None, clock: Clock, emit: Emit, records: Too
     """
     servers = read_servers(path) if path is not None else {}
     connections = [ServerConnection(name, server, clock, emit, records) for name, server in servers.items()]
-    async with alongside(*(one.run() for one in connections)):
+    async with alongside(*(LastLine(clock, emit).keep(f"tools of {one.name}", one.run) for one in connections)):
         yield McpToolbox(connections, emit)

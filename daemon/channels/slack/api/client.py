@@ -60,6 +60,16 @@ DEAD_TOKEN: Final = frozenset(
         "token_revoked",
     }
 )
+NO_ACCESS: Final = DEAD_TOKEN | {
+    "access_denied",
+    "ekm_access_denied",
+    "missing_scope",
+    "no_permission",
+    "team_access_not_granted",
+    "two_factor_setup_required",
+}
+"""Error codes that an admin can put right: the token and its scopes, not the post, are at fault."""
+
 _HINTS: Final[Mapping[str, str]] = {
     "missing_scope": "add the scope in the app's settings, reinstall the app, then run `soul doctor`",
     "not_in_channel": "invite the soul to the channel",

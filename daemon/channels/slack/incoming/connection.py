@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import aiohttp
@@ -14,6 +15,7 @@ from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 
 from daemon.channels.slack.api.client import SlackClient
+from daemon.core.last_line import LastLine
 from daemon.core.ports import Clock, Emit
 
 PING_INTERVAL: Final = 5.0  # seconds; the SDK's client notices a dead peer after four of them
@@ -96,9 +98,8 @@ class Connection:
         self._app = app
         self._clock = clock
         self._emit = emit
-        self._client = _BackoffClient(client, options, clock, app)
-        self._client.message_listeners.append(self._on_message)
-        self._client.socket_mode_request_listeners.append(self._handle)
+        self._new_client = partial(_BackoffClient, client, options, clock, app)
+        self._client = self._connected_to_us()
         self._greeted_session: object = None
         self._alive = False
         self._down_ticks = 0
@@ -111,16 +112,27 @@ class Connection:
 
     async def keep_open(self, up: Callable[["Connection"], None]) -> None:
         """Connect and reconnect until cancelled; `up` is called after each hello of Slack's."""
-        self._up = up
+        self._up, last_line = up, LastLine(self._clock, self._emit)
+        if self._client.closed:  # it was kept open before; the SDK's client can't be opened again
+            self._client = self._connected_to_us()
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(self._client.connect())  # type: ignore[no-untyped-call]  # the SDK's
-                while True:
-                    await self._clock.sleep(_TICK)
-                    await self._check()
+                group.create_task(last_line.keep("socket", self._client.connect))
+                await last_line.keep("socket", self._keep_checking)
         finally:
             self._alive = False
             await self._close()
+
+    def _connected_to_us(self) -> _BackoffClient:
+        client = self._new_client()
+        client.message_listeners.append(self._on_message)
+        client.socket_mode_request_listeners.append(self._handle)
+        return client
+
+    async def _keep_checking(self) -> None:
+        while True:
+            await self._clock.sleep(_TICK)
+            await self._check()
 
     def _open(self) -> bool:
         session = self._client.current_session

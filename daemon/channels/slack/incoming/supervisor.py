@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Final
 
 from daemon.channels.slack.incoming.connection import Connection
+from daemon.core.last_line import LastLine
 from daemon.core.ports import Clock, Emit
 
 _TICK: Final = 1.0
@@ -48,12 +50,13 @@ class Supervisor:
                 self._emit("slack.connected")
             ready.set()
 
+        keep = LastLine(self._clock, self._emit).keep
         async with asyncio.TaskGroup() as group:
             for connection in self._connections:
-                group.create_task(connection.keep_open(up))
-            group.create_task(self._watch())
-            group.create_task(self._catch_up())
-            group.create_task(self._request_catch_ups())
+                group.create_task(keep("socket", partial(connection.keep_open, up)))
+            group.create_task(keep("watch on the sockets", self._watch))
+            group.create_task(keep("catch-up", self._fill_gaps))
+            group.create_task(keep("hourly catch-up", self._request_catch_ups))
 
     async def _watch(self) -> None:
         """Emit `slack.lost` when the last socket is gone."""
@@ -62,6 +65,13 @@ class Supervisor:
             if not self.healthy() and not self._disconnected:
                 self._disconnected = True
                 self._emit("slack.lost")
+
+    async def _fill_gaps(self) -> None:
+        try:
+            await self._catch_up()
+        except Exception:
+            self._gap.set()  # begun again after the pause of the last line
+            raise
 
     async def _request_catch_ups(self) -> None:
         while True:

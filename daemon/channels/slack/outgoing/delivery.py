@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from daemon.channels.slack.api.client import Json, SlackClient
+from daemon.channels.slack.api.client import DEAD_TOKEN, Json, SlackClient
 from daemon.channels.slack.api.history import as_seconds, read_messages
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.outgoing.appearance import Appearances
 from daemon.channels.slack.outgoing.blocks import buttons, key_of, metadata, plain, rich
 from daemon.channels.slack.outgoing.drafts import Drafts
 from daemon.channels.slack.outgoing.markup import inert
-from daemon.core.errors import ChannelRefused, DeliveryUncertain, NotDelivered
+from daemon.core.errors import ChannelRefused, DeliveryUncertain, HistoryClosed, NotDelivered
 from daemon.core.ports import Emit, FoundPost, Post
 
 # Error codes for blocks; Slack accepts the same text without them.
@@ -92,7 +92,9 @@ class SlackDelivery:
         except (NotDelivered, ChannelRefused) as error:
             if isinstance(error, ChannelRefused) and error.code in _THREAD_GONE:
                 return [], True
-            raise DeliveryUncertain(f"Slack's history can't be read: {error.message}") from error
+            for_good = isinstance(error, ChannelRefused) and error.code not in DEAD_TOKEN
+            unread = HistoryClosed if for_good else DeliveryUncertain
+            raise unread(f"Slack's history can't be read: {error.message}", hint=error.hint) from error
 
     async def _post(self, post: Post) -> str:
         """Post a new message; in a DM whose thread was deleted meanwhile it goes to the timeline."""

@@ -112,6 +112,9 @@ class SlackSpeech:
                 await self._append_all(group)
         except DaemonError as error:
             self._emit("slack.speech_silent", channel=self._target.channel, reason=error.message)
+        except Exception as error:  # noqa: BLE001 - what is shown on the way is a courtesy; the delivery shows the reply
+            self._drafts.set_text(self._target.channel, self._ts, None)
+            self._emit("slack.speech_silent", channel=self._target.channel, error=error)
         finally:
             self._give_up_cards()
 

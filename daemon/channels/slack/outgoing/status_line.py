@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from daemon.channels.slack.api.client import SlackClient
 from daemon.core.concurrency import alongside, time_limit
 from daemon.core.errors import ChannelError
+from daemon.core.last_line import LastLine
 from daemon.core.ports import Clock, Emit, Task
 
 _THINKING: Final = "is thinking…"
@@ -69,7 +71,7 @@ class StatusLine:
         """Show the line while the body runs; exceptions of the body pass through."""
         line = self._lines[channel, thread] = _Line(channel, thread)
         try:
-            async with alongside(self._keep(line)):
+            async with alongside(LastLine(self._clock, self._emit).keep("status line", partial(self._keep, line))):
                 yield
         finally:
             if self._lines.get((channel, thread)) is line:

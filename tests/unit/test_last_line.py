@@ -1,0 +1,358 @@
+"""No error ends a loop: it is told, what failed is begun again or parked, and everything else goes on."""
+
+import ast
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from daemon.app.assembly import assemble, souls_of
+from daemon.core.concurrency import alongside
+from daemon.core.config import Settings
+from daemon.core.errors import ConfigError, DeliveryUncertain, SchemaMismatch, StoreBusy
+from daemon.core.last_line import LastLine
+from daemon.core.links import Trusted
+from daemon.core.perception import ConversationKey, Perception
+from daemon.core.ports import DraftLog, FoundPost, GateDecision, Intake, Post, Speech
+from daemon.core.systemd import ServiceManager, Watchdog
+from daemon.core.telemetry.metrics import fanout
+from daemon.core.telemetry.troubles import Troubles
+from daemon.memory.admin.replies import Backlog
+from daemon.memory.queues import approvals, intentions
+from daemon.memory.queues.notes import Note
+from daemon.memory.store import Store
+from daemon.mind.mental_subprocess import SubprocessContext
+from daemon.processes.subprocesses import SUBPROCESSES
+from tests.fakes import TIMEOUT, Events, FakeChannel, FakeClock, FakeSpeech, StillClock
+from tests.given import TEAM, new_message
+from tests.models import FakeModel
+from tests.store.parts import look
+
+ROOT = Path(__file__).parents[2]
+
+
+# -- one loop --------------------------------------------------------------------------------------------------------
+
+
+async def test_a_loop_begins_again_after_growing_pauses() -> None:
+    clock, events, failures = FakeClock(auto=True), Events(), iter([KeyError("words of Ana")] * 8)
+
+    async def work() -> None:
+        for failure in failures:
+            raise failure
+
+    await LastLine(clock, events).keep("chore", work)
+    assert clock.slept == [1, 2, 4, 8, 16, 32, 60, 60]
+    assert [told["reason"] for told in events.named("loop.failed")] == ["KeyError"] * 8
+    assert {told["loop"] for told in events.named("loop.failed")} == {"chore"}
+
+
+async def test_a_loop_that_ran_well_for_a_while_pauses_shortly_again() -> None:
+    clock, runs = FakeClock(auto=True), 0
+
+    async def work() -> None:
+        nonlocal runs
+        runs += 1
+        if runs == 3:
+            await clock.sleep(100)
+        if runs < 5:
+            raise KeyError
+
+    await LastLine(clock, Events()).keep("chore", work)
+    assert clock.slept == [1, 2, 100, 1, 2]
+
+
+async def test_a_busy_store_is_told_as_such_and_tried_again_soon() -> None:
+    clock, events, failures = FakeClock(auto=True), Events(), iter([StoreBusy("held", hint="wait")] * 5)
+
+    async def work() -> None:
+        for failure in failures:
+            raise failure
+
+    await LastLine(clock, events).keep("chore", work)
+    assert clock.slept == [1] * 5
+    assert events.emitted == [("store.failed", {"reason": "held", "hint": "wait"})] * 5
+
+
+@pytest.mark.parametrize(
+    "error",
+    [SchemaMismatch("newer"), ConfigError("no token"), ExceptionGroup("both", [KeyError(), SchemaMismatch("newer")]),
+     KeyboardInterrupt(), asyncio.CancelledError()],
+)  # fmt: skip
+async def test_what_has_to_end_the_daemon_ends_a_loop(error: BaseException) -> None:
+    async def work() -> None:
+        raise error
+
+    with pytest.raises(type(error)):
+        await LastLine(FakeClock(auto=True), Events()).keep("chore", work)
+
+
+def test_troubles_are_what_failed_within_an_hour() -> None:
+    clock = FakeClock()
+    troubles = Troubles(clock)
+    for _ in range(2):
+        troubles("loop.failed", loop="backup", reason="PermissionError")
+    troubles("outbox.access_lost", reason="token_revoked")
+    troubles("slack.heard")
+    assert troubles.now() == {
+        "backup": "2 times, last: PermissionError",
+        "posting": "1 times, last: token_revoked",
+    }
+    troubles("outbox.sent")
+    assert list(troubles.now()) == ["backup"]
+    clock._elapsed = 3601.0
+    assert not troubles.now()
+
+
+# -- all loops -------------------------------------------------------------------------------------------------------
+
+# Where tasks are begun, and why one that fails there ends nothing that should go on. `last line`: each task is begun
+# through `LastLine.keep`. `row`: it belongs to the work on one row, whose failure the dispatcher takes; `request`: to
+# one HTTP request or one function call, which fails alone; `start`: before the daemon works; `file`: without the
+# writer nothing can go on; `workspace`: the local workspace, which is not the daemon.
+TASKS = {
+    "app/__init__.py:run_chat": "last line in Daemon.work",
+    "app/lifecycle.py:Daemon.live": "last line",
+    "app/lifecycle.py:unless_stopped": "start",
+    "channels/http/stream.py:ReplyStream.run": "request",
+    "channels/several.py:SeveralChannels.listen": "last line in Daemon.live",
+    "channels/slack/channel.py:SlackChannel.listen": "last line",
+    "channels/slack/incoming/connection.py:Connection.keep_open": "last line",
+    "channels/slack/incoming/supervisor.py:Supervisor.run": "last line",
+    "channels/slack/outgoing/speech.py:SlackSpeech._begin": "row",
+    "channels/slack/outgoing/speech.py:SlackSpeech._doze": "row",
+    "channels/slack/outgoing/status_line.py:StatusLine._keep": "row",
+    "channels/slack/outgoing/status_line.py:StatusLine.shown": "last line",
+    "channels/terminal.py:TerminalChannel.listen": "the talk in the terminal is over",
+    "core/concurrency.py:Bell.wait": "row",
+    "core/concurrency.py:alongside": "the callers are listed here",
+    "core/concurrency.py:time_limit": "row",
+    "ism/__init__.py:_Work._unless_cut": "row",
+    "local_slack/clock.py:WorkspaceClock.run": "workspace",
+    "local_slack/server.py:WorkspaceServer.__aenter__": "workspace",
+    "local_slack/sockets.py:AppSockets._serve": "workspace",
+    "memory/database/__init__.py:open_database": "file",
+    "mind/interrupts.py:Interrupt.unless_called": "row",
+    "runtime/background_jobs.py:JobRunner._run_unless_interrupted": "row",
+    "runtime/background_jobs.py:JobRunner.do": "row",
+    "runtime/conversation.py:ConversationHandler._think": "row",
+    "runtime/conversation.py:ConversationHandler.handle": "row",
+    "runtime/dispatcher.py:Dispatcher._start_next": "row",
+    "runtime/dispatcher.py:Dispatcher.run": "last line in Dispatcher._serve",
+    "tools/mcp/connection.py:_to_the_end": "request",
+    "tools/mcp/toolbox.py:McpToolbox.tools": "row",
+    "tools/mcp/toolbox.py:open_toolbox": "last line",
+}
+_STARTERS = {"create_task", "ensure_future", "alongside", "gather", "run_coroutine_threadsafe", "start_soon"}
+
+
+@cache
+def _beginnings() -> dict[str, list[ast.Call]]:
+    """The calls that begin tasks, by file, class and function."""
+    found: dict[str, list[ast.Call]] = {}
+
+    def search(node: ast.AST, name: str, path: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            inner = name
+            if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                inner = f"{name}.{child.name}".strip(".") if isinstance(node, ast.Module | ast.ClassDef) else name
+            if isinstance(child, ast.Call):
+                called = child.func
+                label = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+                if label in _STARTERS:
+                    found.setdefault(f"{path}:{name}", []).append(child)
+            search(child, inner, path)
+
+    for path in sorted((ROOT / "daemon").rglob("*.py")):
+        search(ast.parse(path.read_text(encoding="utf-8")), "", str(path.relative_to(ROOT / "daemon")))
+    return found
+
+
+def test_every_place_that_begins_a_task_is_listed_with_what_its_failure_ends() -> None:
+    assert sorted(_beginnings()) == sorted(TASKS)
+
+
+def test_every_loop_of_its_own_is_begun_with_the_last_line() -> None:
+    bare = {
+        f"{place}: {ast.unparse(call)}"
+        for place, calls in _beginnings().items()
+        for call in calls
+        if TASKS.get(place) == "last line" and "keep(" not in ast.unparse(call)
+    }
+    assert not bare
+
+
+# -- a daemon in which everything that can fail does -----------------------------------------------------------------
+
+
+class PoisonedChannel(FakeChannel):
+    """A channel that fails with `error` in the rooms that are named after the failing call."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+        self.listened = 0
+
+    async def listen(self, intake: Intake, ready: asyncio.Event) -> None:
+        self.listened += 1
+        if self.listened < 3:
+            raise self.error
+        await super().listen(intake, ready)
+
+    def healthy(self) -> bool:
+        raise self.error
+
+    async def admit(self, perception: Perception) -> GateDecision:
+        if perception.conversation.channel == "DGATE":
+            raise self.error
+        return await super().admit(perception)
+
+    def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
+        if conversation.channel == "DSPLIT":
+            raise self.error
+        return super().split(reply, conversation, trusted)
+
+    def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
+        return FakeSpeech()
+
+    async def deliver(self, post: Post) -> str:
+        if post.body in set(Note):
+            return await super().deliver(post)
+        if post.conversation.channel == "DPOST":
+            raise self.error
+        if post.conversation.channel == "DFIND":
+            raise DeliveryUncertain("reset")
+        return await super().deliver(post)
+
+    async def find(self, post: Post) -> FoundPost | None:
+        if post.conversation.channel == "DFIND":
+            raise self.error
+        return await super().find(post)
+
+    def notes(self) -> dict[str, str]:
+        return {post.conversation.channel: post.body for post in self.posted if post.body in set(Note)}
+
+
+class Sickbed:
+    """A running daemon, its poisoned channel, and the time that passes only while a test waits."""
+
+    def __init__(self, settings: Settings, error: Exception) -> None:
+        self.settings = settings
+        self.clock, self.events, self.office = StillClock(), Events(), PoisonedChannel(error)
+        self.troubles = Troubles(self.clock)
+        self.ran = 0
+        self.store: Store
+
+    async def say(self, channel: str, text: str) -> ConversationKey:
+        key = ConversationKey(self.settings.name, TEAM, channel)
+        await self.store.inbox.accept(new_message(f"{self.clock.now_ms() / 1000:.6f}", text, conversation=key))
+        return key
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Let a second pass after each look into memory.db, until something holds."""
+        async with asyncio.timeout(TIMEOUT):
+            while not holds():
+                await self.store.jobs.next_due_ms()
+                await self.clock.advance(1.0)
+
+    def states(self, sql: str) -> list[object]:
+        return [row[0] for row in look(self.settings.database_path, sql)]
+
+    async def poison_chore(self) -> None:
+        self.ran += 1
+        raise self.office.error
+
+
+@asynccontextmanager
+async def sickbed(home: Path, error: Exception) -> Any:  # noqa: ANN401  # a context manager
+    settings = Settings(
+        _env_file=None, home=home, lease=86_400.0, deadline=86_400.0, stale_after=86_400.0, in_doubt=1.0
+    )
+    bed = Sickbed(settings, error)
+    emit = fanout(bed.events, bed.troubles)
+    stop, service = asyncio.Event(), ServiceManager()
+    async with AsyncExitStack() as stack:
+        built = await stack.enter_async_context(
+            assemble(
+                settings,
+                bed.office,
+                bed.clock,
+                emit,
+                workspace=TEAM,
+                souls=souls_of(settings, emit),
+                llm_of=lambda _: FakeModel(),
+                troubles=bed.troubles,
+            )
+        )
+        built.chores["poison"] = bed.poison_chore  # type: ignore[index]  # a dict
+        bed.store = built.store
+        await stack.enter_async_context(alongside(built.live(stop, service, Watchdog(service, None), lambda _: None)))
+        yield bed
+
+
+_INTENTION = """
+    INSERT INTO intentions (id, conversation, soul, workspace, slot, due_ms, process, behalf, place, audience, state,
+                            created_ms)
+    VALUES ('i', :conversation, :soul, :workspace, 's', 1, '', 'U1', 'dm', 'dm:DTIME', 'waiting', 1)
+"""
+_QUESTION = """
+    INSERT INTO approvals (id, conversation, soul, workspace, turn, tool, arguments, asked, audience, state,
+                           expires_ms, created_ms)
+    VALUES ('a', :conversation, :soul, :workspace, 1, 't', '{}', '["U1"]', 'dm:DTIME', 'waiting', 1, 1)
+"""
+ERRORS = [RecursionError("too deep"), KeyError("ts"), MemoryError(), PermissionError(13, "Permission denied")]
+
+
+def _raise(error: Exception) -> Callable[..., Coroutine[object, object, Any]]:
+    async def fail(*_: object, **__: object) -> object:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+async def test_poison_of_every_kind_is_parked_with_a_word_and_everything_else_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail_at_once(*_: object) -> int:
+        raise error
+
+    async def subprocess(_: SubprocessContext) -> None:
+        raise error
+
+    monkeypatch.setattr("daemon.memory.database.backup.newest_copy", fail_at_once)
+    monkeypatch.setattr("daemon.app.assembly.SUBPROCESSES", {**SUBPROCESSES, "poison": subprocess})
+    monkeypatch.setattr(intentions, "store_internal_event", _raise(error))
+    monkeypatch.setattr(approvals, "close_question", _raise(error))
+    async with sickbed(tmp_path, error) as bed:
+        for channel in ("DGATE", "DSPLIT", "DPOST", "DFIND", "DTIME"):
+            key = await bed.say(channel, "poison")
+        await Backlog(bed.store.database, bed.clock, soul=bed.settings.name, workspace=TEAM).enqueue(key, ("poison",))
+        for row in (_INTENTION, _QUESTION):
+            await bed.store.database.run(row, conversation=str(key), soul=bed.settings.name, workspace=TEAM)
+        dead = "SELECT conversation FROM {} WHERE state = 'dead'"
+        await bed.until(lambda: len(bed.office.notes()) == 5)
+        assert bed.office.notes() == {
+            "DGATE": Note.UNREAD,
+            "DSPLIT": Note.UNREAD,
+            "DPOST": Note.DEAD,
+            "DFIND": Note.DEAD,
+            "DTIME": Note.NOT_FIRED,
+        }
+        await bed.until(lambda: bed.states("SELECT state FROM approvals") == ["expired"])
+        await bed.until(lambda: len(bed.states(dead.format("jobs"))) == 1)
+        assert len(bed.states(dead.format("inbox"))) == len(bed.states(dead.format("outbox"))) == 2
+        assert bed.states("SELECT state FROM intentions WHERE id = 'i'") == ["dead"]
+        before = bed.ran
+        await bed.say("DWELL", "still there?")
+        await bed.until(lambda: any(post.body == "Echo: still there?" for post in bed.office.posted))
+        await bed.until(lambda: bed.ran > before)
+        failing = {"poison", "backup", "heartbeat", "channel", "conversations", "scheduler"}
+        assert failing <= {str(told["loop"]) for told in bed.events.named("loop.failed")}
+        assert bed.office.listened == 3
+        told = set(bed.events.names)
+        assert {"loop.failed", "outbox.dead", "inbox.dead", "job.dead"} <= told
