@@ -23,7 +23,7 @@ async def test_a_window_allows_a_number_of_calls_in_any_minute() -> None:
 
 
 async def test_rate_limits_are_kept_for_the_latest_thousand_channels_only() -> None:
-    pacing = Pacing(FakeClock())
+    pacing = Pacing(FakeClock(), ahead=False)
     for number in range(1_001):
         pacing.throttled("chat.postMessage", f"C{number}", 30)
     assert pacing.pause_needed("chat.postMessage", "C0") == 0

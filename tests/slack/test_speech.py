@@ -5,6 +5,8 @@ import asyncio
 import pytest
 
 from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack.outgoing.sizes import PART
+from daemon.channels.slack.outgoing.splitting import FLOOR
 from daemon.core.errors import StoreBusy
 from daemon.core.perception import Place
 from daemon.core.ports import DraftLog
@@ -64,15 +66,15 @@ async def test_a_blank_reply_opens_no_stream(talk: TimedSpeech, control: Workspa
     assert await control.calls("chat.startStream") == []
 
 
-async def test_a_stream_ends_growing_at_eight_thousand_characters(talk: TimedSpeech, control: WorkspaceControl) -> None:
-    await talk.speech.say("e" * 7_900)
+async def test_a_stream_ends_growing_where_its_first_part_may_end(talk: TimedSpeech, control: WorkspaceControl) -> None:
+    await talk.speech.say("e" * 5_000)
     await talk.pass_time(0.2)
     await talk.speech.say("f" * 900)
     await talk.pass_time(0.2)
     await talk.speech.say("g" * 900)
     await talk.pass_time(1.0)
     await talk.speech.settle()
-    assert len(talk.drafts.text("D0ADA", talk.log.steps[1]) or "") == 8_000
+    assert len(talk.drafts.text("D0ADA", talk.log.steps[1]) or "") == int(PART * FLOOR)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +141,7 @@ async def test_streams_wait_for_slacks_rate_limits(talk: TimedSpeech, control: W
     await talk.pass_time(0.8)
     await talk.speech.settle()
     assert len(await control.calls("chat.appendStream")) == 1
-    while talk.drafts.may_start():
+    while talk.drafts.may_start("D0ADA"):
         pass
     crowded = talk.again()
     await crowded.say("p" * 100)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -23,9 +24,11 @@ from daemon.channels.slack.outgoing.appearance import Appearance, Appearances
 from daemon.channels.slack.outgoing.delivery import SlackDelivery
 from daemon.channels.slack.outgoing.drafts import Drafts
 from daemon.channels.slack.outgoing.markup import inert
+from daemon.channels.slack.outgoing.sessions import Sessions
 from daemon.channels.slack.outgoing.speech import SlackSpeech, StreamTarget
 from daemon.channels.slack.outgoing.splitting import split
-from daemon.channels.slack.outgoing.status_line import StatusLine
+from daemon.channels.slack.outgoing.status_line import StatusLine, status_for
+from daemon.channels.slack.outgoing.task_cards import TITLE, card_text
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
 from daemon.core.perception import ConversationKey, Modality, Perception, Place
@@ -40,6 +43,7 @@ from daemon.core.ports import (
     Room,
     Speech,
     Task,
+    TaskState,
     ThreadMessage,
 )
 
@@ -77,7 +81,10 @@ class SlackChannel:
         self._supervisor: Supervisor | None = None
         self._drafts = Drafts(clock)
         self._gate = SlackGate(Directory(self._client, clock), settings, clock, self._known_reader)
-        self._delivery = SlackDelivery(self._client, self._drafts, self._appearances, self._known_reader, emit)
+        sessions = Sessions(self._client, clock, emit)
+        self._delivery = SlackDelivery(
+            self._client, self._drafts, sessions, self._appearances, self._known_reader, emit
+        )
         self._status = StatusLine(self._client, clock, emit)
         self._thread_reader = ThreadReader(self._client, self._gate, emit)
         self._rooms = RoomFinder(self._client, self._gate, settings, self._known_reader)
@@ -124,23 +131,29 @@ class SlackChannel:
         return self._status.shown(perception.conversation.channel, thread) if thread else contextlib.nullcontext()
 
     def speak(self, perception: Perception, drafts: DraftLog) -> Speech:
-        """See `Channel.speak`; shows nothing outside threads and for bots, to which Slack doesn't stream."""
+        """See `Channel.speak`; shows only tasks, in the status line, where Slack or the settings allow no stream.
+
+        Slack streams in threads and to users alone.
+        """
         conversation, thread = perception.conversation, self.reply_to(perception)
         named = perception.place is not Place.DM
-        if not thread or (named and not perception.author.startswith(_USERS)):
-            return _NoSpeech()
+        status = partial(self._status.say, conversation.channel, thread)
+        allowed = not named or (self._settings.slack_streaming == "everywhere" and perception.author.startswith(_USERS))
+        if not thread or not allowed:
+            return _StatusOnly(status)
         target = StreamTarget(
             conversation.channel,
             thread,
             recipient_team=conversation.workspace if named else "",
             recipient=perception.author if named else "",
             appearance=self._appearances.arguments_for(conversation.soul),
-            status=partial(self._status.say, conversation.channel, thread),
+            status=status,
+            opened=partial(self._status.end, conversation.channel, thread),
         )
         return SlackSpeech(self._client, target, drafts, self._drafts, self._clock, self._emit)
 
     def split(self, reply: str, conversation: ConversationKey) -> tuple[str, ...]:
-        """See `Channel.split`; each part fits into a markdown block."""
+        """See `Channel.split`; each part fits into a stream with cards and into a markdown block."""
         return split(inert(reply))
 
     def reply_to(self, perception: Perception) -> str:
@@ -184,14 +197,19 @@ class SlackChannel:
         return self._reader
 
 
-class _NoSpeech:
-    """A `Speech` for conversations in which Slack can't stream; the reply appears with its delivery."""
+class _StatusOnly:
+    """A `Speech` for conversations without a stream: tasks appear in the status line, the reply with its delivery."""
+
+    def __init__(self, status: Callable[[str], None]) -> None:
+        self._status = status
 
     async def say(self, text: str) -> None:
         """Show nothing."""
 
     async def show(self, task: Task) -> None:
-        """Show nothing."""
+        """Show a task in progress; returns at once."""
+        if task.state is TaskState.IN_PROGRESS:
+            self._status(status_for(replace(task, title=card_text(task.title, TITLE))))
 
     async def settle(self) -> None:
         """Do nothing."""

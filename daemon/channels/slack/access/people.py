@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from daemon.channels.slack.api.cache import TimedCache
-from daemon.channels.slack.api.client import DEAD_TOKEN, SlackClient
+from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack.api.refusals import DEAD_TOKEN
 from daemon.channels.slack.incoming.text import label
 from daemon.core.errors import ChannelRefused, NotDelivered
 from daemon.core.ports import Clock

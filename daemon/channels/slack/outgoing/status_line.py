@@ -30,12 +30,13 @@ def status_for(task: Task) -> str:
 
 @dataclass(slots=True, eq=False)
 class _Line:
-    """One thread's line while it is shown; `nap` is the sleep before the next update."""
+    """One thread's line while it is shown; `nap` is the sleep before the next update, `over` once a message grows."""
 
     channel: str
     thread: str
     text: str = _THINKING
     sent: bool = False
+    over: bool = False
     nap: asyncio.Task[None] | None = None
 
 
@@ -75,7 +76,9 @@ class StatusLine:
         finally:
             if self._lines.get((channel, thread)) is line:
                 del self._lines[channel, thread]
-            if line.sent and self._to_clear is not None:
+            if line.over:
+                pass  # Slack removed the line when the message appeared
+            elif line.sent and self._to_clear is not None:
                 self._to_clear.put_nowait((channel, thread))
             elif line.sent:
                 await self._clear(channel, thread)
@@ -83,16 +86,24 @@ class StatusLine:
     def say(self, channel: str, thread: str, text: str) -> None:
         """Change the text of a line that is shown, as soon as its pace allows; returns at once."""
         line = self._lines.get((channel, thread))
-        if line is not None and line.text != text:
+        if line is not None and not line.over and line.text != text:
             line.text = text
+            if line.nap is not None:
+                line.nap.cancel()
+
+    def end(self, channel: str, thread: str) -> None:
+        """Set a line no more, since a message grows in its thread: the line and a session's state share one place."""
+        line = self._lines.get((channel, thread))
+        if line is not None:
+            line.over = True
             if line.nap is not None:
                 line.nap.cancel()
 
     async def _keep(self, line: _Line) -> None:
         await self._clock.sleep(_AFTER)
-        line.sent = True
         async with asyncio.TaskGroup() as group:
-            while True:
+            while not line.over:
+                line.sent = True
                 text, at = line.text, self._clock.monotonic()
                 await self._set(line.channel, line.thread, text)
                 if line.text == text:
