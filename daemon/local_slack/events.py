@@ -8,7 +8,7 @@ from daemon.local_slack.state import WorkspaceState
 
 _NOT_IN_NEW = ("reactions", "streaming_state", "chunks")
 _IN_MENTIONS = (
-    *("user", "text", "ts", "team", "thread_ts", "parent_user_id", "blocks", "client_msg_id", "files", "edited"),
+    *("user", "text", "ts", "team", "thread_ts", "parent_user_id", "blocks", "client_msg_id", "edited"),
     *("bot_id", "app_id", "bot_profile", "channel", "event_ts"),
 )
 
@@ -23,7 +23,7 @@ def message_event(state: WorkspaceState, message: WorkspaceMessage, url: str) ->
 
 
 def mention_event(event: Json) -> Json:
-    """`app_mention`, the twin of a message event: same ts, no channel_type."""
+    """`app_mention`, the twin of a message event: same ts, no channel_type, no files."""
     return {"type": "app_mention"} | {name: event[name] for name in _IN_MENTIONS if name in event}
 
 

@@ -30,6 +30,7 @@ from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, 
 from daemon.core.ports import Emit, FoundPost, Post
 
 _FINAL: Final = PLACE | APP  # error codes that no other form can cure
+_DM: Final = "D"  # what the ids of DMs begin with
 _PAGES: Final = 10
 _MOST_UNTHREADABLE: Final = 1_000
 
@@ -78,18 +79,18 @@ class SlackDelivery:
             raise DeliveryUncertain("our own Slack ids are not known yet")
         channel = post.conversation.channel
         found, whole = await self._history(post, post.reply_to)
-        if not post.conversation.thread:
+        if channel.startswith(_DM):
             timeline, timeline_whole = await self._history(post, "")  # where the post goes if its thread is gone
             found, whole = [*found, *timeline], whole and timeline_whole
         ours = [message for message in found if reader.is_own(message) and isinstance(message.get("ts"), str)]
+        unkeyed = [message["ts"] for message in ours if key_of(message) is None and _younger(message, post)]
         if standing := {pieces_of(message): message["ts"] for message in ours if key_of(message) == post.key}:
             (_, of), ts = min(standing.items())
-            if (whole := len(standing) >= of) and any(m["ts"] == post.draft != ts and not key_of(m) for m in ours):
+            if len(standing) >= of and post.draft in unkeyed:
                 await self._delete(channel, str(post.draft))  # the whole was posted beside it
-            return FoundPost(ts, finished=whole)
+            return FoundPost(ts, finished=len(standing) >= of)
         if not whole:
             raise DeliveryUncertain(f"there is too much history in {channel} to be sure")
-        unkeyed = [message["ts"] for message in ours if key_of(message) is None and _younger(message, post)]
         if post.draft in unkeyed:
             return FoundPost(str(post.draft), finished=False)
         return FoundPost(unkeyed[-1], finished=False) if post.draft_lost and unkeyed else None
@@ -111,14 +112,14 @@ class SlackDelivery:
             raise DeliveryUncertain(f"Slack's history can't be read: {error.message}") from error
 
     async def _post(self, post: Post) -> str:
-        """Post a new message; where the thread takes none, a DM or a channel without threads shows it in the timeline."""
+        """Post a new message; in the timeline where a DM's thread takes none, and where a channel has no threads."""
         channel = post.conversation.channel
         if not post.reply_to or channel in self._unthreadable:
             return await self._post_under(post, None)
         try:
             return await self._post_under(post, post.reply_to)
         except ChannelRefused as error:
-            if error.code not in THREAD or (post.conversation.thread and error.code != NO_THREADS):
+            if error.code not in THREAD or not (channel.startswith(_DM) or error.code == NO_THREADS):
                 raise
             if error.code == NO_THREADS:
                 self._unthreadable[channel] = None
