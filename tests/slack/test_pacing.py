@@ -8,8 +8,9 @@ from daemon.channels.slack.api.cache import TimedCache
 from daemon.channels.slack.api.manifest import BOT_EVENTS, CUSTOMIZE_SCOPE, OPEN_DM_SCOPE, REQUIRED_SCOPES, manifest
 from daemon.channels.slack.api.pacing import Pacing, Window
 from daemon.channels.slack.outgoing.drafts import Drafts
+from daemon.local_slack.limits import Profile, RateLimits, Tier
 from daemon.local_slack.server import SCOPES
-from tests.fakes import FakeClock
+from tests.fakes import TIMEOUT, FakeClock
 
 
 async def test_a_window_allows_a_number_of_calls_in_any_minute() -> None:
@@ -28,6 +29,45 @@ async def test_rate_limits_are_kept_for_the_latest_thousand_channels_only() -> N
         pacing.throttled("chat.postMessage", f"C{number}", 30)
     assert pacing.pause_needed("chat.postMessage", "C0") == 0
     assert pacing.pause_needed("chat.postMessage", "C1000") == 30
+
+
+async def test_a_429_of_a_method_holds_it_in_all_channels_and_a_429_of_posts_in_one() -> None:
+    pacing = Pacing(FakeClock(), ahead=False)
+    pacing.throttled("chat.update", "C1", 30)
+    pacing.throttled("chat.postMessage", "C1", 30)
+    assert [pacing.pause_needed("chat.update", channel) for channel in ("C1", "C2", "")] == [30, 30, 30]
+    assert [pacing.pause_needed("chat.postMessage", channel) for channel in ("C1", "C2")] == [30, 0]
+
+
+@pytest.mark.parametrize(
+    ("method", "tier", "channel", "allowed"),
+    [
+        ("chat.postMessage", Tier.POSTING, "C1", 4),
+        ("chat.update", Tier.THREE, "C1", 50),
+        ("users.info", Tier.FOUR, "", 100),
+    ],
+)
+async def test_calls_stay_within_slacks_limits_before_slack_refuses_one(
+    method: str, tier: Tier, channel: str, allowed: int
+) -> None:
+    clock, slack, refused = FakeClock(auto=True), RateLimits(Profile.SLACK), 0
+    pacing = Pacing(clock, ahead=True)
+    for _ in range(3 * allowed):
+        if pause := pacing.pause_needed(method, channel):
+            await clock.sleep(pause)
+        await pacing.wait_for_slot(method, channel)
+        refused += bool(slack.check(method, tier, channel, clock.monotonic()))
+    assert refused == 0
+    assert clock.monotonic() > 0
+    assert Pacing(clock, ahead=True).pause_needed(method, channel) == 0
+
+
+async def test_posts_to_another_channel_need_not_wait() -> None:
+    pacing = Pacing(FakeClock(), ahead=True)
+    for _ in range(4):
+        await pacing.wait_for_slot("chat.postMessage", "C1")
+    async with asyncio.timeout(TIMEOUT):
+        await pacing.wait_for_slot("chat.postMessage", "C2")
 
 
 async def test_drafts_are_forgotten_oldest_first() -> None:
