@@ -23,6 +23,7 @@ FIGURES: Final = MappingProxyType(
         "silence": "a minute without a word",
         "long_answer": "an answer of 30,000 characters",
         "discretion": "private thoughts and mass mentions",
+        "refusals": "replies under every refusal of Slack's, in every way of posting",
         "acknowledgement": "acknowledgements while others write and the model hangs",
     }
 )

@@ -32,7 +32,6 @@ from daemon.core.ports import Emit, FoundPost, Post
 _FINAL: Final = PLACE | APP  # error codes that no other form can cure
 _DM: Final = "D"  # what the ids of DMs begin with
 _PAGES: Final = 10
-_MOST_UNTHREADABLE: Final = 1_000
 
 
 class SlackDelivery:
@@ -50,7 +49,6 @@ class SlackDelivery:
         self._client = client
         self._drafts = drafts
         self._sessions = sessions
-        self._unthreadable: dict[str, None] = {}  # channels without threads, oldest first
         self._appearances = appearances
         self._reader = reader
         self._emit = emit
@@ -65,7 +63,7 @@ class SlackDelivery:
             return await self._finish(post, post.draft)
         except ChannelRefused as error:
             self._emit("slack.draft_gone", channel=post.conversation.channel, ts=post.draft, reason=error.code)
-            return await self._replace(post, post.draft, gone=error.code in MESSAGE_GONE)
+            return await self._replace(post, post.draft)
 
     async def find(self, post: Post) -> FoundPost | None:
         """See `Channel.find`; a draft is our message without a key: the known one or, if `draft_lost`, the newest.
@@ -78,11 +76,7 @@ class SlackDelivery:
         if reader is None:
             raise DeliveryUncertain("our own Slack ids are not known yet")
         channel = post.conversation.channel
-        found, whole = await self._history(post, post.reply_to)
-        if channel.startswith(_DM):
-            timeline, timeline_whole = await self._history(post, "")  # where the post goes if its thread is gone
-            found, whole = [*found, *timeline], whole and timeline_whole
-        ours = [message for message in found if reader.is_own(message) and isinstance(message.get("ts"), str)]
+        ours, whole = await self._ours(post, reader)
         unkeyed = [message["ts"] for message in ours if key_of(message) is None and _younger(message, post)]
         if standing := {pieces_of(message): message["ts"] for message in ours if key_of(message) == post.key}:
             (_, of), ts = min(standing.items())
@@ -94,6 +88,17 @@ class SlackDelivery:
         if post.draft in unkeyed:
             return FoundPost(str(post.draft), finished=False)
         return FoundPost(unkeyed[-1], finished=False) if post.draft_lost and unkeyed else None
+
+    async def _ours(self, post: Post, reader: EventReader) -> tuple[list[Json], bool]:
+        """Our messages that can include the post, and whether there are no others."""
+        found, whole = await self._history(post, post.reply_to)
+        if post.conversation.channel.startswith(_DM):
+            timeline, timeline_whole = await self._history(post, "")  # where the post goes if its thread is gone
+            found, whole = [*found, *timeline], whole and timeline_whole
+        elif post.reply_to and not any(map(reader.is_own, found)):
+            timeline, _ = await self._history(post, "")  # where it goes if the channel has no threads
+            found += [message for message in timeline if key_of(message) == post.key]
+        return [message for message in found if reader.is_own(message) and isinstance(message.get("ts"), str)], whole
 
     async def _history(self, post: Post, thread: str) -> tuple[list[Json], bool]:
         """Messages of the thread or timeline that can include the post, and whether no page is left."""
@@ -114,17 +119,13 @@ class SlackDelivery:
     async def _post(self, post: Post) -> str:
         """Post a new message; in the timeline where a DM's thread takes none, and where a channel has no threads."""
         channel = post.conversation.channel
-        if not post.reply_to or channel in self._unthreadable:
+        if not post.reply_to:
             return await self._post_under(post, None)
         try:
             return await self._post_under(post, post.reply_to)
         except ChannelRefused as error:
             if error.code not in THREAD or not (channel.startswith(_DM) or error.code == NO_THREADS):
                 raise
-            if error.code == NO_THREADS:
-                self._unthreadable[channel] = None
-                if len(self._unthreadable) > _MOST_UNTHREADABLE:
-                    del self._unthreadable[next(iter(self._unthreadable))]
             return await self._post_under(post, None)
 
     async def _post_under(self, post: Post, thread: str | None) -> str:
@@ -182,12 +183,12 @@ class SlackDelivery:
             self._emit("slack.revision_gone", channel=channel, ts=ts, reason=error.code)
             return ts
 
-    async def _replace(self, post: Post, draft: str, *, gone: bool) -> str:
+    async def _replace(self, post: Post, draft: str) -> str:
         """Post anew what a draft can't become, then delete the draft, so that no beginning stands beside the whole."""
         channel = post.conversation.channel
         self._drafts.forget(channel, draft)
         ts = await self._post(post)
-        if not gone and ts != draft:
+        if ts != draft:
             await self._delete(channel, draft)
         await self._sessions.end(channel, post.reply_to)
         return ts
