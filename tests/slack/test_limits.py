@@ -147,15 +147,16 @@ async def test_a_reply_to_a_thread_of_a_dm_that_takes_none_goes_to_the_timeline(
     assert [one["ts"] for one in timeline] == [root, ts]
 
 
-async def test_a_channel_without_threads_shows_answers_in_its_timeline(
-    channel: SlackChannel, control: WorkspaceControl
+async def test_a_channel_without_threads_shows_answers_in_its_timeline_where_they_are_found(
+    channel: SlackChannel, control: WorkspaceControl, intake: FakeIntake
 ) -> None:
     root = await control.say("Ada", "general", "@soul hi")
     await control.do("fault", room="general", posting="restricted_action_non_threadable_channel")
-    for number in range(2):
-        await channel.deliver(post("C0GENERAL", "Here then.", reply_to=root, key=f"k{number}"))
-    assert len((await control.see("messages", channel="general"))["messages"]) == 3
-    assert len(await control.calls("chat.postMessage")) == 3
+    sent = post("C0GENERAL", "Here then.", reply_to=root)
+    ts = await channel.deliver(sent)
+    assert [one["ts"] for one in (await control.see("messages", channel="general"))["messages"]] == [root, ts]
+    async with listening(channel, intake):
+        assert await channel.find(sent) == FoundPost(ts, finished=True)
 
 
 @pytest.mark.parametrize(
