@@ -99,8 +99,12 @@ async def test_slack_and_the_local_workspace_say_the_same() -> None:
                 "differences": other[name],
             }
             await slack.wait(2.0)  # about one post a second and channel
-    _REPORT.write_text(json.dumps(report, indent=2, ensure_ascii=False), encoding="utf-8")
+    _write(report)
     assert not {name: found for name, found in other.items() if found}, f"see {_REPORT}"
+
+
+def _write(report: dict[str, object]) -> None:
+    _REPORT.write_text(json.dumps(report, indent=2, ensure_ascii=False), encoding="utf-8")
 
 
 def test_a_difference_is_another_code_another_note_a_missing_call_or_a_field_that_slack_lacks() -> None:

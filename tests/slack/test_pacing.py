@@ -5,7 +5,14 @@ import asyncio
 import pytest
 
 from daemon.channels.slack.api.cache import TimedCache
-from daemon.channels.slack.api.manifest import BOT_EVENTS, CUSTOMIZE_SCOPE, OPEN_DM_SCOPE, REQUIRED_SCOPES, manifest
+from daemon.channels.slack.api.manifest import (
+    AGENT_SCOPE,
+    BOT_EVENTS,
+    CUSTOMIZE_SCOPE,
+    OPEN_DM_SCOPE,
+    REQUIRED_SCOPES,
+    manifest,
+)
 from daemon.channels.slack.api.pacing import Pacing, Window
 from daemon.channels.slack.outgoing.drafts import Drafts
 from daemon.local_slack.limits import Profile, RateLimits, Tier
@@ -128,5 +135,12 @@ def test_the_manifest_requests_the_agent_view_socket_mode_and_the_used_scopes() 
     assert len(features["agent_view"]["agent_description"]) == 300
     assert settings["socket_mode_enabled"] is True
     assert settings["event_subscriptions"] == {"bot_events": list(BOT_EVENTS)}
-    assert app["oauth_config"] == {"scopes": {"bot": [*REQUIRED_SCOPES, CUSTOMIZE_SCOPE, OPEN_DM_SCOPE]}}
-    assert {*REQUIRED_SCOPES, CUSTOMIZE_SCOPE, OPEN_DM_SCOPE} <= SCOPES
+    assert app["oauth_config"] == {"scopes": {"bot": [*REQUIRED_SCOPES, AGENT_SCOPE, CUSTOMIZE_SCOPE, OPEN_DM_SCOPE]}}
+    assert {*REQUIRED_SCOPES, AGENT_SCOPE, CUSTOMIZE_SCOPE, OPEN_DM_SCOPE} <= SCOPES
+
+
+def test_a_plain_manifest_asks_for_no_agent_features() -> None:
+    app = manifest(plain=True)
+    assert "agent_view" not in str(app)
+    assert AGENT_SCOPE not in str(app)
+    assert str(app["settings"]) == str(manifest()["settings"])

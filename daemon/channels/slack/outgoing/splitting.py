@@ -67,10 +67,11 @@ def pieces(markdown: str, limit: int = PART) -> Iterator[Piece]:
     while start < len(markdown):
         opening = fence.opening if fence else ""
         room = limit - size(opening)
-        measured = sizes(markdown[start : start + room + 1])
-        if measured[-1] <= room:
-            yield Piece(markdown[start:], opening)
+        head = markdown[start : start + room + 1]
+        if len(head) <= room and size(head) <= room:
+            yield Piece(head, opening)
             return
+        measured = sizes(head)
         fits, full = bisect_right(measured, room) - 1, bisect_left(measured, int(room * FLOOR))
         cut = _best(_cuts(markdown[start : start + fits], fence, full), measured, room, full)
         text = markdown[start : start + cut.position]

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack.api.refusals import APP
 from daemon.core.concurrency import alongside
-from daemon.core.errors import ChannelError
+from daemon.core.errors import ChannelError, ChannelRefused
 from daemon.core.ports import Clock, Emit, Task
 
 _THINKING: Final = "is thinking…"
@@ -16,6 +17,7 @@ _AFTER: Final = 0.12  # seconds; a faster reply costs no call
 _PACE: Final = 0.7  # seconds between two texts of one line
 _REFRESH: Final = 90.0  # seconds; Slack clears the line by itself after two minutes
 _CLEARING: Final = 5.0
+_REST: Final = 86_400.0  # seconds without a line after Slack refused it to the app
 _LONGEST: Final = 90  # characters
 
 
@@ -49,6 +51,7 @@ class StatusLine:
         self._emit = emit
         self._to_clear: asyncio.Queue[tuple[str, str]] | None = None
         self._lines: dict[tuple[str, str], _Line] = {}
+        self._refused_until = 0.0
 
     async def run(self) -> None:
         """Clear lines in the background until cancelled, so that no reply waits; at the end, clear the rest."""
@@ -121,7 +124,11 @@ class StatusLine:
             self._emit("slack.status_failed", channel=channel, reason="clearing took too long")
 
     async def _set(self, channel: str, thread: str, text: str) -> None:
+        if self._clock.monotonic() < self._refused_until:
+            return
         try:
             await self._client.call("assistant.threads.setStatus", channel_id=channel, thread_ts=thread, status=text)
         except ChannelError as error:
             self._emit("slack.status_failed", channel=channel, reason=error.message)
+            if isinstance(error, ChannelRefused) and error.code in APP:
+                self._refused_until = self._clock.monotonic() + _REST
