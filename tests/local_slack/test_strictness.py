@@ -8,12 +8,12 @@ from slack_sdk.web.async_client import AsyncWebClient
 from daemon.local_slack.client import WorkspaceClient
 from tests.local_slack.stock import Json, StockApp, refusal
 
-ADA = {"recipient_team_id": "T0LOCAL", "recipient_user_id": "U0ADA"}
+ADA: dict[str, Any] = {"recipient_team_id": "T0LOCAL", "recipient_user_id": "U0ADA"}
 
 
 async def _stream(api: AsyncWebClient, people: WorkspaceClient, room: str = "dm", **piece: Any) -> Json:  # noqa: ANN401  # Slack's
     root = await people.say("Ada", room, "hello")
-    recipient = {} if room == "dm" else ADA
+    recipient: dict[str, Any] = {} if room == "dm" else ADA
     answer = await api.chat_startStream(channel=root["channel"], thread_ts=root["ts"], **recipient, **piece)
     return {"channel": root["channel"], "ts": answer["ts"], "thread": root["ts"]}
 
@@ -123,7 +123,7 @@ async def test_a_room_in_a_state_refuses_posts_and_streams_by_name(
 ) -> None:
     root = await people.say("Ada", "general", "hello")
     await people.fault(room="general", **(order | ({"lock": root["ts"]} if "lock" in order else {})))
-    place = {"channel": "C0GENERAL", "thread_ts": root["ts"]}
+    place: dict[str, Any] = {"channel": "C0GENERAL", "thread_ts": root["ts"]}
     assert await refusal(api.chat_postMessage(text="x", **place)) == in_thread
     assert await refusal(api.chat_postMessage(text="x", channel="C0GENERAL")) == outside
     streams = "channel_type_not_supported" if order.get("posting") == "channel_type_not_supported" else in_thread
