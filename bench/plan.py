@@ -26,6 +26,7 @@ FIGURES: Final = MappingProxyType(
         "long_answer": "an answer of 30,000 characters",
         "discretion": "private thoughts and mass mentions",
         "hostile_replies": "hostile markdown through rendering",
+        "refusals": "replies under every refusal of Slack's, in every way of posting",
         "acknowledgement": "acknowledgements while others write and the model hangs",
     }
 )

@@ -146,6 +146,7 @@ async def _join_local_workspace(
             "slack_bot_token": SecretStr(workspace.bot_token),
             "slack_app_token": SecretStr(workspace.app_token),
             "slack_api_url": workspace.api_url,
+            "slack_pacing": False,
         }
     )
 

@@ -2,9 +2,10 @@
 
 Reading (GET). `person` is an id or a name; a named person gets only what Slack would show them.
 
-- `state?person=` -> `{team, me, bot, people: [person], channels: [channel], statuses: [status], cursor}`; without a
-  person all channels. A person is `{id, name, display_name, real_name, standing, is_bot, active}`; a channel is Slack's
-  object plus `{members, unread, kind, prompts, ...}`.
+- `state?person=` -> `{team, me, bot, people: [person], channels: [channel], statuses: [status], sessions: [session],
+  cursor}`; without a person all channels. A person is `{id, name, display_name, real_name, standing, is_bot, active}`;
+  a channel is Slack's object plus `{members, unread, kind, prompts, ...}`; a session is `{channel, thread_ts, status,
+  title, covered}`.
 - `messages?person=&channel=&thread=&limit=&before=` -> `{messages: [message], ephemerals: [message], status}`: the
   timeline, or one thread with its root (`*`: all messages), oldest first. A message is Slack's object plus `{channel}`.
   `channel` is an id, a name or `dm`; `before` (a ts) pages back.

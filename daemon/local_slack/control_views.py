@@ -7,7 +7,7 @@ from itertools import chain
 from daemon.local_slack.model import Json, WorkspaceChannel, WorkspaceMessage, WorkspaceUser
 from daemon.local_slack.people_acting import NotPossible, PeopleActing
 from daemon.local_slack.request_args import ControlArgs
-from daemon.local_slack.slack_json import channel_json
+from daemon.local_slack.slack_json import as_seen, channel_json
 from daemon.local_slack.timeline import Span
 from daemon.local_slack.workspace import Workspace
 
@@ -61,6 +61,7 @@ class ControlViews:
             "people": [self._person(person) for person in state.people.values()],
             "channels": [self._channel(room, viewer) for room in rooms],
             "statuses": statuses,
+            "sessions": [asdict(one) for one in state.sessions.values() if one.channel in shown],
             "now": self._workspace.clock.now(),
             "cursor": self._workspace.feed.cursor,
         }
@@ -82,8 +83,8 @@ class ControlViews:
         shown = [m for m in ephemerals if m.channel == room.id and (not thread or m.thread_ts == thread)]
         return {
             "channel": room.id,
-            "messages": [self._message(m) for ts in chosen[-limit:] if limit and (m := timeline.get(ts))],
-            "ephemerals": [self._message(m) | {"is_ephemeral": True} for m in shown],
+            "messages": [self._message(m, viewer) for ts in chosen[-limit:] if limit and (m := timeline.get(ts))],
+            "ephemerals": [self._message(m, viewer) | {"is_ephemeral": True} for m in shown],
             "status": status.text if status else "",
             "has_more": len(chosen) > limit,
             "cursor": self._workspace.feed.cursor,
@@ -130,5 +131,6 @@ class ControlViews:
             "prompts": {"title": prompts.title, "prompts": list(prompts.prompts)} if prompts else None,
         }
 
-    def _message(self, message: WorkspaceMessage) -> Json:
-        return self._workspace.message_json(self._workspace.current(message), metadata=True)
+    def _message(self, message: WorkspaceMessage, viewer: WorkspaceUser | None) -> Json:
+        shape = self._workspace.message_json(self._workspace.current(message), metadata=True)
+        return as_seen(shape, message.recipient, viewer.id if viewer else "")

@@ -10,6 +10,9 @@ Sockets: `{socket: ORDER, ...}` with one of
 - `ignore_acks {times}`: the next acknowledgements are dropped; `duplicate {times}`: the next events are delivered
   twice; `mention_first {on}`: `app_mention` comes before its `message` twin.
 
+States of a channel, until `clear`: `{room, archived: true}`, `{room, posting: CODE}` with one of the codes of
+`daemon.local_slack.model.Posting`, `{room, lock: ts}` for one thread.
+
 `{chunks: false}`: from now on streams refuse every chunk with `invalid_chunks` and take only text.
 
 `{clear: true}` ends all faults.
@@ -21,6 +24,7 @@ from types import MappingProxyType
 from typing import Final
 
 from daemon.local_slack.faults import FaultMode, MethodFault
+from daemon.local_slack.model import Posting
 from daemon.local_slack.people_acting import NotPossible
 from daemon.local_slack.request_args import ControlArgs
 from daemon.local_slack.sockets import AppSocket
@@ -46,6 +50,8 @@ def order_fault(workspace: Workspace, args: ControlArgs) -> None:
         workspace.faults.clear()
     elif args.has("chunks"):
         workspace.faults.refuse_chunks = not args.flag("chunks")
+    elif args.has("room"):
+        _change_room(workspace, args)
     elif args.has("method"):
         _fault_method(workspace, args)
     elif order in _COUNTERS:
@@ -57,6 +63,18 @@ def order_fault(workspace: Workspace, args: ControlArgs) -> None:
         sockets = workspace.sockets.open
         for socket in sockets[: int(args.number("only", len(sockets)))]:
             act(socket)
+
+
+def _change_room(workspace: Workspace, args: ControlArgs) -> None:
+    room = workspace.state.channel_named(args.text("room"))
+    if room is None:
+        raise NotPossible("channel_not_found", f"no channel is called {args.text('room')!r}")
+    if args.flag("archived"):
+        workspace.faults.archived.add(room.id)
+    if args.has("posting"):
+        workspace.faults.posting[room.id] = args.choice("posting", Posting)
+    if args.has("lock"):
+        workspace.faults.locked.add((room.id, args.text("lock")))
 
 
 def _fault_method(workspace: Workspace, args: ControlArgs) -> None:

@@ -4,7 +4,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from daemon.local_slack.model import Json
+from daemon.local_slack.model import Json, Posting
 
 
 class FaultMode(StrEnum):
@@ -52,6 +52,20 @@ class Faults:
         self.duplicates = 0
         self.mention_first = False
         self.refuse_chunks = False
+        self.posting: dict[str, Posting] = {}
+        self.archived: set[str] = set()
+        self.locked: set[tuple[str, str]] = set()
+
+    def refusal(self, channel: str, thread: str) -> str:
+        """Slack's error code for a message to a channel or thread whose state takes none; empty where it takes it."""
+        if channel in self.archived:
+            return "is_archived"
+        policy = self.posting.get(channel)
+        if policy in (Posting.RESTRICTED, Posting.READ_ONLY):
+            return policy
+        if (policy is Posting.NO_THREADS and thread) or (policy is Posting.THREADS_ALONE and not thread):
+            return policy
+        return "restricted_action_thread_locked" if (channel, thread) in self.locked else ""
 
     def add(self, fault: MethodFault, times: int) -> None:
         """Apply a fault to the next `times` calls of its method, after the faults already queued."""

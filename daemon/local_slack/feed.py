@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from daemon.local_slack.model import Json
+from daemon.local_slack.slack_json import as_seen
 from daemon.local_slack.state import WorkspaceState
 
 _KEPT = 20_000
@@ -12,7 +13,10 @@ _KEPT = 20_000
 
 @dataclass(frozen=True, slots=True)
 class FeedChange:
-    """One change: for readers of `channel`, for `person` alone, or (`internal`) for readers without a person."""
+    """One change: for readers of `channel`, for `person` alone, or (`internal`) for readers without a person.
+
+    `recipient` alone sees all of a stream while it grows.
+    """
 
     number: int
     kind: str
@@ -20,6 +24,12 @@ class FeedChange:
     channel: str = ""
     person: str = ""
     internal: bool = False
+    recipient: str = ""
+
+    def as_seen_by(self, person: str) -> Json:
+        """The data as a reader gets it: others than the recipient see only the beginning of an open stream."""
+        shape = self.data.get("message")
+        return self.data if shape is None else self.data | {"message": as_seen(shape, self.recipient, person)}
 
 
 class Feed:
@@ -37,10 +47,12 @@ class Feed:
         """The number of the newest change."""
         return self._last
 
-    def publish(self, kind: str, data: Json, *, channel: str = "", person: str = "", internal: bool = False) -> None:
+    def publish(
+        self, kind: str, data: Json, *, channel: str = "", person: str = "", internal: bool = False, recipient: str = ""
+    ) -> None:
         """Add a change and wake the readers."""
         self._last += 1
-        self._changes[self._last] = FeedChange(self._last, kind, data, channel, person, internal)
+        self._changes[self._last] = FeedChange(self._last, kind, data, channel, person, internal, recipient)
         if len(self._changes) > _KEPT:
             del self._changes[self._last - _KEPT]
         self.wake()

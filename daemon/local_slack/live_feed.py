@@ -33,7 +33,9 @@ class LiveFeed:
                 async for batch in feed.follow(person, after):
                     if request.transport is None or request.transport.is_closing():
                         break
-                    frames = (f"id: {c.number}\nevent: {c.kind}\ndata: {json.dumps(c.data)}\n\n" for c in batch)
+                    frames = (
+                        f"id: {c.number}\nevent: {c.kind}\ndata: {json.dumps(c.as_seen_by(person))}\n\n" for c in batch
+                    )
                     await response.write("".join(frames).encode())
             finally:
                 self._count(person, -1)

@@ -70,6 +70,16 @@ class WorkspaceUser:
         return self.standing in (Standing.GUEST, Standing.ULTRA_GUEST, Standing.STRANGER)
 
 
+class Posting(StrEnum):
+    """What a channel takes from the app; the values are Slack's error codes for the rest."""
+
+    RESTRICTED = "restricted_action"
+    READ_ONLY = "restricted_action_read_only_channel"
+    THREADS_ALONE = "restricted_action_thread_only_channel"
+    NO_THREADS = "restricted_action_non_threadable_channel"
+    NO_STREAMS = "channel_type_not_supported"
+
+
 @dataclass(frozen=True, slots=True)
 class WorkspaceChannel:
     """A channel or DM; `members` in order of joining, `shared`: Slack Connect, `created`: seconds since the epoch."""
@@ -115,7 +125,7 @@ class CustomAuthor:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceMessage:
-    """One message. Times are Slack's `ts` strings; `touched` is when its stream last grew (workspace seconds).
+    """One message. Times are Slack's `ts` strings; `recipient` alone sees its stream grow.
 
     A stream takes either text or chunks: `in_chunks` says which, None until the first piece. `chunks` holds the plan's
     title and the current version of each task.
@@ -138,7 +148,7 @@ class WorkspaceMessage:
     reactions: tuple[Reaction, ...] = ()
     files: tuple[str, ...] = ()
     streaming: Streaming | None = None
-    touched: float = 0.0
+    recipient: str = ""
     in_chunks: bool | None = None
     custom_author: CustomAuthor | None = None
 
@@ -164,12 +174,16 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """An agent session: a thread with a title and a state (Slack: agent sessions)."""
+    """An agent session: a thread with a title and a state (Slack: agent sessions).
+
+    Its state and the thread's status line share one place in the client: `covered` says that the line was set later.
+    """
 
     channel: str
     thread_ts: str
     status: str
     title: str = ""
+    covered: bool = False
 
 
 @dataclass(frozen=True, slots=True)

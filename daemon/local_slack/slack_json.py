@@ -5,11 +5,14 @@ from daemon.local_slack.model import (
     File,
     Json,
     Standing,
+    Streaming,
     WorkspaceChannel,
     WorkspaceMessage,
     WorkspaceUser,
 )
 from daemon.local_slack.state import WorkspaceState
+
+_BEGINNING = 80  # characters of a stream that others see while it grows
 
 
 def person_json(person: WorkspaceUser) -> Json:
@@ -125,6 +128,13 @@ def message_json(state: WorkspaceState, message: WorkspaceMessage, url: str, *, 
         optional |= {"username": message.custom_author.name, "icons": _icons(message.custom_author.icon)}
     shape |= {name: value for name, value in optional.items() if value}
     return shape | _thread(state, message)
+
+
+def as_seen(shape: Json, recipient: str, viewer: str) -> Json:
+    """A message as one user sees it: of a stream to someone else only the beginning, until the stream ends."""
+    if shape.get("streaming_state") != Streaming.OPEN or not recipient or viewer in ("", recipient):
+        return shape
+    return {name: value for name, value in shape.items() if name != "chunks"} | {"text": shape["text"][:_BEGINNING]}
 
 
 def _icons(icon: str) -> Json:

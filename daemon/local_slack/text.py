@@ -23,7 +23,7 @@ def unescape(text: str) -> str:
 def typed(
     text: str, people: Iterable[WorkspaceUser], channels: Iterable[WorkspaceChannel], aliases: Mapping[str, str]
 ) -> str:
-    """The stored form of typed text: `@Ada` becomes `<@U…>`, `#general` `<#C…|general>`, a URL `<URL>`.
+    """The stored form of typed text: `@Ada` becomes `<@U…>`, `#general` `<#C…|>` without a label, a URL `<URL>`.
 
     `aliases` maps further names to user ids, such as `soul` to the app's.
     """
@@ -39,9 +39,7 @@ def typed(
     words = _LINK.sub(lambda found: f"<{found[0]}>", escape(text))
     words = _BROADCAST.sub(lambda found: f"<!{found[1]}>", words)
     words = _named("@", names).sub(lambda found: f"<@{names[found[1].lower()]}>", words)
-    return _named("#", rooms).sub(
-        lambda found: f"<#{rooms[found[1].lower()].id}|{rooms[found[1].lower()].name}>", words
-    )
+    return _named("#", rooms).sub(lambda found: f"<#{rooms[found[1].lower()].id}|>", words)
 
 
 def mentions(text: str, user: str) -> bool:

@@ -59,7 +59,7 @@ class Workspace:
         self.limits = limits
         self.scopes = scopes
         self.url = ""
-        self.stream_life = 300.0
+        self.stream_life = 320.0
         self.status_life = 120.0
         self.feed = Feed(state)
         self.faults = Faults()
@@ -149,8 +149,8 @@ class Workspace:
         return message
 
     def current(self, message: WorkspaceMessage) -> WorkspaceMessage:
-        """The current version of a message: an open stream expires `stream_life` seconds after its last piece."""
-        if message.streaming is not Streaming.OPEN or self.clock.now() < message.touched + self.stream_life:
+        """The current version of a message: a stream is sealed `stream_life` seconds after its start, fed or not."""
+        if message.streaming is not Streaming.OPEN or self.clock.now() < float(message.ts) + self.stream_life:
             return message
         return self.revise(replace(message, streaming=Streaming.EXPIRED), event=False)
 
@@ -162,6 +162,8 @@ class Workspace:
         if not text and key not in self.state.statuses:
             return
         if text:
+            if session := self.state.sessions.get(key):
+                self.state.sessions[key] = replace(session, covered=True)
             self.state.statuses[key] = Status(text, loading, self.clock.now() + self.status_life)
             self.clock.after(self.status_life, lambda: self._expire_status(key))
         else:
@@ -282,7 +284,7 @@ class Workspace:
 
     def _publish(self, kind: str, message: WorkspaceMessage) -> None:
         data = {"channel": message.channel, "message": self.message_json(message)}
-        self.feed.publish(kind, data, channel=message.channel)
+        self.feed.publish(kind, data, channel=message.channel, recipient=message.recipient)
 
     def _publish_thread(self, reply: WorkspaceMessage) -> None:
         count = len(self.state.timeline(reply.channel).replies(reply.thread_ts))

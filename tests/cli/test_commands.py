@@ -279,6 +279,7 @@ def test_the_manifest_carries_the_souls_name() -> None:
     result = json.loads(call("manifest").stdout)
     assert result["display_information"]["name"] == "Kothar"
     assert result["settings"]["socket_mode_enabled"] is True
+    assert "agent_view" not in json.loads(call("manifest", "--plain").stdout)["features"]
 
 
 def test_a_missing_soul_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -343,7 +343,7 @@ def test_unreported_scopes_are_a_warning() -> None:
     identity = SlackIdentity("T", "U", "B", "A1", frozenset(REQUIRED_SCOPES), "")
     assert scopes(identity).verdict is Verdict.WARN  # scopes for further souls and DMs are optional
     assert "chat:write.customize" in scopes(identity).found
-    everything = identity.scopes | {"chat:write.customize", "im:write"}
+    everything = identity.scopes | {"assistant:write", "chat:write.customize", "im:write"}
     assert scopes(replace(identity, scopes=everything)).verdict is Verdict.OK
     assert scopes(replace(identity, scopes=frozenset())).verdict is Verdict.WARN
     assert "api.slack.com/apps/A1," in scopes(replace(identity, scopes=frozenset({"x"}))).fix

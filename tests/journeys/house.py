@@ -370,6 +370,7 @@ def settings_for(workspace: WorkspaceServer, home: Path, **changes: object) -> S
         "SLACK_API_URL": workspace.api_url,
         "home": home,
         "slack_sockets": 1,
+        "slack_pacing": False,
         "lease": 60.0,
         "in_doubt": 0.1,
         "drain": 5.0,

@@ -151,8 +151,10 @@ async def test_the_feed_is_live_and_shows_presence(people: WorkspaceClient, api:
         "message",
         "message",
         "thread",
+        "session",
         "message_changed",
         "reaction",
+        "session",
         "message_changed",
     ]
 

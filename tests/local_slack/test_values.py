@@ -31,7 +31,7 @@ def stored(text: str) -> str:
         ("@Ada Byron!", "<@U0ADA>!"),
         ("@adamant me@ada.org", "@adamant me@ada.org"),
         ("<@U0ADA> & co", "&lt;@U0ADA&gt; &amp; co"),
-        ("see #general, #nowhere", "see <#C0GENERAL|general>, #nowhere"),
+        ("see #general, #nowhere", "see <#C0GENERAL|>, #nowhere"),
         ("@here @channel @hereabouts", "<!here> <!channel> @hereabouts"),
         ("go to https://a.example/x?y=1&z=2.", "go to <https://a.example/x?y=1&amp;z=2>."),
     ],

@@ -235,11 +235,26 @@ async def test_a_lost_response_to_the_finish_leaves_one_complete_message(
     assert await channel.deliver(post("D0ADA", "more", reply_to=root, key="k2")) != ts
 
 
-async def test_other_refusals_of_a_draft_are_raised(channel: SlackChannel, control: WorkspaceControl) -> None:
+async def test_a_draft_that_can_not_become_the_reply_is_posted_anew_and_deleted(
+    channel: SlackChannel, control: WorkspaceControl
+) -> None:
     root = await control.say("Ada", "dm", "hi")
     ts = await draft(channel, root, "u" * 100)
-    await control.fail("chat.stopStream", body={"ok": False, "error": "invalid_blocks"})
-    await control.fail("chat.update", body={"ok": False, "error": "is_inactive"})
+    await control.fail("chat.stopStream", times=3, body={"ok": False, "error": "invalid_blocks"})
+    await control.fail("chat.update", times=3, body={"ok": False, "error": "a_code_of_tomorrow"})
+    anew = await channel.deliver(post("D0ADA", "u" * 100 + "?", reply_to=root, draft=ts))
+    (message,) = await control.replies("D0ADA", root)
+    assert (message["ts"], message["blocks"][0]["text"]) == (anew, "u" * 100 + "?")
+    assert anew != ts
+
+
+async def test_a_refusal_of_the_place_is_raised_for_a_draft_too(
+    channel: SlackChannel, control: WorkspaceControl
+) -> None:
+    root = await control.say("Ada", "dm", "hi")
+    ts = await draft(channel, root, "u" * 100)
+    for method in ("chat.stopStream", "chat.update", "chat.postMessage"):
+        await control.fail(method, times=3, body={"ok": False, "error": "is_inactive"})
     with pytest.raises(ChannelRefused) as refused:
         await channel.deliver(post("D0ADA", "u" * 100 + "?", reply_to=root, draft=ts))
     assert refused.value.code == "is_inactive"

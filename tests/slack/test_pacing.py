@@ -5,11 +5,19 @@ import asyncio
 import pytest
 
 from daemon.channels.slack.api.cache import TimedCache
-from daemon.channels.slack.api.manifest import BOT_EVENTS, CUSTOMIZE_SCOPE, OPEN_DM_SCOPE, REQUIRED_SCOPES, manifest
+from daemon.channels.slack.api.manifest import (
+    AGENT_SCOPE,
+    BOT_EVENTS,
+    CUSTOMIZE_SCOPE,
+    OPEN_DM_SCOPE,
+    REQUIRED_SCOPES,
+    manifest,
+)
 from daemon.channels.slack.api.pacing import Pacing, Window
 from daemon.channels.slack.outgoing.drafts import Drafts
+from daemon.local_slack.limits import Profile, RateLimits, Tier
 from daemon.local_slack.server import SCOPES
-from tests.fakes import FakeClock
+from tests.fakes import TIMEOUT, FakeClock
 
 
 async def test_a_window_allows_a_number_of_calls_in_any_minute() -> None:
@@ -23,11 +31,50 @@ async def test_a_window_allows_a_number_of_calls_in_any_minute() -> None:
 
 
 async def test_rate_limits_are_kept_for_the_latest_thousand_channels_only() -> None:
-    pacing = Pacing(FakeClock())
+    pacing = Pacing(FakeClock(), ahead=False)
     for number in range(1_001):
         pacing.throttled("chat.postMessage", f"C{number}", 30)
     assert pacing.pause_needed("chat.postMessage", "C0") == 0
     assert pacing.pause_needed("chat.postMessage", "C1000") == 30
+
+
+async def test_a_429_of_a_method_holds_it_in_all_channels_and_a_429_of_posts_in_one() -> None:
+    pacing = Pacing(FakeClock(), ahead=False)
+    pacing.throttled("chat.update", "C1", 30)
+    pacing.throttled("chat.postMessage", "C1", 30)
+    assert [pacing.pause_needed("chat.update", channel) for channel in ("C1", "C2", "")] == [30, 30, 30]
+    assert [pacing.pause_needed("chat.postMessage", channel) for channel in ("C1", "C2")] == [30, 0]
+
+
+@pytest.mark.parametrize(
+    ("method", "tier", "channel", "allowed"),
+    [
+        ("chat.postMessage", Tier.POSTING, "C1", 4),
+        ("chat.update", Tier.THREE, "C1", 50),
+        ("users.info", Tier.FOUR, "", 100),
+    ],
+)
+async def test_calls_stay_within_slacks_limits_before_slack_refuses_one(
+    method: str, tier: Tier, channel: str, allowed: int
+) -> None:
+    clock, slack, refused = FakeClock(auto=True), RateLimits(Profile.SLACK), 0
+    pacing = Pacing(clock, ahead=True)
+    for _ in range(3 * allowed):
+        if pause := pacing.pause_needed(method, channel):
+            await clock.sleep(pause)
+        await pacing.wait_for_slot(method, channel)
+        refused += bool(slack.check(method, tier, channel, clock.monotonic()))
+    assert refused == 0
+    assert clock.monotonic() > 0
+    assert Pacing(clock, ahead=True).pause_needed(method, channel) == 0
+
+
+async def test_posts_to_another_channel_need_not_wait() -> None:
+    pacing = Pacing(FakeClock(), ahead=True)
+    for _ in range(4):
+        await pacing.wait_for_slot("chat.postMessage", "C1")
+    async with asyncio.timeout(TIMEOUT):
+        await pacing.wait_for_slot("chat.postMessage", "C2")
 
 
 async def test_drafts_are_forgotten_oldest_first() -> None:
@@ -88,5 +135,12 @@ def test_the_manifest_requests_the_agent_view_socket_mode_and_the_used_scopes() 
     assert len(features["agent_view"]["agent_description"]) == 300
     assert settings["socket_mode_enabled"] is True
     assert settings["event_subscriptions"] == {"bot_events": list(BOT_EVENTS)}
-    assert app["oauth_config"] == {"scopes": {"bot": [*REQUIRED_SCOPES, CUSTOMIZE_SCOPE, OPEN_DM_SCOPE]}}
-    assert {*REQUIRED_SCOPES, CUSTOMIZE_SCOPE, OPEN_DM_SCOPE} <= SCOPES
+    assert app["oauth_config"] == {"scopes": {"bot": [*REQUIRED_SCOPES, AGENT_SCOPE, CUSTOMIZE_SCOPE, OPEN_DM_SCOPE]}}
+    assert {*REQUIRED_SCOPES, AGENT_SCOPE, CUSTOMIZE_SCOPE, OPEN_DM_SCOPE} <= SCOPES
+
+
+def test_a_plain_manifest_asks_for_no_agent_features() -> None:
+    app = manifest(plain=True)
+    assert "agent_view" not in str(app)
+    assert AGENT_SCOPE not in str(app)
+    assert str(app["settings"]) == str(manifest()["settings"])

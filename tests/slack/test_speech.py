@@ -5,13 +5,15 @@ import asyncio
 import pytest
 
 from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack.outgoing.sizes import PART
+from daemon.channels.slack.outgoing.splitting import FLOOR
 from daemon.core.errors import StoreBusy
 from daemon.core.perception import Place
-from daemon.core.ports import DraftLog
+from daemon.core.ports import DraftLog, Task, TaskState
 from tests.fakes import Events, FakeDrafts
 from tests.given import perception
 from tests.slack.conftest import Open
-from tests.slack.parts import WorkspaceControl, spoken
+from tests.slack.parts import WorkspaceControl, cards, spoken
 from tests.slack.talk import TimedSpeech
 
 
@@ -64,15 +66,15 @@ async def test_a_blank_reply_opens_no_stream(talk: TimedSpeech, control: Workspa
     assert await control.calls("chat.startStream") == []
 
 
-async def test_a_stream_ends_growing_at_eight_thousand_characters(talk: TimedSpeech, control: WorkspaceControl) -> None:
-    await talk.speech.say("e" * 7_900)
+async def test_a_stream_ends_growing_where_its_first_part_may_end(talk: TimedSpeech, control: WorkspaceControl) -> None:
+    await talk.speech.say("e" * 5_000)
     await talk.pass_time(0.2)
     await talk.speech.say("f" * 900)
     await talk.pass_time(0.2)
     await talk.speech.say("g" * 900)
     await talk.pass_time(1.0)
     await talk.speech.settle()
-    assert len(talk.drafts.text("D0ADA", talk.log.steps[1]) or "") == 8_000
+    assert len(talk.drafts.text("D0ADA", talk.log.steps[1]) or "") == int(PART * FLOOR)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +141,7 @@ async def test_streams_wait_for_slacks_rate_limits(talk: TimedSpeech, control: W
     await talk.pass_time(0.8)
     await talk.speech.settle()
     assert len(await control.calls("chat.appendStream")) == 1
-    while talk.drafts.may_start():
+    while talk.drafts.may_start("D0ADA"):
         pass
     crowded = talk.again()
     await crowded.say("p" * 100)
@@ -160,3 +162,71 @@ async def test_a_stream_outside_dms_names_its_recipient(open_channel: Open, cont
     (start,) = await control.calls("chat.startStream")
     assert start["answer"]["ok"]
     assert (start["args"]["recipient_team_id"], start["args"]["recipient_user_id"]) == (team, "U0ADA")
+
+
+async def test_several_streams_share_the_appends_that_slack_allows(
+    talk: TimedSpeech, control: WorkspaceControl
+) -> None:
+    speeches = [talk.speech, talk.again(), talk.again()]
+    for speech in speeches:
+        await speech.say("r" * 100)
+    await talk.pass_time(0.2)
+    for second in range(12):
+        for speech in speeches:
+            await speech.say(f"{second} and more. ")
+        await talk.pass_time(1.0)
+    for speech in speeches:
+        await speech.settle()
+    assert len(await control.calls("chat.appendStream")) <= 12 * 100 / 60
+
+
+@pytest.mark.parametrize("text", ["", "A beginning. " * 8])
+async def test_a_stream_is_opened_anew_with_all_it_showed_before_slack_seals_it(
+    talk: TimedSpeech, control: WorkspaceControl, text: str
+) -> None:
+    await talk.speech.show(Task("1", "Reading", TaskState.IN_PROGRESS, "page 1"))
+    await talk.speech.say(text)
+    await talk.pass_time(0.8)
+    await talk.clock.advance(241)
+    await talk.speech.show(Task("1", "Reading", TaskState.IN_PROGRESS, "page 1 and 2"))
+    await talk.pass_time(0.4)
+    await talk.clock.advance(200)
+    await talk.speech.show(Task("1", "Reading", TaskState.COMPLETE, "page 1 and 2"))
+    await talk.speech.say("The end.")
+    await talk.pass_time(1.0)
+    await talk.speech.settle()
+    first, again = await control.calls("chat.startStream")
+    assert (await control.calls("chat.delete"))[0]["args"]["ts"] == first["answer"]["ts"]
+    assert (spoken(again), cards(again)[0]["details"]) == (text, "page 1 and 2")
+    assert talk.log.steps[-1] == again["answer"]["ts"]
+    assert talk.drafts.text("D0ADA", again["answer"]["ts"]) == text + "The end."
+    (draft,) = await control.replies("D0ADA", first["args"]["thread_ts"])
+    assert draft["text"] == text + "The end."
+
+
+async def test_a_stream_that_can_not_be_opened_anew_stays_as_it_is(
+    talk: TimedSpeech, control: WorkspaceControl, events: Events
+) -> None:
+    await talk.speech.say("s" * 100)
+    await talk.pass_time(0.2)
+    await control.fail("chat.startStream", body={"ok": False, "error": "fatal_error"})
+    await talk.clock.advance(241)
+    await talk.pass_time(0.2)
+    await talk.speech.say("t" * 600)
+    await talk.pass_time(0.2)
+    await talk.speech.settle()
+    assert events.named("slack.speech_silent")
+    assert talk.drafts.text("D0ADA", talk.log.steps[1]) == "s" * 100
+    assert await control.calls("chat.delete") == []
+
+
+async def test_only_a_stream_that_opens_with_a_card_is_a_plan(talk: TimedSpeech, control: WorkspaceControl) -> None:
+    await talk.speech.say("u" * 100)
+    await talk.pass_time(0.2)
+    await talk.speech.settle()
+    other = talk.again()
+    await other.show(Task("1", "Reading", TaskState.IN_PROGRESS))
+    await talk.pass_time(0.2)
+    await other.settle()
+    modes = [call["args"].get("task_display_mode") for call in await control.calls("chat.startStream")]
+    assert modes == [None, "plan"]

@@ -2,13 +2,15 @@
 
 import random
 import re
+from bisect import bisect_right
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from daemon.channels.slack.outgoing.splitting import LIMIT, pieces, split
+from daemon.channels.slack.outgoing.sizes import PART, size, sizes
+from daemon.channels.slack.outgoing.splitting import FLOOR, pieces, split
 
 FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
 BLOCKS = [
@@ -34,11 +36,12 @@ BLOCKS = [
 def check(text: str, limit: int) -> tuple[str, ...]:
     """Assert every invariant of a split; returns the messages."""
     parts = split(text, limit)
-    assert all(0 < len(part) <= limit for part in parts)
+    assert all(0 < size(part) <= limit for part in parts)
     assert all(part.strip() for part in parts)
     assert "".join(piece.text for piece in pieces(text, limit)) == text
-    if parts and text[: limit * 7 // 10].strip():
-        assert parts[0].startswith(text[: min(len(text), int(limit * 0.69))])
+    sure = bisect_right(sizes(text[:limit]), limit * (FLOOR - 0.01)) - 1
+    if parts and text[:sure].strip():
+        assert parts[0].startswith(text[:sure])
     return parts
 
 
@@ -59,7 +62,7 @@ def test_a_blank_reply_makes_no_message() -> None:
 
 
 def test_a_short_reply_is_one_unchanged_message() -> None:
-    for text in ("Hi\n", "```py\nunclosed", "x" * LIMIT):
+    for text in ("Hi\n", "```py\nunclosed", "x" * PART):
         assert split(text) == (text,)
 
 
@@ -140,18 +143,18 @@ def test_a_blank_message_is_left_out() -> None:
 
 def test_the_first_message_depends_only_on_the_first_characters() -> None:
     head = "Some words and more. " * 1000
-    assert split(head[:LIMIT] + "x" * 5)[0] == split(head[:LIMIT] + "\n```\n" * 900)[0]
-    for size in (1, 100, 8000):
-        assert split(head)[0].startswith(head[:size])
+    assert split(head[:PART] + "x" * 5)[0] == split(head[:PART] + "\n```\n" * 900)[0]
+    for length in (1, 100, 5800):
+        assert split(head)[0].startswith(head[:length])
 
 
 def test_forty_thousand_characters_are_split_without_loss() -> None:
     choice = random.Random(11)
     for _ in range(12):
         text = "".join(choice.choice(BLOCKS) for _ in range(2000))[:40_000]
-        assert len(check(text, LIMIT)) >= 3
+        assert len(check(text, PART)) >= 3
     for unit in ("```\n", "`", "~~~", "\n", "> ", "| ", "\u200d", "\U0001f1e9", ". ", "```" + "x" * 126 + "\n"):
-        check((unit * 40_000)[:40_000], LIMIT)
+        check((unit * 40_000)[:40_000], PART)
 
 
 @settings(max_examples=300, deadline=None)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -13,9 +14,10 @@ from daemon.channels.slack.access.people import Directory
 from daemon.channels.slack.access.readers import RoomReaders
 from daemon.channels.slack.access.rooms import RoomFinder
 from daemon.channels.slack.access.thread_context import ThreadReader
-from daemon.channels.slack.api.client import NO_ACCESS, SlackClient
+from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.identity import SlackIdentity
 from daemon.channels.slack.api.preflight import check_tokens, fetch_identity
+from daemon.channels.slack.api.refusals import NO_ACCESS
 from daemon.channels.slack.incoming.catch_up import CatchUp
 from daemon.channels.slack.incoming.connection import PING_INTERVAL, Connection, SocketOptions
 from daemon.channels.slack.incoming.event_reader import EventReader
@@ -26,9 +28,11 @@ from daemon.channels.slack.outgoing.appearance import Appearance, Appearances
 from daemon.channels.slack.outgoing.delivery import SlackDelivery
 from daemon.channels.slack.outgoing.drafts import Drafts
 from daemon.channels.slack.outgoing.markup import inert
+from daemon.channels.slack.outgoing.sessions import Sessions
 from daemon.channels.slack.outgoing.speech import SlackSpeech, StreamTarget
 from daemon.channels.slack.outgoing.splitting import split
-from daemon.channels.slack.outgoing.status_line import StatusLine
+from daemon.channels.slack.outgoing.status_line import StatusLine, status_for
+from daemon.channels.slack.outgoing.task_cards import TITLE, card_text
 from daemon.channels.slack.outgoing.unknown_links import ReplyGuard
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
@@ -47,6 +51,7 @@ from daemon.core.ports import (
     Room,
     Speech,
     Task,
+    TaskState,
     ThreadMessage,
 )
 from daemon.core.telemetry.redaction import Redactor
@@ -90,7 +95,10 @@ class SlackChannel:
         directory = Directory(self._client, clock)
         self._gate = SlackGate(directory, settings, clock, self._known_reader)
         self._readers = RoomReaders(self._client, directory, clock, emit, self._known_reader)
-        self._delivery = SlackDelivery(self._client, self._drafts, self._appearances, self._known_reader, emit)
+        sessions = Sessions(self._client, clock, emit)
+        self._delivery = SlackDelivery(
+            self._client, self._drafts, sessions, self._appearances, self._known_reader, emit
+        )
         self._status = StatusLine(self._client, clock, emit)
         self._thread_reader = ThreadReader(self._client, self._gate, self._readers, emit)
         self._rooms = RoomFinder(self._client, self._gate, settings, self._known_reader)
@@ -162,24 +170,33 @@ class SlackChannel:
         return self._status.shown(perception.conversation.channel, thread) if thread else contextlib.nullcontext()
 
     def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
-        """See `Channel.speak`; shows nothing outside threads and for bots, to which Slack doesn't stream."""
+        """See `Channel.speak`; shows only tasks, in the status line, where Slack or the settings allow no stream.
+
+        Slack streams in threads and to users alone.
+        """
         conversation, thread = perception.conversation, self.reply_to(perception)
         named = perception.place is not Place.DM
-        if not thread or (named and not perception.author.startswith(_USERS)):
-            return _NoSpeech()
+        status = partial(self._status.say, conversation.channel, thread)
+        allowed = not named or (self._settings.slack_streaming == "everywhere" and perception.author.startswith(_USERS))
+        if not thread or not allowed:
+            return _StatusOnly(status)
         target = StreamTarget(
             conversation.channel,
             thread,
             recipient_team=conversation.workspace if named else "",
             recipient=perception.author if named else "",
             appearance=self._appearances.arguments_for(conversation.soul),
-            status=partial(self._status.say, conversation.channel, thread),
+            status=status,
+            opened=partial(self._status.end, conversation.channel, thread),
             guard=self._guard(trusted),
         )
         return SlackSpeech(self._client, target, drafts, self._drafts, self._clock, self._emit)
 
     def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
-        """See `Channel.split`; each part fits into a markdown block, and is judged once more as it stands alone."""
+        """See `Channel.split`; each part fits into a stream with cards and into a markdown block.
+
+        Each part is judged once more as it stands alone.
+        """
         guard = self._guard(trusted)
         return tuple(inert(part, guard) for part in split(inert(reply, guard)))
 
@@ -253,14 +270,19 @@ class SlackChannel:
         return self._reader
 
 
-class _NoSpeech:
-    """A `Speech` for conversations in which Slack can't stream; the reply appears with its delivery."""
+class _StatusOnly:
+    """A `Speech` for conversations without a stream: tasks appear in the status line, the reply with its delivery."""
+
+    def __init__(self, status: Callable[[str], None]) -> None:
+        self._status = status
 
     async def say(self, text: str) -> None:
         """Show nothing."""
 
     async def show(self, task: Task) -> None:
-        """Show nothing."""
+        """Show a task in progress; returns at once."""
+        if task.state is TaskState.IN_PROGRESS:
+            self._status(status_for(replace(task, title=card_text(task.title, TITLE))))
 
     async def settle(self) -> None:
         """Do nothing."""

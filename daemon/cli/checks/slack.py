@@ -5,7 +5,7 @@ from typing import Final
 
 from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.identity import SlackIdentity
-from daemon.channels.slack.api.manifest import CUSTOMIZE_SCOPE, OPEN_DM_SCOPE, REQUIRED_SCOPES
+from daemon.channels.slack.api.manifest import AGENT_SCOPE, CUSTOMIZE_SCOPE, OPEN_DM_SCOPE, REQUIRED_SCOPES
 from daemon.channels.slack.api.preflight import check_tokens, fetch_identity
 from daemon.cli.checks.finding import Finding, fail, ok, skip, warn
 from daemon.core.clock import SystemClock
@@ -15,6 +15,7 @@ from daemon.core.errors import ChannelError, ConfigError
 _TIMEOUT: Final = 20.0
 
 _OPTIONAL_SCOPES = {
+    AGENT_SCOPE: "Slack shows no status line (agent features need a paid plan or a developer sandbox)",
     CUSTOMIZE_SCOPE: "further souls post under the app's own name",
     OPEN_DM_SCOPE: "the soul can't start a DM with a user who never wrote to it",
 }

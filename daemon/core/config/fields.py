@@ -34,6 +34,15 @@ class SettingsFields(BaseSettings):
     slack_sockets: int = Field(
         2, ge=1, le=10, description="Socket Mode connections at once; with two, Slack's refreshes leave no gap."
     )
+    slack_streaming: Literal["everywhere", "dms"] = Field(
+        "everywhere",
+        description="Where replies appear while they are written. In channels only the user who asked sees them grow; "
+        "all others see the first 80 characters until the end.",
+    )
+    slack_pacing: bool = Field(
+        True,
+        description="Stay within Slack's rate limits before Slack refuses a call; off for a workspace without limits.",
+    )
 
     # Models
     persona_model: str = Field(

@@ -71,7 +71,7 @@ def set_session(call: Call, channel: str, thread_ts: str, status: str, title: st
         raise SlackError("invalid_status")
     sessions = call.workspace.state.sessions
     session = sessions.get((channel, thread_ts)) or Session(channel, thread_ts, status, _title(title))
-    sessions[channel, thread_ts] = replace(session, status=status)
+    sessions[channel, thread_ts] = replace(session, status=status, covered=False)
     shape = {"channel": channel, "thread_ts": thread_ts, "status": status, "title": session.title}
     call.workspace.feed.publish("session", shape, channel=channel)
     return sessions[channel, thread_ts]

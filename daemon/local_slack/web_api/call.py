@@ -16,6 +16,7 @@ _HISTORY_SCOPES = {
     ChannelKind.DM: "im:history",
     ChannelKind.GROUP_DM: "mpim:history",
 }
+_WITHOUT_REPLIES = frozenset({"tombstone", "channel_join"})
 
 
 class SlackError(Exception):
@@ -107,6 +108,13 @@ class Call:
             raise SlackError("is_archived")
         return room
 
+    def changeable_channel(self) -> WorkspaceChannel:
+        """A channel with messages to change. Raises `channel_not_found`, `not_in_channel`, `is_archived`."""
+        room = self.joined_channel()
+        if room.archived or room.id in self.workspace.faults.archived:
+            raise SlackError("is_archived")
+        return room
+
     def message(self, channel: WorkspaceChannel, name: str = "ts") -> WorkspaceMessage:
         """A message of a channel. Raises `message_not_found`."""
         message = self.workspace.state.message(channel.id, self.text(name))
@@ -115,7 +123,16 @@ class Call:
         return message
 
     def thread(self, channel: WorkspaceChannel) -> str:
-        """The root of the thread to post in; empty for no thread. Raises `invalid_thread_ts`, `thread_not_found`."""
+        """The root of the thread to post in; empty for no thread.
+
+        Raises `invalid_thread_ts`, `thread_not_found`, `cannot_reply_to_message`, and what the channel's state refuses.
+        """
+        thread = self._root(channel)
+        if refusal := self.workspace.faults.refusal(channel.id, thread):
+            raise SlackError(refusal)
+        return thread
+
+    def _root(self, channel: WorkspaceChannel) -> str:
         if not self.has("thread_ts"):
             return ""
         thread = self.text("thread_ts")
@@ -124,6 +141,8 @@ class Call:
         message = self.workspace.state.message(channel.id, thread)
         if message is None:
             raise SlackError("thread_not_found")
+        if message.subtype in _WITHOUT_REPLIES:
+            raise SlackError("cannot_reply_to_message")
         return message.thread_ts or message.ts
 
     def require(self, *scopes: str) -> None:

@@ -8,7 +8,7 @@ from daemon.local_slack.limits import Tier
 from daemon.local_slack.model import CustomAuthor, Json, Streaming, WorkspaceChannel, WorkspaceMessage
 from daemon.local_slack.slack_json import message_json
 from daemon.local_slack.web_api.call import Call, SlackError, WebApiMethod
-from daemon.local_slack.web_api.sizes import NAME, TEXT, check_blocks, check_markdown, check_metadata
+from daemon.local_slack.web_api.sizes import NAME, TEXT, check_blocks, check_markdown, check_metadata, check_update
 
 
 def post_message(call: Call) -> Json:
@@ -33,13 +33,14 @@ def post_ephemeral(call: Call) -> Json:
 
 def update(call: Call) -> Json:
     """chat.update: missing arguments change nothing, except that an update of a stream replaces all of it."""
-    channel = call.joined_channel()
+    channel = call.changeable_channel()
     before = own_message(call, channel, "cant_update_message")
     words = _words(call)
     blocks = call.objects("blocks", "invalid_blocks")
     attachments = call.objects("attachments", "invalid_attachments")
     if not words and not blocks and not attachments:
         raise SlackError("no_text")
+    check_update(words)
     check_blocks(blocks or ())
     stamp = call.workspace.state.timeline(channel.id).next_ts(call.workspace.clock.now())
     after = replace(

@@ -1,12 +1,15 @@
 """Slack's size limits of a message, and its error names for a message that is too large or malformed."""
 
 import json
+import re
 from typing import Final
 
 from daemon.local_slack.model import Json
 from daemon.local_slack.web_api.call import SlackError
 
 TEXT: Final = 40_000
+UPDATE_TEXT: Final = 4_000  # bytes after escaping
+STREAM: Final = 10_600  # bytes of a stream's text and titles, and twice those of its details
 MARKDOWN: Final = 12_000
 ALL_BLOCKS: Final = 13_200
 BLOCKS: Final = 50
@@ -18,6 +21,7 @@ BUTTON: Final = 75
 VALUE: Final = 2_000
 NAME: Final = 80
 METADATA: Final = 16_000
+_AMPERSAND: Final = re.compile(r"&(?!(?:amp|lt|gt);)")
 _ELEMENTS: Final = {"actions": 25, "context": 10, "context_actions": 5}
 
 
@@ -25,6 +29,29 @@ def check_markdown(text: str) -> None:
     """Raises `msg_too_long` beyond 12,000 characters."""
     if len(text) > MARKDOWN:
         raise SlackError("msg_too_long")
+
+
+def check_update(text: str) -> None:
+    """Raises `msg_too_long` beyond 4,000 bytes after escaping."""
+    if bytes_of(text) > UPDATE_TEXT:
+        raise SlackError("msg_too_long")
+
+
+def check_stream(text: str, chunks: tuple[Json, ...]) -> None:
+    """Raises `msg_too_long` for a stream that shows more than its budget."""
+    once = sum(bytes_of(str(chunk.get("title", ""))) for chunk in chunks)
+    twice = sum(bytes_of(str(chunk.get(name, ""))) for chunk in chunks for name in ("details", "output"))
+    if len(text.encode()) + once + 2 * twice > STREAM:
+        raise SlackError("msg_too_long")
+
+
+def bytes_of(text: str) -> int:
+    """Bytes of a text after Slack escaped what isn't escaped yet."""
+    return (
+        len(text.encode("utf-8", "replace"))
+        + 4 * len(_AMPERSAND.findall(text))
+        + 3 * (text.count("<") + text.count(">"))
+    )
 
 
 def check_blocks(blocks: tuple[Json, ...], most: int = BLOCKS) -> None:

@@ -6,12 +6,12 @@ from typing import Final
 
 from daemon.local_slack import chunks as streamed
 from daemon.local_slack.limits import Tier
-from daemon.local_slack.model import ChannelKind, Json, Streaming, WorkspaceMessage
+from daemon.local_slack.model import ChannelKind, Json, Posting, Streaming, WorkspaceMessage
 from daemon.local_slack.slack_json import message_json
 from daemon.local_slack.web_api.agents import set_session
 from daemon.local_slack.web_api.call import Call, SlackError, WebApiMethod
 from daemon.local_slack.web_api.chat import custom_author, own_message
-from daemon.local_slack.web_api.sizes import check_blocks, check_markdown, check_metadata
+from daemon.local_slack.web_api.sizes import check_blocks, check_markdown, check_metadata, check_stream
 
 _DISPLAYS: Final = ("", "timeline", "plan")
 
@@ -22,6 +22,8 @@ def start_stream(call: Call) -> Json:
     if not call.has("thread_ts"):
         call.needed("thread_ts")
     thread = call.thread(channel)
+    if call.workspace.faults.posting.get(channel.id) is Posting.NO_STREAMS:
+        raise SlackError(Posting.NO_STREAMS)
     if channel.kind is not ChannelKind.DM:
         for name in ("recipient_team_id", "recipient_user_id"):
             if not call.text(name):
@@ -37,9 +39,11 @@ def start_stream(call: Call) -> Json:
         thread_ts=thread,
         custom_author=custom_author(call),
         streaming=Streaming.OPEN,
-        touched=call.workspace.clock.now(),
+        recipient=call.text("recipient_user_id"),
     )
-    return _answer(call.workspace.post(_grown(call, draft)))
+    begun = call.workspace.post(_grown(call, draft))
+    set_session(call, channel.id, thread, "processing")
+    return _answer(begun)
 
 
 def append_stream(call: Call) -> Json:
@@ -47,8 +51,7 @@ def append_stream(call: Call) -> Json:
     message = _open_stream(call)
     if not call.text("markdown_text") and not call.has("chunks"):
         raise SlackError("no_text")
-    grown = replace(_grown(call, message), touched=call.workspace.clock.now())
-    return _answer(call.workspace.revise(grown, event=False))
+    return _answer(call.workspace.revise(_grown(call, message), event=False))
 
 
 def stop_stream(call: Call) -> Json:
@@ -65,15 +68,14 @@ def stop_stream(call: Call) -> Json:
         metadata=metadata,
         chunks=streamed.stopped(grown.chunks),
     )
-    if call.text("session_status"):
-        set_session(call, message.channel, message.thread_ts, call.text("session_status"))
+    set_session(call, message.channel, message.thread_ts, call.text("session_status") or "active")
     call.workspace.revise(done)
     shape = message_json(call.workspace.state, done, call.workspace.url, metadata=True)
     return _answer(done) | {"message": shape}
 
 
 def _open_stream(call: Call) -> WorkspaceMessage:
-    channel = call.joined_channel()
+    channel = call.changeable_channel()
     message = own_message(call, channel, "message_not_owned_by_app")
     if message.streaming is not Streaming.OPEN:
         raise SlackError("message_not_in_streaming_state")
@@ -94,6 +96,7 @@ def _grown(call: Call, message: WorkspaceMessage) -> WorkspaceMessage:
     added = words + streamed.text_of(chunks)
     check_markdown(added)
     shown = streamed.folded(message.chunks, chunks)
+    check_stream(message.text + added, shown)
     return replace(message, text=message.text + added, chunks=shown, in_chunks=in_chunks)
 
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from daemon.channels.slack.api.cache import TimedCache
-from daemon.channels.slack.api.client import DEAD_TOKEN, SlackClient
+from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.history import read_pages
 from daemon.channels.slack.api.pacing import Window
+from daemon.channels.slack.api.refusals import DEAD_TOKEN
 from daemon.channels.slack.incoming.event_reader import place_of
 from daemon.channels.slack.incoming.text import label
 from daemon.core.errors import ChannelRefused, NotDelivered

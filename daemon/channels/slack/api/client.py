@@ -10,6 +10,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from yarl import URL
 
 from daemon.channels.slack.api.pacing import Pacing, Window
+from daemon.channels.slack.api.refusals import DEAD_TOKEN
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, NotDelivered
 from daemon.core.network import is_loopback
@@ -49,31 +50,12 @@ _NOT_NOW: Final = frozenset(
 # Error codes of a failure inside Slack: a write may have happened or not.
 _BROKE: Final = frozenset({"internal_error", "fatal_error", "service_unavailable"})
 
-DEAD_TOKEN: Final = frozenset(
-    {
-        "account_inactive",
-        "invalid_auth",
-        "invalid_token",
-        "not_allowed_token_type",
-        "not_authed",
-        "token_expired",
-        "token_revoked",
-    }
-)
-NO_ACCESS: Final = DEAD_TOKEN | {
-    "access_denied",
-    "ekm_access_denied",
-    "missing_scope",
-    "no_permission",
-    "team_access_not_granted",
-    "two_factor_setup_required",
-}
-"""Error codes that an admin can put right: the token and its scopes, not the post, are at fault."""
-
 _HINTS: Final[Mapping[str, str]] = {
     "missing_scope": "add the scope in the app's settings, reinstall the app, then run `soul doctor`",
     "not_in_channel": "invite the soul to the channel",
     "is_archived": "the channel is archived",
+    "restricted_action_read_only_channel": "let the app post in this channel, or take it out",
+    "restricted_action_thread_locked": "an admin has locked the thread",
     **dict.fromkeys(DEAD_TOKEN, "check SLACK_BOT_TOKEN and SLACK_APP_TOKEN, then run `soul doctor`"),
 }
 _BEFORE_SENDING: Final = (
@@ -85,13 +67,13 @@ _BEFORE_SENDING: Final = (
 
 
 class SlackClient:
-    """Makes all Web API calls of one channel: one HTTP session, one token, a rate limit for each method and channel."""
+    """Makes all Web API calls of one channel: one HTTP session, one token, Slack's rate limits."""
 
     def __init__(self, settings: Settings, clock: Clock, emit: Emit) -> None:
         self._settings = settings
         self._clock = clock
         self._emit = emit
-        self._pacing = Pacing(clock)
+        self._pacing = Pacing(clock, ahead=settings.slack_pacing)
         self._reads = Window(clock, READS_A_MINUTE)
         self._web: AsyncWebClient | None = None
         self._socket_url, self._socket_url_until = "", 0.0

@@ -4,7 +4,6 @@ from typing import Final
 
 REQUIRED_SCOPES: Final[tuple[str, ...]] = (
     "app_mentions:read",  # receive mentions
-    "assistant:write",  # show the agent view and its status line
     "channels:history",  # follow threads and catch up in public channels
     "channels:read",  # see who reads in a channel, and whether it is shared with other organisations
     "chat:write",  # answer
@@ -16,6 +15,8 @@ REQUIRED_SCOPES: Final[tuple[str, ...]] = (
     "mpim:read",
     "users:read",  # tell members from guests and strangers
 )
+AGENT_SCOPE: Final = "assistant:write"
+"""Shows the agent view, sessions and the status line; these need a paid plan or a developer sandbox."""
 CUSTOMIZE_SCOPE: Final = "chat:write.customize"
 """Lets further souls post under their own names and icons; without it all souls post under the app's."""
 OPEN_DM_SCOPE: Final = "im:write"
@@ -36,20 +37,29 @@ BOT_EVENTS: Final[tuple[str, ...]] = (
 )
 
 
-def manifest(name: str = "Soul", description: str = "A teammate with a soul.") -> dict[str, object]:
-    """The app manifest (Slack: manifest schema 2); `name` is cut to 35 characters, `description` to 140."""
+def manifest(
+    name: str = "Soul", description: str = "A teammate with a soul.", *, plain: bool = False
+) -> dict[str, object]:
+    """The app manifest (Slack: manifest schema 2); `name` is cut to 35 characters, `description` to 140.
+
+    A plain one asks for no agent features, which Slack gives to paid plans and developer sandboxes alone.
+    """
+    agent = {
+        "agent_view": {
+            "agent_description": description[:300],
+            "suggested_prompts": [
+                {"title": "Say hello", "message": "Hello! Who are you?"},
+                {"title": "Think something through", "message": "Help me think a problem through."},
+                {"title": "What do you remember?", "message": "What do you remember about me?"},
+            ],
+        }
+    }
+    scopes = [*REQUIRED_SCOPES, *(() if plain else (AGENT_SCOPE,)), CUSTOMIZE_SCOPE, OPEN_DM_SCOPE]
     return {
         "_metadata": {"major_version": 2, "minor_version": 1},
         "display_information": {"name": name[:35], "description": description[:140]},
         "features": {
-            "agent_view": {
-                "agent_description": description[:300],
-                "suggested_prompts": [
-                    {"title": "Say hello", "message": "Hello! Who are you?"},
-                    {"title": "Think something through", "message": "Help me think a problem through."},
-                    {"title": "What do you remember?", "message": "What do you remember about me?"},
-                ],
-            },
+            **({} if plain else agent),
             "app_home": {
                 "home_tab_enabled": False,
                 "messages_tab_enabled": True,
@@ -57,7 +67,7 @@ def manifest(name: str = "Soul", description: str = "A teammate with a soul.") -
             },
             "bot_user": {"display_name": name[:80], "always_online": True},
         },
-        "oauth_config": {"scopes": {"bot": [*REQUIRED_SCOPES, CUSTOMIZE_SCOPE, OPEN_DM_SCOPE]}},
+        "oauth_config": {"scopes": {"bot": scopes}},
         "settings": {
             "event_subscriptions": {"bot_events": list(BOT_EVENTS)},
             "interactivity": {"is_enabled": True},

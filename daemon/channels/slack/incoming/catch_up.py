@@ -11,8 +11,9 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, Final
 
-from daemon.channels.slack.api.client import DEAD_TOKEN, SlackClient
+from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.history import as_seconds, as_ts, read_rooms_page
+from daemon.channels.slack.api.refusals import DEAD_TOKEN
 from daemon.channels.slack.incoming.event_reader import EventReader, place_of
 from daemon.channels.slack.incoming.place_reader import THREADS_ALIVE, PlaceReader
 from daemon.core.config import Settings

@@ -1,25 +1,34 @@
-"""Builds the body of a post: markdown, buttons, a plain fallback, and the metadata with the post's key."""
+"""Builds the body of a post in each form, from markdown with buttons to plain text, and its metadata with the key."""
 
 from typing import Any, Final
 
 from daemon.channels.slack.incoming.event_reader import APPROVAL_ACTIONS, FEEDBACK_ACTION
 from daemon.channels.slack.outgoing.markup import inert
 from daemon.channels.slack.outgoing.mrkdwn import to_mrkdwn
+from daemon.channels.slack.outgoing.sizes import PLAIN, SECTION
+from daemon.channels.slack.outgoing.splitting import pieces, split
 from daemon.core.ports import Post
 
 EVENT_TYPE: Final = "soul_reply"
-_FALLBACK: Final = 3_900  # characters; Slack advises to stay under 4,000
-_LONGEST_TEXT: Final = 39_000  # Slack cuts at 40,000
-_SECTION: Final = 2_900  # characters; a section block takes 3,000
+_FALLBACK_READ: Final = 8_000  # characters of a text whose beginning fills the fallback
+_BLANK: Final = "\u2026"
 _BUTTONS: Final = {
     "approve": ("Approve", "primary", "Approve: allow this once"),
     "refuse": ("Refuse", "danger", "Refuse: do nothing"),
 }
 
 
-def metadata(post: Post) -> dict[str, Any]:
-    """The post's key as Slack's message metadata."""
-    return {"event_type": EVENT_TYPE, "event_payload": {"key": post.key, "part": post.part}}
+def metadata(post: Post, piece: int = 0, of: int = 1) -> dict[str, Any]:
+    """The post's key as Slack's message metadata; a post in several plain messages numbers its pieces."""
+    numbers = {"piece": piece, "pieces": of} if of > 1 else {}
+    return {"event_type": EVENT_TYPE, "event_payload": {"key": post.key, "part": post.part, **numbers}}
+
+
+def pieces_of(message: dict[str, Any]) -> tuple[int, int]:
+    """The number of a piece of ours, from 0, and how many there are; a whole message is the first of one."""
+    payload = (message.get("metadata") or {}).get("event_payload") or {}
+    piece, of = payload.get("piece", 0), payload.get("pieces", 1)
+    return (piece, of) if isinstance(piece, int) and isinstance(of, int) else (0, 1)
 
 
 def key_of(message: dict[str, Any]) -> str | None:
@@ -35,23 +44,26 @@ def key_of(message: dict[str, Any]) -> str | None:
 def rich(post: Post) -> dict[str, Any]:
     """Blocks, and a short text for notifications and old clients."""
     body = inert(post.body)
-    return {
-        "text": to_mrkdwn(body[: 2 * _FALLBACK])[:_FALLBACK],
-        "blocks": [{"type": "markdown", "text": body}, *buttons(post)],
-    }
+    text = _beginning(to_mrkdwn(body[:_FALLBACK_READ]))
+    return {"text": text, "blocks": [{"type": "markdown", "text": body}, *buttons(post)]}
 
 
-def plain(post: Post) -> dict[str, Any]:
-    """The whole text without blocks, after Slack refused those; the empty list removes a draft's own blocks.
-
-    An approval request keeps its buttons: its text goes into section blocks, which every client shows.
-    """
+def sectioned(post: Post) -> dict[str, Any]:
+    """The text in section blocks, which every client shows, so that an approval request keeps its buttons."""
     text = to_mrkdwn(inert(post.body))
-    if post.approval is None or post.revises is not None:
-        return {"text": text[:_LONGEST_TEXT], "blocks": []}
-    pieces = [text[at : at + _SECTION] for at in range(0, len(text), _SECTION)]
-    sections = [{"type": "section", "text": {"type": "mrkdwn", "text": piece}} for piece in pieces]
-    return {"text": text[:_FALLBACK], "blocks": [*sections, *buttons(post)]}
+    sections = [{"type": "section", "text": {"type": "mrkdwn", "text": piece}} for piece in split(text, SECTION)]
+    return {"text": _beginning(text), "blocks": [*sections, *buttons(post)]}
+
+
+def plain(post: Post) -> tuple[dict[str, Any], ...]:
+    """The whole text without blocks, in as many messages as it takes; the empty list removes a draft's own blocks."""
+    texts = split(to_mrkdwn(inert(post.body)), PLAIN) or (_BLANK,)
+    return tuple({"text": text, "blocks": []} for text in texts)
+
+
+def _beginning(text: str) -> str:
+    """As much of a text as Slack takes beside blocks."""
+    return str(next(pieces(text, PLAIN), _BLANK))
 
 
 def buttons(post: Post) -> list[dict[str, Any]]:

@@ -1,39 +1,54 @@
-"""Delivers each post exactly once, and finds posts again that may have been sent."""
+"""Delivers each post exactly once, and finds posts again that may have been sent.
 
-from collections.abc import Callable
+Whatever Slack refuses about a message's form is sent again in a plainer one: a draft is rewritten or replaced by a new
+message, blocks become text, a text that is too long becomes several messages. Only a refusal of the place, the app or
+the last form is raised.
+"""
+
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from daemon.channels.slack.api.client import DEAD_TOKEN, Json, SlackClient
 from daemon.channels.slack.api.history import as_seconds, read_messages
+from daemon.channels.slack.api.refusals import (
+    APP,
+    CANNOT_CHANGE,
+    MESSAGE_GONE,
+    NO_METADATA,
+    NO_THREADS,
+    PLACE,
+    STREAM_OVER,
+    THREAD,
+)
 from daemon.channels.slack.incoming.event_reader import EventReader
 from daemon.channels.slack.outgoing.appearance import Appearances
-from daemon.channels.slack.outgoing.blocks import buttons, key_of, metadata, plain, rich
+from daemon.channels.slack.outgoing.blocks import buttons, key_of, metadata, pieces_of, plain, rich, sectioned
 from daemon.channels.slack.outgoing.drafts import Drafts
 from daemon.channels.slack.outgoing.markup import inert
-from daemon.core.errors import ChannelRefused, DeliveryUncertain, HistoryClosed, NotDelivered
+from daemon.channels.slack.outgoing.sessions import Sessions
+from daemon.core.errors import ChannelError, ChannelRefused, DeliveryUncertain, HistoryClosed, NotDelivered
 from daemon.core.ports import Emit, FoundPost, Post
 
-# Error codes for blocks; Slack accepts the same text without them.
-_BLOCKS_REFUSED: Final = frozenset({"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long"})
-# Error codes for a draft that can't become the reply any more.
-_DRAFT_GONE: Final = frozenset({"message_not_found", "cant_update_message", "edit_window_closed"})
-_THREAD_GONE: Final = frozenset({"thread_not_found"})
+_FINAL: Final = PLACE | APP  # error codes that no other form can cure
+_DM: Final = "D"  # what the ids of DMs begin with
 _PAGES: Final = 10
 
 
 class SlackDelivery:
     """Posts, finishes drafts and finds posts; `reader` gives None while our own ids are unknown."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0917  # one of each part it joins
         self,
         client: SlackClient,
         drafts: Drafts,
+        sessions: Sessions,
         appearances: Appearances,
         reader: Callable[[], EventReader | None],
         emit: Emit,
     ) -> None:
         self._client = client
         self._drafts = drafts
+        self._sessions = sessions
         self._appearances = appearances
         self._reader = reader
         self._emit = emit
@@ -47,10 +62,8 @@ class SlackDelivery:
         try:
             return await self._finish(post, post.draft)
         except ChannelRefused as error:
-            if error.code not in _DRAFT_GONE:
-                raise
             self._emit("slack.draft_gone", channel=post.conversation.channel, ts=post.draft, reason=error.code)
-            return await self._post(post)
+            return await self._replace(post, post.draft)
 
     async def find(self, post: Post) -> FoundPost | None:
         """See `Channel.find`; a draft is our message without a key: the known one or, if `draft_lost`, the newest.
@@ -63,20 +76,29 @@ class SlackDelivery:
         if reader is None:
             raise DeliveryUncertain("our own Slack ids are not known yet")
         channel = post.conversation.channel
-        found, whole = await self._history(post, post.reply_to)
-        if not post.conversation.thread:
-            timeline, timeline_whole = await self._history(post, "")  # where the post goes if its thread is gone
-            found, whole = [*found, *timeline], whole and timeline_whole
-        ours = [message for message in found if reader.is_own(message) and isinstance(message.get("ts"), str)]
-        for message in ours:
-            if key_of(message) == post.key:
-                return FoundPost(message["ts"], finished=True)
+        ours, whole = await self._ours(post, reader)
+        unkeyed = [message["ts"] for message in ours if key_of(message) is None and _younger(message, post)]
+        if standing := {pieces_of(message): message["ts"] for message in ours if key_of(message) == post.key}:
+            (_, of), ts = min(standing.items())
+            if len(standing) >= of and post.draft in unkeyed:
+                await self._delete(channel, str(post.draft))  # the whole was posted beside it
+            return FoundPost(ts, finished=len(standing) >= of)
         if not whole:
             raise DeliveryUncertain(f"there is too much history in {channel} to be sure")
-        unkeyed = [message["ts"] for message in ours if key_of(message) is None and _younger(message, post)]
         if post.draft in unkeyed:
             return FoundPost(str(post.draft), finished=False)
         return FoundPost(unkeyed[-1], finished=False) if post.draft_lost and unkeyed else None
+
+    async def _ours(self, post: Post, reader: EventReader) -> tuple[list[Json], bool]:
+        """Our messages that can include the post, and whether there are no others."""
+        found, whole = await self._history(post, post.reply_to)
+        if post.conversation.channel.startswith(_DM):
+            timeline, timeline_whole = await self._history(post, "")  # where the post goes if its thread is gone
+            found, whole = [*found, *timeline], whole and timeline_whole
+        elif post.reply_to and not any(map(reader.is_own, found)):
+            timeline, _ = await self._history(post, "")  # where it goes if the channel has no threads
+            found += [message for message in timeline if key_of(message) == post.key]
+        return [message for message in found if reader.is_own(message) and isinstance(message.get("ts"), str)], whole
 
     async def _history(self, post: Post, thread: str) -> tuple[list[Json], bool]:
         """Messages of the thread or timeline that can include the post, and whether no page is left."""
@@ -90,18 +112,21 @@ class SlackDelivery:
                 include_all_metadata=True,
             )
         except (NotDelivered, ChannelRefused) as error:
-            if isinstance(error, ChannelRefused) and error.code in _THREAD_GONE:
+            if isinstance(error, ChannelRefused) and error.code in THREAD:
                 return [], True
             for_good = isinstance(error, ChannelRefused) and error.code not in DEAD_TOKEN
             unread = HistoryClosed if for_good else DeliveryUncertain
             raise unread(f"Slack's history can't be read: {error.message}", hint=error.hint) from error
 
     async def _post(self, post: Post) -> str:
-        """Post a new message; in a DM whose thread was deleted meanwhile it goes to the timeline."""
+        """Post a new message; in the timeline where a DM's thread takes none, and where a channel has no threads."""
+        channel = post.conversation.channel
+        if not post.reply_to:
+            return await self._post_under(post, None)
         try:
-            return await self._post_under(post, post.reply_to or None)
+            return await self._post_under(post, post.reply_to)
         except ChannelRefused as error:
-            if error.code not in _THREAD_GONE or post.conversation.thread:
+            if error.code not in THREAD or not (channel.startswith(_DM) or error.code == NO_THREADS):
                 raise
             return await self._post_under(post, None)
 
@@ -114,20 +139,67 @@ class SlackDelivery:
             "unfurl_media": False,
         }
         return await self._appearances.post_as(
-            post.conversation.soul,
-            lambda appearance: self._with_fallback("chat.postMessage", post, common | dict(appearance)),
+            post.conversation.soul, lambda appearance: self._post_in_any_form(post, common | dict(appearance))
         )
+
+    async def _post_in_any_form(self, post: Post, common: Json) -> str:
+        for body in _with_blocks(post):
+            try:
+                return await self._send("chat.postMessage", common | body)
+            except ChannelRefused as error:
+                common = self._plainer(common, error)
+        return await self._post_plain(post, common)
+
+    async def _post_plain(self, post: Post, common: Json) -> str:
+        """Post the text alone, in as many messages as it takes; pieces that stand already are not posted again."""
+        bodies = plain(post)
+        standing = await self._standing(post) if post.draft and len(bodies) > 1 else {}
+        numbered = common.get("metadata") is not None
+        for number, body in enumerate(bodies):
+            if number in standing:
+                continue
+            key = {"metadata": metadata(post, number, len(bodies))} if numbered else {}
+            try:
+                standing[number] = await self._send("chat.postMessage", common | body | key)
+            except NotDelivered as error:
+                if not standing:
+                    raise
+                raise DeliveryUncertain(f"only {len(standing)} of {len(bodies)} pieces are posted") from error
+        return standing[0]
+
+    async def _standing(self, post: Post) -> dict[int, str]:
+        """The pieces of a post that Slack shows, by number."""
+        reader = self._reader()
+        found, _ = await self._history(post, post.reply_to)
+        ours = [message for message in found if reader is not None and reader.is_own(message)]
+        return {pieces_of(message)[0]: str(message["ts"]) for message in ours if key_of(message) == post.key}
 
     async def _revise(self, post: Post, ts: str) -> str:
         """Replace the text of an earlier post of ours, unless it is gone or can't be changed any more."""
         channel = post.conversation.channel
         try:
-            return await self._with_fallback("chat.update", post, {"channel": channel, "ts": ts})
+            return await self._update(post, {"channel": channel, "ts": ts})
         except ChannelRefused as error:
-            if error.code not in _DRAFT_GONE:
+            if error.code not in CANNOT_CHANGE:
                 raise
             self._emit("slack.revision_gone", channel=channel, ts=ts, reason=error.code)
             return ts
+
+    async def _replace(self, post: Post, draft: str) -> str:
+        """Post anew what a draft can't become, then delete the draft, so that no beginning stands beside the whole."""
+        channel = post.conversation.channel
+        self._drafts.forget(channel, draft)
+        ts = await self._post(post)
+        if ts != draft:
+            await self._delete(channel, draft)
+        await self._sessions.end(channel, post.reply_to)
+        return ts
+
+    async def _delete(self, channel: str, ts: str) -> None:
+        try:
+            await self._client.call("chat.delete", channel=channel, ts=ts)
+        except ChannelError as error:
+            self._emit("slack.draft_left", channel=channel, ts=ts, reason=error.message)
 
     async def _finish(self, post: Post, ts: str) -> str:
         """Append what the draft lacks; if that is unknown or no longer possible, replace the draft's text."""
@@ -136,58 +208,78 @@ class SlackDelivery:
         if shown is None or not body.startswith(shown):
             return await self._rewrite(post, ts)
         try:
-            await self._client.call(
-                "chat.stopStream",
-                channel=channel,
-                ts=ts,
+            await self._sessions.stop_stream(
+                channel,
+                ts,
                 blocks=buttons(post) or None,
                 metadata=metadata(post),
                 **self._drafts.ending(channel, ts, body[len(shown) :]),
             )
         except ChannelRefused as error:
-            if error.code in _DRAFT_GONE:
-                self._drafts.forget(channel, ts)
+            if error.code in MESSAGE_GONE:
                 raise
-            return await self._rewrite(post, ts)
+            return await self._rewrite(post, ts, over=error.code in STREAM_OVER)
         except DeliveryUncertain:
             self._drafts.set_text(channel, ts, None)
             raise
         self._drafts.forget(channel, ts)
         return ts
 
-    async def _rewrite(self, post: Post, ts: str) -> str:
+    async def _rewrite(self, post: Post, ts: str, *, over: bool = False) -> str:
         """End a stream that may still be open, then replace its text; doing it twice does no harm."""
         channel = post.conversation.channel
         ending = self._drafts.ending(channel, ts, "")
         self._drafts.forget(channel, ts)
-        if not await self._stopped(channel, ts, ending) and any(ending.values()):
-            await self._stopped(channel, ts, {})
-        return await self._with_fallback(
-            "chat.update", post, {"channel": channel, "ts": ts, "metadata": metadata(post)}
-        )
+        stopped = not over and await self._stopped(channel, ts, ending)
+        if not stopped and not over and any(ending.values()):
+            stopped = await self._stopped(channel, ts, {})
+        updated = await self._update(post, {"channel": channel, "ts": ts, "metadata": metadata(post)})
+        if not stopped:
+            await self._sessions.end(channel, post.reply_to)
+        return updated
 
     async def _stopped(self, channel: str, ts: str, ending: Json) -> bool:
         """Whether Slack ended a stream. Raises ChannelRefused if the message is gone."""
         try:
-            await self._client.call("chat.stopStream", channel=channel, ts=ts, **ending)
+            await self._sessions.stop_stream(channel, ts, **ending)
         except (ChannelRefused, DeliveryUncertain) as error:
-            if isinstance(error, ChannelRefused) and error.code in _DRAFT_GONE:
+            if isinstance(error, ChannelRefused) and error.code in MESSAGE_GONE:
                 raise
             return False
         return True
 
-    async def _with_fallback(self, method: str, post: Post, common: Json) -> str:
-        try:
-            answer = await self._client.call(method, **common, **rich(post))
-        except ChannelRefused as error:
-            if error.code not in _BLOCKS_REFUSED:
-                raise
-            self._emit("slack.blocks_refused", channel=common["channel"], reason=error.code)
-            answer = await self._client.call(method, **common, **plain(post))
-        ts = answer.get("ts")
+    async def _update(self, post: Post, common: Json) -> str:
+        """Give a message the whole text in the richest form that Slack takes. Raises ChannelRefused if none is."""
+        whole = plain(post)
+        last = whole[0] if len(whole) == 1 else None
+        for body in _with_blocks(post):
+            try:
+                return await self._send("chat.update", common | body)
+            except ChannelRefused as error:
+                if last is None or error.code in CANNOT_CHANGE:
+                    raise
+                common = self._plainer(common, error)
+        return await self._send("chat.update", common | (last or {}))
+
+    def _plainer(self, common: Json, error: ChannelRefused) -> Json:
+        """The arguments to try again with after a refusal of the form. Raises the refusal where none can help."""
+        if error.code in _FINAL:
+            raise error
+        self._emit("slack.blocks_refused", channel=common["channel"], reason=error.code)
+        return common | {"metadata": None} if error.code in NO_METADATA else common
+
+    async def _send(self, method: str, arguments: Json) -> str:
+        ts = (await self._client.call(method, **arguments)).get("ts")
         if not isinstance(ts, str):
             raise DeliveryUncertain(f"Slack's answer to {method} names no message")
         return ts
+
+
+def _with_blocks(post: Post) -> Iterator[Json]:
+    """The forms with blocks, the richest first."""
+    yield rich(post)
+    if post.approval is not None and post.revises is None:
+        yield sectioned(post)
 
 
 def _younger(message: dict[str, Any], post: Post) -> bool:

@@ -1,14 +1,16 @@
 """Keeps the text of each streamed draft, and decides whether Slack's rate limits allow another stream or append."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from daemon.channels.slack.api.pacing import STREAM_TIERS, Window
+from daemon.channels.slack.api.pacing import TIERS, Window
 from daemon.core.ports import Clock
 
 _MOST_DRAFTS: Final = 500
+_MOST_CHANNELS: Final = 1_000
 _PAUSE_AFTER_REFUSAL: Final = 600.0  # seconds without a new stream after Slack refused one
 _PAUSE_OF_CHUNKS: Final = 86_400.0  # seconds without chunks after Slack refused one
 
@@ -28,27 +30,44 @@ class Drafts:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._drafts: OrderedDict[tuple[str, str], _Draft] = OrderedDict()
-        self._starts = Window(clock, STREAM_TIERS["chat.startStream"])
-        self._appends = Window(clock, STREAM_TIERS["chat.appendStream"])
-        self._streams_paused_until = 0.0
+        self._starts = Window(clock, TIERS["chat.startStream"])
+        self._appends = Window(clock, TIERS["chat.appendStream"])
+        self._paused_until: OrderedDict[str, float] = OrderedDict()
         self._chunks_paused_until = 0.0
+        self._growing = 0
 
     @property
     def takes_chunks(self) -> bool:
         """Whether streams may use chunks, which cards need; False for a day after Slack refused one."""
         return self._clock.monotonic() >= self._chunks_paused_until
 
-    def may_start(self) -> bool:
-        """Take a slot for one chat.startStream; False if none is free, or if Slack refused a stream lately."""
-        return self._clock.monotonic() >= self._streams_paused_until and self._starts.take()
+    def may_start(self, channel: str) -> bool:
+        """Take a slot for one chat.startStream; False if none is free, or if Slack takes no streams in the channel."""
+        return self._clock.monotonic() >= self._paused_until.get(channel, 0.0) and self._starts.take()
 
     def may_append(self) -> bool:
         """Take a slot for one chat.appendStream; False if none is free."""
         return self._appends.take()
 
-    def pause_streams(self) -> None:
-        """Open no stream for ten minutes, since Slack refused one."""
-        self._streams_paused_until = self._clock.monotonic() + _PAUSE_AFTER_REFUSAL
+    def pause_streams(self, channel: str) -> None:
+        """Open no stream in a channel for ten minutes, since Slack takes none there."""
+        self._paused_until[channel] = self._clock.monotonic() + _PAUSE_AFTER_REFUSAL
+        self._paused_until.move_to_end(channel)
+        while len(self._paused_until) > _MOST_CHANNELS:
+            self._paused_until.popitem(last=False)
+
+    @contextmanager
+    def growing(self) -> Iterator[None]:
+        """Count a stream as one that grows, while the body runs."""
+        self._growing += 1
+        try:
+            yield
+        finally:
+            self._growing -= 1
+
+    def gap(self, least: float) -> float:
+        """Seconds between two appends to one stream: all streams that grow share Slack's limit of appends."""
+        return least * max(1, self._growing)
 
     def pause_chunks(self) -> None:
         """Use no chunks for a day, since Slack refused one: text goes as plain markdown, and cards are not shown."""

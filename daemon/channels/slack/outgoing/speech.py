@@ -1,14 +1,18 @@
 """Streams a reply into Slack while the soul writes it; after an error it stops, and the delivery shows the rest."""
 
 import asyncio
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack.api.refusals import NO_STREAMS
 from daemon.channels.slack.outgoing.drafts import Drafts, text_chunks
 from daemon.channels.slack.outgoing.markup import InertStream
+from daemon.channels.slack.outgoing.sizes import PART, size, sizes
+from daemon.channels.slack.outgoing.splitting import FLOOR
 from daemon.channels.slack.outgoing.status_line import status_for
 from daemon.channels.slack.outgoing.task_cards import TaskCards
 from daemon.channels.slack.outgoing.unknown_links import ReplyGuard
@@ -20,7 +24,8 @@ _OPEN_AFTER: Final = 0.12  # seconds since the first text or card
 _APPEND_AT: Final = 500
 _APPEND_AFTER: Final = 0.7  # seconds since the last flush
 _KEEP_ALIVE: Final = 60.0  # seconds; Slack ends a stream that is silent for minutes
-_MOST: Final = 8_000  # characters shown before the reply is finished
+_MOST: Final = int(PART * FLOOR)  # bytes shown before the reply is finished; they stand in its first part in any case
+_REOPEN_AFTER: Final = 240.0  # seconds; Slack seals a stream about 320 s after its start, whatever it gets
 _TICK: Final = 0.04
 # Error codes for a stream or a card in a form that Slack doesn't accept.
 _FORM_REFUSED: Final = frozenset(
@@ -33,7 +38,8 @@ class StreamTarget:
     """The thread of a streamed reply, its recipient and its appearance.
 
     The recipient is empty in DMs, where Slack wants none; `appearance` holds Slack's arguments for another name and
-    icon; `status` sets the text of the thread's status line; `guard` says what may be shown.
+    icon; `status` sets the text of the thread's status line, `opened` is called once the stream is open; `guard` says
+    what may be shown.
     """
 
     channel: str
@@ -43,6 +49,7 @@ class StreamTarget:
     appearance: Mapping[str, str] = field(default_factory=dict)
     status: Callable[[str], None] = lambda _: None
     guard: ReplyGuard | None = None
+    opened: Callable[[], None] = lambda: None
 
 
 class SlackSpeech:
@@ -65,7 +72,9 @@ class SlackSpeech:
         self._task_cards = TaskCards()
         self._pending = ""
         self._shown = ""
+        self._room = _MOST  # bytes of text that the draft may still show
         self._ts = ""
+        self._opened_at = 0.0
         self._cards = drafts.takes_chunks  # whether cards can be shown in this reply
         self._form_was_refused = False
         self._ended = False
@@ -109,7 +118,9 @@ class SlackSpeech:
     async def _work(self, group: asyncio.TaskGroup) -> None:
         try:
             if await self._open(group):
-                await self._append_all(group)
+                self._target.opened()
+                with self._drafts.growing():
+                    await self._append_all(group)
         except DaemonError as error:
             self._emit("slack.speech_silent", channel=self._target.channel, reason=error.message)
         except Exception as error:  # noqa: BLE001 - what is shown on the way is a courtesy; the delivery shows the reply
@@ -129,7 +140,7 @@ class SlackSpeech:
         """Open the stream once there is enough to show; False if it stays closed."""
         while True:
             await self._gather(group)
-            if self._ended or not self._drafts.may_start():
+            if self._ended or not self._drafts.may_start(self._target.channel):
                 return False
             await self._log.opening()
             in_chunks = self._cards
@@ -138,8 +149,8 @@ class SlackSpeech:
             except (NotDelivered, ChannelRefused) as error:
                 await self._log.refused()
                 if not (in_chunks and self._refuses_form(error)):
-                    if isinstance(error, ChannelRefused):
-                        self._drafts.pause_streams()
+                    if isinstance(error, ChannelRefused) and error.code in NO_STREAMS:
+                        self._drafts.pause_streams(self._target.channel)
                     raise
 
     async def _gather(self, group: asyncio.TaskGroup) -> None:
@@ -161,13 +172,14 @@ class SlackSpeech:
             thread_ts=target.thread,
             recipient_team_id=target.recipient_team or None,
             recipient_user_id=target.recipient or None,
-            task_display_mode="plan" if in_chunks else None,
+            task_display_mode="plan" if cards else None,
             **_form(in_chunks, cards, text),
             **target.appearance,
         )
         self._ts = str(answer.get("ts") or "")
         if not self._ts:
             return False
+        self._opened_at = self._clock.monotonic()
         self._drafts.opened(target.channel, self._ts, text, in_chunks=in_chunks)
         self._mark_shown(text, tasks if in_chunks else {})
         self._cards = in_chunks
@@ -187,12 +199,35 @@ class SlackSpeech:
     async def _append_all(self, group: asyncio.TaskGroup) -> None:
         """Append until settled or, without cards, until the text is long enough."""
         flushed, in_chunks = self._clock.monotonic(), self._cards
-        while not self._ended and (self._cards or len(self._shown) < _MOST):
-            if self._due(self._clock.monotonic() - flushed) and self._drafts.may_append():
+        while not self._ended and (self._cards or self._room > 0):
+            if self._clock.monotonic() - self._opened_at >= _REOPEN_AFTER:
+                flushed = self._clock.monotonic()
+                await self._reopen(in_chunks)
+            elif self._due(self._clock.monotonic() - flushed) and self._drafts.may_append():
                 flushed = self._clock.monotonic()
                 await self._append(in_chunks)
             else:
                 await self._doze(group)
+
+    async def _reopen(self, in_chunks: bool) -> None:
+        """Show everything in a new message before Slack seals the stream, and delete the old message."""
+        channel, old, cards, shown, room = self._target.channel, self._ts, self._task_cards, self._shown, self._room
+        if not self._drafts.may_start(channel):
+            await self._clock.sleep(_TICK)
+            return
+        self._task_cards, self._shown, self._room = cards.afresh(), "", _MOST
+        self._pending = shown + self._pending
+        try:
+            await self._start(in_chunks)
+        except DaemonError:
+            self._task_cards, self._shown, self._room = cards, shown, room
+            self._pending = self._pending[len(shown) :]
+            raise
+        self._drafts.forget(channel, old)
+        try:
+            await self._client.call("chat.delete", channel=channel, ts=old)
+        except DaemonError as error:
+            self._emit("slack.draft_left", channel=channel, ts=old, reason=error.message)
 
     async def _doze(self, group: asyncio.TaskGroup) -> None:
         """Sleep for one tick, or until settled."""
@@ -200,11 +235,11 @@ class SlackSpeech:
         await asyncio.wait((self._nap,))
 
     def _due(self, waited: float) -> bool:
-        text = self._next_text()
-        if len(text) >= _APPEND_AT:
+        text, gap = self._next_text(), self._drafts.gap(_APPEND_AFTER)
+        if len(text) >= _APPEND_AT and gap <= _APPEND_AFTER:
             return True
         if text or (self._cards and self._task_cards.changed):
-            return waited >= _APPEND_AFTER
+            return waited >= gap
         return self._cards and waited >= _KEEP_ALIVE and bool(self._task_cards.keep_alive())
 
     async def _append(self, in_chunks: bool) -> None:
@@ -226,13 +261,15 @@ class SlackSpeech:
         """Note that Slack shows this text and these tasks."""
         self._pending = self._pending[len(text) :]
         self._shown += text
+        self._room -= size(text)
         self._drafts.set_text(self._target.channel, self._ts, self._shown)
         if tasks:
             self._task_cards.mark_shown(tasks)
 
     def _next_text(self) -> str:
         """The pending text, as far as the draft may still grow."""
-        return self._pending[: _MOST - len(self._shown)]
+        head = self._pending[: max(0, self._room)]
+        return head if size(head) <= self._room else head[: bisect_right(sizes(head), self._room) - 1]
 
 
 def _form(in_chunks: bool, cards: list[dict[str, Any]], text: str) -> dict[str, Any]:

@@ -2,12 +2,15 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-LIMIT = 11_500  # characters; Slack takes 12,000 in markdown blocks and markdown_text, the rest is a reserve
+from daemon.channels.slack.outgoing.sizes import PART, size, sizes
+
 LEAST = 1_000
-_FLOOR = 0.7  # a part is at least this full, so the first 8,000 characters always stand in the first part
+FLOOR = 0.7
+"""A part is at least this full, so a beginning that takes no more of the limit always stands in the first part."""
 _FENCE = re.compile(r"^([ \t>]{0,32})(`{3,32}|~{3,32})([^`\n]{0,128})$")
 _MARK = re.compile(r"[ \t>]{0,32}(?:```|~~~)[^\n]{0,160}\n?$")  # perhaps a fence; no cut goes inside it
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -20,6 +23,7 @@ _HANGUL = range(0x1160, 0x1200)  # vowels and finals that join the syllable befo
 _TAGS = range(0xE0020, 0xE0080)
 _INDENT = 3  # CommonMark: a closing fence is indented no further
 _FARTHEST_BACK = 64  # characters; no language joins more of them into one
+_ENTITY_BEGUN = re.compile(r"&(?:a|am|amp|l|lt|g|gt)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,31 +46,34 @@ class Piece:
         return f"{self.opening}{self.text}{self.closing}"
 
 
-def split(markdown: str, limit: int = LIMIT) -> tuple[str, ...]:
-    """Split markdown into messages of at most `limit` characters, in order; () if the text is blank.
+def split(markdown: str, limit: int = PART) -> tuple[str, ...]:
+    """Split markdown into messages of at most `limit` bytes as Slack counts them, in order; () if the text is blank.
 
-    Any prefix of the text up to 0.7 of the limit (8,000 characters by default) is a prefix of the first message, which
-    depends only on the first `limit` characters and on whether more follows. Raises ValueError for a limit under 1,000.
+    Any prefix of the text up to `FLOOR` of the limit is a prefix of the first message, which depends only on the first
+    `limit` bytes and on whether more follows. Raises ValueError for a limit under 1,000.
     """
     return tuple(str(piece) for piece in pieces(markdown, limit) if piece.text.strip())
 
 
-def pieces(markdown: str, limit: int = LIMIT) -> Iterator[Piece]:
+def pieces(markdown: str, limit: int = PART) -> Iterator[Piece]:
     """The slices from which `split` makes messages; their texts joined are the markdown.
 
     An open fence is closed at the end of a piece and opened again, with its info string, in the next. A fence that the
     text never closes stays open in the last piece, whose end closes it (CommonMark).
     """
     if limit < LEAST:
-        raise ValueError(f"a limit of {limit} characters is too small; the least is {LEAST}")
+        raise ValueError(f"a limit of {limit} bytes is too small; the least is {LEAST}")
     start, fence = 0, None
     while start < len(markdown):
         opening = fence.opening if fence else ""
-        room = limit - len(opening)
-        if len(markdown) - start <= room:
-            yield Piece(markdown[start:], opening)
+        room = limit - size(opening)
+        head = markdown[start : start + room + 1]
+        if len(head) <= room and size(head) <= room:
+            yield Piece(head, opening)
             return
-        cut = _best(_cuts(markdown[start : start + room], fence), room)
+        measured = sizes(head)
+        fits, full = bisect_right(measured, room) - 1, bisect_left(measured, int(room * FLOOR))
+        cut = _best(_cuts(markdown[start : start + fits], fence, full), measured, room, full)
         text = markdown[start : start + cut.position]
         fence = cut.fence
         yield Piece(text, opening, cut.repair)
@@ -87,20 +94,23 @@ class _Cut:
 _ANYWHERE, _CHARACTER, _WORD_END, _SENTENCE_END, _CODE_LINE, _TABLE_ROW, _LINE_END, _PARAGRAPH = range(8)
 
 
-def _best(cuts: list[_Cut], room: int) -> _Cut:
-    """The best cut of a part that is full enough; if there is none, the best cut that fits."""
-    fitting = [cut for cut in cuts if cut.position + len(cut.repair) <= room]
-    full = [cut for cut in fitting if cut.position >= int(room * _FLOOR)]
-    return max(full or fitting, key=lambda cut: (cut.rank, cut.position))
+def _best(cuts: list[_Cut], measured: Sequence[int], room: int, full: int) -> _Cut:
+    """The best cut of a part that is full enough, which it is from the position `full` on; else the best that fits.
+
+    `measured` holds the size of every beginning of the part.
+    """
+    fitting = [cut for cut in cuts if measured[cut.position] + size(cut.repair) <= room]
+    wanted = [cut for cut in fitting if cut.position >= full]
+    return max(wanted or fitting, key=lambda cut: (cut.rank, cut.position))
 
 
-def _cuts(head: str, fence: Fence | None) -> list[_Cut]:
-    """Every useful cut of `head`, which begins inside `fence`."""
+def _cuts(head: str, fence: Fence | None, full: int) -> list[_Cut]:
+    """Every useful cut of `head`, which begins inside `fence`; inside a line only from the position `full` on."""
     cuts = []
     for match in _LINE.finditer(head):
         line, before = match[0], fence
         fence = _after(line, before)
-        if fence is before and not _MARK.match(line):
+        if fence is before and match.end() > full and not _MARK.match(line):
             cuts += _within_line(head, match.start(), match.end(), before)
         opens_here = fence is not None and before is None
         if line.endswith("\n") and not opens_here:
@@ -132,12 +142,10 @@ def _after(line: str, fence: Fence | None) -> Fence | None:
 
 def _within_line(head: str, start: int, end: int, fence: Fence | None) -> list[_Cut]:
     """Cuts inside one line: after sentences and words, and after the last whole character that fits."""
-    if end <= len(head) * _FLOOR:
-        return []
     repair = f"\n{fence.closing}" if fence else ""
     found = [(_SENTENCE_END, match.end()) for match in _SENTENCE.finditer(head, start, end)]
     found += [(_WORD_END, match.end()) for match in _WORD.finditer(head, start, end)]
-    last = min(end - 1, len(head) - len(repair))
+    last = min(end - 1, len(head) - size(repair))
     first = max(start + 1, last - _FARTHEST_BACK)
     whole = next(((_CHARACTER, at) for at in range(last, first - 1, -1) if _is_boundary(head, at)), (_ANYWHERE, last))
     found = [(rank, at) for rank, at in found if at < end and _is_boundary(head, at)]
@@ -151,6 +159,8 @@ def _is_boundary(text: str, at: int) -> bool:
     """
     before, after = text[at - 1], text[at]
     if text.startswith(("```", "~~~"), at) or (before == after and after in "`~"):
+        return False
+    if _ENTITY_BEGUN.search(text[max(0, at - 4) : at]) and (after.isalpha() or after == ";"):
         return False
     joined = unicodedata.category(after).startswith("M") or ord(after) in _SKIN or ord(after) in _HANGUL
     if joined or _ZWJ in {before, after} or ord(after) in _TAGS:

@@ -8,8 +8,9 @@ from functools import partial
 from typing import Final
 
 from daemon.channels.slack.api.client import SlackClient
+from daemon.channels.slack.api.refusals import APP
 from daemon.core.concurrency import alongside, time_limit
-from daemon.core.errors import ChannelError
+from daemon.core.errors import ChannelError, ChannelRefused
 from daemon.core.last_line import LastLine
 from daemon.core.ports import Clock, Emit, Task
 
@@ -18,6 +19,7 @@ _AFTER: Final = 0.12  # seconds; a faster reply costs no call
 _PACE: Final = 0.7  # seconds between two texts of one line
 _REFRESH: Final = 90.0  # seconds; Slack clears the line by itself after two minutes
 _CLEARING: Final = 2.0  # seconds for one line, and at the end for all of them together
+_REST: Final = 86_400.0  # seconds without a line after Slack refused it to the app
 _LONGEST: Final = 90  # characters
 
 
@@ -32,12 +34,13 @@ def status_for(task: Task) -> str:
 
 @dataclass(slots=True, eq=False)
 class _Line:
-    """One thread's line while it is shown; `nap` is the sleep before the next update."""
+    """One thread's line while it is shown; `nap` is the sleep before the next update, `over` once a message grows."""
 
     channel: str
     thread: str
     text: str = _THINKING
     sent: bool = False
+    over: bool = False
     nap: asyncio.Task[None] | None = None
 
 
@@ -50,6 +53,7 @@ class StatusLine:
         self._emit = emit
         self._to_clear: asyncio.Queue[tuple[str, str]] | None = None
         self._lines: dict[tuple[str, str], _Line] = {}
+        self._refused_until = 0.0
 
     async def run(self) -> None:
         """Clear lines in the background until cancelled, so that no reply waits; at the end, clear the rest."""
@@ -76,7 +80,9 @@ class StatusLine:
         finally:
             if self._lines.get((channel, thread)) is line:
                 del self._lines[channel, thread]
-            if line.sent and self._to_clear is not None:
+            if line.over:
+                pass  # Slack removed the line when the message appeared
+            elif line.sent and self._to_clear is not None:
                 self._to_clear.put_nowait((channel, thread))
             elif line.sent:
                 await self._clear((channel, thread))
@@ -84,16 +90,24 @@ class StatusLine:
     def say(self, channel: str, thread: str, text: str) -> None:
         """Change the text of a line that is shown, as soon as its pace allows; returns at once."""
         line = self._lines.get((channel, thread))
-        if line is not None and line.text != text:
+        if line is not None and not line.over and line.text != text:
             line.text = text
+            if line.nap is not None:
+                line.nap.cancel()
+
+    def end(self, channel: str, thread: str) -> None:
+        """Set a line no more, since a message grows in its thread: the line and a session's state share one place."""
+        line = self._lines.get((channel, thread))
+        if line is not None:
+            line.over = True
             if line.nap is not None:
                 line.nap.cancel()
 
     async def _keep(self, line: _Line) -> None:
         await self._clock.sleep(_AFTER)
-        line.sent = True
         async with asyncio.TaskGroup() as group:
-            while True:
+            while not line.over:
+                line.sent = True
                 text, at = line.text, self._clock.monotonic()
                 await self._set(line.channel, line.thread, text)
                 if line.text == text:
@@ -112,7 +126,11 @@ class StatusLine:
             self._emit("slack.status_failed", channel=lines[0][0], reason="clearing took too long", lines=len(lines))
 
     async def _set(self, channel: str, thread: str, text: str) -> None:
+        if self._clock.monotonic() < self._refused_until:
+            return
         try:
             await self._client.call("assistant.threads.setStatus", channel_id=channel, thread_ts=thread, status=text)
         except ChannelError as error:
             self._emit("slack.status_failed", channel=channel, reason=error.message)
+            if isinstance(error, ChannelRefused) and error.code in APP:
+                self._refused_until = self._clock.monotonic() + _REST

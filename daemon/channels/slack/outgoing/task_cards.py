@@ -8,6 +8,7 @@ from typing import Any, Final
 from daemon.channels.slack.incoming.text import label
 from daemon.channels.slack.outgoing.links import BREAK
 from daemon.channels.slack.outgoing.markup import inert
+from daemon.channels.slack.outgoing.sizes import CARDS, weight
 from daemon.core.ports import Task, TaskState
 from daemon.core.text import shortened
 
@@ -15,6 +16,8 @@ TITLE: Final = 120  # characters of a card's first line
 DETAILS: Final = 500
 MOST: Final = 40  # cards under one reply; a message holds 50 blocks
 _WORKING: Final = "Working on it"
+_NOT_NEEDED: Final = " (not needed)"
+_LONGEST_SUMMARY: Final = f"Worked through {MOST} steps, {MOST} of them failed"
 _ENDED: Final = frozenset({TaskState.COMPLETE, TaskState.ERROR})
 # Places where a link, a mention or Slack's own syntax could begin; a card holds none of them.
 _POWER: Final = re.compile(
@@ -31,20 +34,38 @@ class TaskCards:
     """Tasks by id, in the order of their first appearance.
 
     Slack replaces a card's title and status with every update but appends to its details, so details that a card
-    already shows are never sent again.
+    already shows are never sent again. All cards together stay within their part of a stream's budget: at first new
+    details are left out, then new titles, at last new cards.
     """
 
     def __init__(self) -> None:
         self._tasks: dict[str, Task] = {}
         self._shown: Mapping[str, Task] = {}
+        self._grown: dict[str, str] = {}  # all details that Slack shows, those that were replaced included
 
     def put(self, task: Task) -> Task | None:
-        """Set a task's current state and return the task as it may be shown; None if there are too many cards."""
-        if task.id not in self._tasks and len(self._tasks) >= MOST:
+        """Set a task's current state and return the task as it may be shown; None if its card has no room."""
+        before = self._tasks.get(task.id)
+        if before is None and len(self._tasks) >= MOST:
             return None
         safe = replace(task, title=card_text(task.title, TITLE) or "…", details=card_text(task.details, DETAILS))
-        self._tasks[task.id] = safe
-        return safe
+        smaller = replace(safe, details=before.details if before else "")
+        last = replace(smaller, title=before.title) if before else None
+        fitting = next((one for one in (safe, smaller) if self._fits(one)), last)
+        if fitting is not None:
+            self._tasks[task.id] = fitting
+        return fitting
+
+    def _fits(self, task: Task) -> bool:
+        """Whether the cards' budget has room for a task in this state, up to the end of the stream."""
+        all_tasks = (self._tasks | {task.id: task}).values()
+        cards = [
+            _card(replace(one, title=one.title + _NOT_NEEDED, details=self._all_details(one))) for one in all_tasks
+        ]
+        return weight([_title(_LONGEST_SUMMARY), *cards]) <= CARDS
+
+    def _all_details(self, task: Task) -> str:
+        return self._grown.get(task.id, "") + self._more(task)
 
     @property
     def changed(self) -> bool:
@@ -63,7 +84,14 @@ class TaskCards:
 
     def mark_shown(self, tasks: Mapping[str, Task]) -> None:
         """Note what Slack shows: the `tasks` from which the update was made."""
+        self._grown |= {id_: self._all_details(task) for id_, task in tasks.items()}
         self._shown = tasks
+
+    def afresh(self) -> "TaskCards":
+        """The same tasks for a new message, which shows none of them yet."""
+        fresh = TaskCards()
+        fresh._tasks = self._tasks  # one dictionary, so that no state gets lost meanwhile
+        return fresh
 
     def keep_alive(self) -> list[dict[str, Any]]:
         """An unchanged card in progress, for a stream that Slack would end as silent; empty if none is in progress."""
@@ -103,7 +131,7 @@ def _title(text: str) -> dict[str, Any]:
 
 def _ended(task: Task) -> Task:
     if task.state is TaskState.PENDING:
-        return replace(task, title=f"{task.title} (not needed)", state=TaskState.COMPLETE)
+        return replace(task, title=task.title + _NOT_NEEDED, state=TaskState.COMPLETE)
     return task if task.state in _ENDED else replace(task, state=TaskState.COMPLETE)
 
 

@@ -1,0 +1,318 @@
+"""Twenty-eight scenes: what the daemon does to Slack, and what it must know of Slack's answers.
+
+A scene's function plays it; `SCENES` gives each by its name. The expected codes stand in `EXPECTED`, scene by scene,
+for the calls that are expected to be refused.
+"""
+
+from collections.abc import Awaitable, Callable
+from types import MappingProxyType
+from typing import Any, Final
+
+from tests.live.stage import LiveStage
+
+META: Final = {"event_type": "soul_reply", "event_payload": {"key": "k1", "part": 0}}
+CARD: Final = {"type": "task_update", "id": "1", "title": "Reading", "status": "in_progress"}
+FEEDBACK: Final = {
+    "type": "context_actions",
+    "elements": [
+        {
+            "type": "feedback_buttons",
+            "action_id": "soul_feedback",
+            "positive_button": {"text": {"type": "plain_text", "text": "Good answer"}, "value": "good"},
+            "negative_button": {"text": {"type": "plain_text", "text": "Bad answer"}, "value": "bad"},
+        }
+    ],
+}
+APPROVAL: Final = {
+    "type": "actions",
+    "elements": [
+        {
+            "type": "button",
+            "action_id": "soul_approval_yes",
+            "style": "primary",
+            "text": {"type": "plain_text", "text": "Approve"},
+            "value": "approve:a-1",
+        }
+    ],
+}
+
+
+async def plain_post(on: LiveStage) -> None:
+    """A message with text alone."""
+    await on.root()
+
+
+async def metadata_look_up(on: LiveStage) -> None:
+    """The metadata of a message is there when its thread is read."""
+    root = await on.root()
+    sent = await on.call("chat.postMessage", channel=on.channel, thread_ts=root, text="keyed", metadata=META)
+    back = await on.read_back(str(sent["ts"]), root)
+    on.note(metadata=back.get("metadata") == META)
+
+
+async def update_at_the_limit(on: LiveStage) -> None:
+    """An update takes 4,000 bytes of text."""
+    await on.call("chat.update", channel=on.channel, ts=await on.root(), text="x" * 4_000)
+
+
+async def update_above_the_limit(on: LiveStage) -> None:
+    """An update refuses more: Latin letters, others, and what grows when it is escaped."""
+    ts = await on.root()
+    for text in ("x" * 4_001, "я" * 2_001, "&" * 801):
+        await on.call("chat.update", channel=on.channel, ts=ts, text=text)
+
+
+async def markdown_block_at_the_limit(on: LiveStage) -> None:
+    """A markdown block takes 12,000 characters."""
+    block = {"type": "markdown", "text": "word " * 2_400}
+    await on.call("chat.postMessage", channel=on.channel, text="long", blocks=[block])
+
+
+async def markdown_block_above_the_limit(on: LiveStage) -> None:
+    """A markdown block refuses more."""
+    block = {"type": "markdown", "text": "word " * 2_401}
+    await on.call("chat.postMessage", channel=on.channel, text="long", blocks=[block])
+
+
+async def nested_lists(on: LiveStage) -> None:
+    """A markdown block with lists in lists."""
+    await _markdown(on, "- one\n    - two\n        1. three\n")
+
+
+async def table(on: LiveStage) -> None:
+    """A markdown block with a table."""
+    await _markdown(on, "| a | b |\n|---|---|\n| 1 | 2 |\n")
+
+
+async def code(on: LiveStage) -> None:
+    """A markdown block with code."""
+    await _markdown(on, "```python\nprint('hello')\n```\n")
+
+
+async def mention_escapes(on: LiveStage) -> None:
+    """Escaped mentions stay text."""
+    root = await on.root("&lt;!channel&gt; &lt;@U0000&gt; &amp; co")
+    back = await on.read_back(root, root)
+    on.note(text=back.get("text"))
+
+
+async def edit(on: LiveStage) -> None:
+    """An edited message says so."""
+    root = await on.root()
+    await on.call("chat.update", channel=on.channel, ts=root, text="Changed.")
+    on.note(edited="edited" in await on.read_back(root, root))
+
+
+async def delete(on: LiveStage) -> None:
+    """A deleted message is gone."""
+    root = await on.root()
+    await on.call("chat.delete", channel=on.channel, ts=root)
+    await on.call("chat.update", channel=on.channel, ts=root, text="Too late.")
+
+
+async def thread_reply(on: LiveStage) -> None:
+    """A reply in a thread."""
+    await on.call("chat.postMessage", channel=on.channel, thread_ts=await on.root(), text="A reply.")
+
+
+async def reply_to_deleted_root(on: LiveStage) -> None:
+    """A root with replies that was deleted takes no more of them."""
+    root = await on.root()
+    await on.call("chat.postMessage", channel=on.channel, thread_ts=root, text="A reply.")
+    await on.call("chat.delete", channel=on.channel, ts=root)
+    await on.call("chat.postMessage", channel=on.channel, thread_ts=root, text="Another.")
+
+
+async def empty_thread(on: LiveStage) -> None:
+    """An empty thread is no thread."""
+    await on.call("chat.postMessage", channel=on.channel, thread_ts="", text="Where?")
+
+
+async def ephemeral(on: LiveStage) -> None:
+    """A message that one user sees."""
+    await on.call("chat.postEphemeral", channel=on.channel, user=on.user, text="For you alone.")
+
+
+async def feedback_buttons(on: LiveStage) -> None:
+    """Feedback buttons under a markdown block."""
+    blocks = [{"type": "markdown", "text": "An answer."}, FEEDBACK]
+    await on.call("chat.postMessage", channel=on.channel, text="An answer.", blocks=blocks)
+
+
+async def approval_buttons(on: LiveStage) -> None:
+    """Approval buttons, and an update that removes them."""
+    blocks = [{"type": "markdown", "text": "May I?"}, APPROVAL]
+    asked = await on.call("chat.postMessage", channel=on.channel, text="May I?", blocks=blocks)
+    await on.call("chat.update", channel=on.channel, ts=asked["ts"], text="Approved.", blocks=[])
+
+
+async def stream_in_a_channel(on: LiveStage) -> None:
+    """A stream outside DMs names its recipient; chunks, cards, an end with blocks and metadata."""
+    root = await on.root()
+    await on.call("chat.startStream", channel=on.channel, thread_ts=root, markdown_text="For whom?")
+    ts = await on.stream(root, chunks=[CARD], task_display_mode="plan")
+    await on.call("chat.appendStream", channel=on.channel, ts=ts, chunks=[CARD | {"details": "page 1"}])
+    ending = [CARD | {"status": "complete"}, {"type": "markdown_text", "text": "Done."}]
+    await on.call("chat.stopStream", channel=on.channel, ts=ts, chunks=ending, blocks=[FEEDBACK], metadata=META)
+    await on.call("chat.stopStream", channel=on.channel, ts=ts)
+
+
+async def stream_of_one_form(on: LiveStage) -> None:
+    """A stream takes text or chunks, never both."""
+    ts = await on.stream(await on.root(), markdown_text="Text.")
+    chunk = {"type": "markdown_text", "text": "More."}
+    await on.call("chat.appendStream", channel=on.channel, ts=ts, markdown_text="More.", chunks=[chunk])
+    await on.call("chat.appendStream", channel=on.channel, ts=ts, chunks=[chunk])
+    await on.call("chat.stopStream", channel=on.channel, ts=ts)
+
+
+async def stream_budget(on: LiveStage) -> None:
+    """A stream with a card refuses text beyond its budget of bytes."""
+    ts = await on.stream(await on.root(), chunks=[CARD | {"details": "d" * 3_000}])
+    for text in ("語" * 1_400, "語" * 600):
+        await on.call("chat.appendStream", channel=on.channel, ts=ts, chunks=[{"type": "markdown_text", "text": text}])
+    await on.call("chat.stopStream", channel=on.channel, ts=ts, chunks=[CARD | {"status": "complete"}])
+
+
+async def sealed_stream(on: LiveStage) -> None:
+    """A stream is sealed some five minutes after its start, though it is fed; an update still works."""
+    ts = await on.stream(await on.root(), markdown_text="Begun.")
+    for _ in range(6):
+        await on.wait(50)
+        await on.call("chat.appendStream", channel=on.channel, ts=ts, markdown_text=" Fed.")
+    await on.wait(40)
+    await on.call("chat.appendStream", channel=on.channel, ts=ts, markdown_text=" Too late.")
+    await on.call("chat.update", channel=on.channel, ts=ts, text="Whole.")
+
+
+async def previews_of_streamed_links(on: LiveStage) -> None:
+    """Whether a link in a stream gets a preview."""
+    root = await on.root()
+    ts = await on.stream(root, markdown_text="See https://slack.com/help for help.")
+    await on.call("chat.stopStream", channel=on.channel, ts=ts)
+    on.note(preview=bool((await on.read_back(ts, root)).get("attachments")))
+
+
+async def sessions(on: LiveStage) -> None:
+    """The states of a session, and a state that there is not."""
+    root = await on.root()
+    for status in ("processing", "active", "dancing"):
+        await on.call("agents.sessions.setStatus", channel_id=on.channel, thread_ts=root, status=status)
+    ts = await on.stream(root, markdown_text="Begun.")
+    await on.call("chat.stopStream", channel=on.channel, ts=ts, session_status="active")
+
+
+async def status_line(on: LiveStage) -> None:
+    """The status line of a thread is set and cleared."""
+    root = await on.root()
+    for status in ("is thinking…", ""):
+        await on.call("assistant.threads.setStatus", channel_id=on.channel, thread_ts=root, status=status)
+
+
+async def pages_of_history(on: LiveStage) -> None:
+    """History and replies come in pages."""
+    root = await on.root()
+    for number in range(3):
+        await on.call("chat.postMessage", channel=on.channel, thread_ts=root, text=f"Reply {number}.")
+    await on.root()
+    first = await on.read("conversations.history", channel=on.channel, limit=1)
+    cursor = first.get("response_metadata", {}).get("next_cursor")
+    second = await on.read("conversations.history", channel=on.channel, limit=1, cursor=cursor)
+    replies = await on.read("conversations.replies", channel=on.channel, ts=root, limit=2)
+    on.note(more=[bool(page.get("has_more")) for page in (first, second, replies)])
+    await on.read("conversations.replies", channel=on.channel, ts=root, cursor="nonsense")
+
+
+async def people_and_rooms(on: LiveStage) -> None:
+    """What is known of the user, the channel and its members."""
+    await on.read("users.info", user=on.user)
+    await on.read("conversations.info", channel=on.channel)
+    await on.read("conversations.members", channel=on.channel)
+    await on.read("users.info", user="U0000000000")
+
+
+async def archived_channel(on: LiveStage) -> None:
+    """An archived channel takes nothing."""
+    await on.call("chat.postMessage", channel=on.archived, text="Anybody here?")
+
+
+async def too_many_posts(on: LiveStage) -> None:
+    """Too many posts at once get 429 with Retry-After."""
+    await on.throttle(True)
+    before = list(on.calls)
+    for _ in range(60):
+        if (await on.call("chat.postMessage", channel=on.dm, text="Quick.")).get("error"):
+            break
+    refused = on.calls[-1]
+    on.calls[:] = [*before, refused]  # how many it takes is not the same each time
+    await on.throttle(False)
+
+
+async def _markdown(on: LiveStage, text: str) -> None:
+    root = await on.root()
+    sent: Any = await on.call(
+        "chat.postMessage",
+        channel=on.channel,
+        thread_ts=root,
+        text="markdown",
+        blocks=[{"type": "markdown", "text": text}],
+    )
+    back = await on.read_back(str(sent.get("ts")), root)
+    on.note(blocks=bool(back.get("blocks")))
+
+
+Scene = Callable[[LiveStage], Awaitable[None]]
+SCENES: Final = MappingProxyType[str, Scene](
+    {
+        scene.__name__: scene
+        for scene in (
+            plain_post,
+            metadata_look_up,
+            update_at_the_limit,
+            update_above_the_limit,
+            markdown_block_at_the_limit,
+            markdown_block_above_the_limit,
+            nested_lists,
+            table,
+            code,
+            mention_escapes,
+            edit,
+            delete,
+            thread_reply,
+            reply_to_deleted_root,
+            empty_thread,
+            ephemeral,
+            feedback_buttons,
+            approval_buttons,
+            stream_in_a_channel,
+            stream_of_one_form,
+            stream_budget,
+            sealed_stream,
+            previews_of_streamed_links,
+            sessions,
+            status_line,
+            pages_of_history,
+            people_and_rooms,
+            archived_channel,
+            too_many_posts,
+        )
+    }
+)
+EXPECTED: Final = MappingProxyType[str, tuple[str, ...]](
+    {
+        "update_above_the_limit": ("msg_too_long", "msg_too_long", "msg_too_long"),
+        "markdown_block_above_the_limit": ("msg_blocks_too_long",),
+        "delete": ("message_not_found",),
+        "reply_to_deleted_root": ("cannot_reply_to_message",),
+        "empty_thread": ("invalid_thread_ts",),
+        "stream_in_a_channel": ("missing_recipient_team_id", "message_not_in_streaming_state"),
+        "stream_of_one_form": ("cannot_provide_both_markdown_text_and_chunks", "streaming_mode_mismatch"),
+        "stream_budget": ("msg_too_long",),
+        "sealed_stream": ("message_not_in_streaming_state",),
+        "sessions": ("invalid_status",),
+        "pages_of_history": ("invalid_cursor",),
+        "people_and_rooms": ("user_not_found",),
+        "archived_channel": ("is_archived",),
+        "too_many_posts": ("ratelimited",),
+    }
+)
