@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-import sqlite3
 import subprocess
 import sys
 from contextlib import closing
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from daemon.memory.database import Database, migrate, sqlite
+from daemon.memory.database.driver import sqlite3
 from tests.fakes import FakeClock
 from tests.given import DM, deleted, edited, effect, new_message
 from tests.store.parts import Stores, look

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from daemon.core.errors import SchemaMismatch, StoreError
 from daemon.memory.admin.restore import restore
 from daemon.memory.database import Transaction, migrate, open_database, sqlite
 from daemon.memory.database.backup import back_up, back_up_periodically, folder_beside, made_at, name_at, rotate, verify
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.outbox import Outbox
 from daemon.memory.records import Worker

@@ -1,7 +1,6 @@
 """The state of the daemons and of memory.db at one moment: heartbeats, waiting work, spending, faults of the file."""
 
 import json
-import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from daemon.core.errors import StoreError
 from daemon.memory.database import Database, Transaction, migrate, sqlite
 from daemon.memory.database.backup import check_pragma, file_faults
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.records import read_row
 

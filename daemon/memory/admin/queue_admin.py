@@ -5,13 +5,13 @@ with a lapsed lease when it has to be looked up first.
 """
 
 import json
-import sqlite3
 from dataclasses import dataclass
 from enum import StrEnum
 
 from daemon.core.errors import StoreError
 from daemon.memory.audit import AuditedChanges
 from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.records import read_row
 
 INBOX_STATES = ("new", "claimed", "answered", "ignored", "withdrawn", "stale", "dead", "dropped")

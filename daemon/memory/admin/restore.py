@@ -2,7 +2,6 @@
 
 import json
 import secrets
-import sqlite3
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Final
 from daemon.core.errors import StoreError
 from daemon.core.ports import Clock
 from daemon.memory.database import backup, migrate, sqlite
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.presence import ProcessIdentity
 
 _REASON: Final = "restored from a backup"

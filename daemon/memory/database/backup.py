@@ -9,7 +9,6 @@ import datetime as dt
 import os
 import re
 import secrets
-import sqlite3
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
@@ -20,6 +19,7 @@ from typing import Final
 from daemon.core.errors import SchemaMismatch, StoreError
 from daemon.core.ports import Clock, Emit
 from daemon.memory.database import migrate, sqlite
+from daemon.memory.database.driver import sqlite3
 
 EVERY_S: Final = 15 * 60
 _QUARTER_MS: Final = EVERY_S * 1000

@@ -5,11 +5,11 @@ Each setting has a measured reason: below `synchronous=FULL` a power loss takes 
 stays in the file.
 """
 
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
 from daemon.core.errors import SchemaMismatch, StoreBusy, StoreError, StoreFull
+from daemon.memory.database.driver import sqlite3
 
 APPLICATION_ID = 0x534F554C  # "SOUL"; it marks the file as this program's, also for the `file` command
 _NOT_DISK_ERRORS = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -28,6 +28,10 @@ _PRAGMAS = (
     "PRAGMA journal_size_limit=67108864",
     "PRAGMA temp_store=MEMORY",
 )
+
+
+class ReadTooLong(sqlite3.OperationalError):
+    """A read took its whole budget and was ended, so that no commit waits for it."""
 
 
 def wal_is_safe(version: Sequence[int] = sqlite3.sqlite_version_info) -> bool:
@@ -76,6 +80,13 @@ def journal_mode(connection: sqlite3.Connection) -> str:
     return str(connection.execute("PRAGMA journal_mode").fetchone()[0])
 
 
+def checkpoint(connection: sqlite3.Connection, how: str) -> int:
+    """Move the write-ahead log into the file, `PASSIVE` or `TRUNCATE`; returns the bytes that are left in it."""
+    _, frames, moved = connection.execute(f"PRAGMA wal_checkpoint({how})").fetchone()
+    page = connection.execute("PRAGMA page_size").fetchone()[0]
+    return max(0, int(frames) - int(moved)) * int(page)
+
+
 def schema_version(connection: sqlite3.Connection) -> int:
     """The schema version of an open file; 0 when it is empty. Raises SchemaMismatch for another program's file."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
@@ -96,6 +107,11 @@ def is_busy(error: sqlite3.Error) -> bool:
 def translate(error: sqlite3.Error) -> StoreError:
     """The StoreError, with a hint, for an error of SQLite."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if isinstance(error, ReadTooLong):
+        return StoreBusy(
+            f"reading memory.db took too long: {error}",
+            hint="try again; if it stays so, the disk is slow or busy: see `soul doctor`",
+        )
     if code in _NOT_DISK_ERRORS:
         return StoreBusy(
             "memory.db is held by another process", hint="see which daemons use it with `soul status`, then try again"

@@ -7,13 +7,13 @@ neither searched nor read.
 import asyncio
 import datetime as dt
 import math
-import sqlite3
 from collections import Counter
 from collections.abc import Sequence
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.core.ports import Passage
 from daemon.memory.database import Database
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.library import search_terms, words_of
 
 NEWEST = 2_000

@@ -1,13 +1,13 @@
 """What the soul knows of users: a versioned model for each user and audience, with its history."""
 
 import json
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from daemon.core.errors import StoreError
 from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.database import Database, Transaction
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.records import as_json, read_row
 from daemon.memory.worker_store import WorkerStore
 

@@ -1,13 +1,13 @@
 """Claims on conversations, with a lease and a fence, and the drafts that users see before a commit."""
 
 import json
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import replace
 
 from daemon.core.errors import LostLease
 from daemon.core.perception import Audience, ConversationKey
 from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.records import Claim, Draft, InboxMessage, ProcessState, VisitState, conversation_columns, read_row
 from daemon.memory.worker_store import WorkerStore
 

@@ -5,11 +5,11 @@ serve the channel by now.
 """
 
 import json
-import sqlite3
 from collections.abc import Mapping, Sequence
 
 from daemon.core.ports import Acceptance, Deletion, Edit
 from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.forgetting import forget_derived
 from daemon.memory.knowledge.turns import forget_summary
 

@@ -6,13 +6,13 @@ fires it twice.
 
 import json
 import secrets
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from daemon.core.perception import Audience, ConversationKey, Modality, Place
 from daemon.core.timetable import FARTHEST_MS, next_slot, require_seldom
 from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.internal_events import store_internal_event
 from daemon.memory.records import as_json, conversation_columns, read_row
 from daemon.memory.worker_store import WorkerStore

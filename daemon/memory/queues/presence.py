@@ -3,13 +3,13 @@
 import json
 import os
 import socket
-import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from daemon.core.ports import Clock
 from daemon.memory.database import Database, Transaction
+from daemon.memory.database.driver import sqlite3
 
 
 @dataclass(frozen=True, slots=True)
