@@ -157,7 +157,7 @@ def full(path: Path) -> Json:
     async def work(pipe: int) -> None:
         async with open_database(path, SystemClock()) as database:
             hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-            resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, hard))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 150_000, hard))
             errors = 0
             for number in range(400):
                 try:

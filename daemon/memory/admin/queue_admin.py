@@ -5,6 +5,8 @@ with a lapsed lease when it has to be looked up first.
 """
 
 import json
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -19,6 +21,7 @@ OUTBOX_STATES = ("drafting", "pending", "sending", "sent", "unknown", "expired",
 _INBOX_RETRIED = frozenset({"dead", "ignored", "stale", "dropped"})
 _INBOX_DROPPED = frozenset({"new", "claimed", "dead", "ignored", "stale"})
 _OUTBOX_RETRIED = frozenset({"unknown", "dead", "expired", "dropped"})
+_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 _OUTBOX_DROPPED = frozenset({"pending", "unknown", "dead", "expired"})
 
 
@@ -76,11 +79,8 @@ class Admin(AuditedChanges):
 
     async def messages(self, state: str | None, limit: int) -> tuple[InboxRow, ...]:
         """The newest messages, of one state or of all."""
-        rows = await self._database.rows(
-            "SELECT * FROM inbox WHERE :state IS NULL OR state = :state ORDER BY received_ms DESC LIMIT :limit",
-            state=state,
-            limit=limit,
-        )
+        states = (state,) if state else INBOX_STATES
+        rows = await self._database.read(lambda reading: newest(reading, "inbox", states, "received_ms", limit))
         return tuple(read_row(InboxRow, row) for row in rows)
 
     async def message(self, name: str) -> InboxRow:
@@ -135,11 +135,8 @@ class Admin(AuditedChanges):
 
     async def posts(self, state: str | None, limit: int) -> tuple[OutboxRow, ...]:
         """The newest posts, of one state or of all."""
-        rows = await self._database.rows(
-            "SELECT * FROM outbox WHERE :state IS NULL OR state = :state ORDER BY seq DESC LIMIT :limit",
-            state=state,
-            limit=limit,
-        )
+        states = (state,) if state else OUTBOX_STATES
+        rows = await self._database.read(lambda reading: newest(reading, "outbox", states, "seq", limit))
         return tuple(_outbox_row(row) for row in rows)
 
     async def post(self, name: str) -> OutboxRow:
@@ -198,6 +195,23 @@ class Admin(AuditedChanges):
         return await self._database.write(unit)
 
 
+async def newest(
+    transaction: Transaction, table: str, states: Sequence[str], order: str, limit: int
+) -> list[sqlite3.Row]:
+    """The rows of some states with the largest values in a column, which an index has behind the state.
+
+    `table` and `order` become part of the statement: they are literals of this package, never input.
+    """
+    found: list[sqlite3.Row] = []
+    for state in states:
+        found += await transaction.rows(
+            f"SELECT * FROM {table} WHERE state = :state ORDER BY {order} DESC LIMIT :limit",  # noqa: S608 - literals
+            state=state,
+            limit=limit,
+        )
+    return sorted(found, key=lambda row: -row[order])[:limit]
+
+
 def _before(found: InboxRow | OutboxRow, **more: object) -> str:
     """The state of a row before a change, for the audit log, without its text."""
     return json.dumps({"state": found.state, "reason": found.reason, "attempts": found.attempts, **more})
@@ -210,7 +224,8 @@ def _why_no_retry(state: str) -> str:
 
 
 async def _find_message(transaction: Transaction, name: str) -> InboxRow:
-    rows = await transaction.rows("SELECT * FROM inbox WHERE id = :name OR ts = :name LIMIT 5", name=name)
+    rows = await transaction.rows("SELECT * FROM inbox WHERE id = :name", name=name)
+    rows = rows or await transaction.rows("SELECT * FROM inbox WHERE ts = :name LIMIT 5", name=name)
     if not rows:
         raise StoreError(f"there is no message {name}", hint="see `soul inbox list`")
     if len(rows) > 1:
@@ -220,7 +235,9 @@ async def _find_message(transaction: Transaction, name: str) -> InboxRow:
 
 
 async def _find_post(transaction: Transaction, name: str) -> OutboxRow:
-    row = await transaction.one("SELECT * FROM outbox WHERE id = :name OR CAST(seq AS TEXT) = :name", name=name)
+    row = await transaction.one("SELECT * FROM outbox WHERE id = :name", name=name)
+    if row is None and _NUMBER.fullmatch(name):
+        row = await transaction.one("SELECT * FROM outbox WHERE seq = :seq", seq=int(name))
     if row is None:
         raise StoreError(f"there is no post {name}", hint="see `soul outbox list`")
     return _outbox_row(row)

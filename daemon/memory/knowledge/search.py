@@ -8,19 +8,26 @@ import asyncio
 import datetime as dt
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.core.ports import Passage
-from daemon.memory.database import Database
+from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.library import search_terms, words_of
 
 NEWEST = 2_000
 """How many of the newest readable turns a search covers."""
 
+_LOOKED_AT = 2 * NEWEST  # turns of one audience, some of which may belong to another soul
+_PLACES = 200  # conversations of one channel
 _LONGEST_PASSAGE = 1_500
 _LONGEST_NAME = 80
+
+_NEWEST_OF = """
+  SELECT seq, conversation, name, body, said_ms FROM turns
+  WHERE audience = {audience} AND speaker = 'person' ORDER BY seq DESC LIMIT :looked_at
+"""
 
 
 class ConversationSearch:
@@ -48,22 +55,57 @@ class ConversationSearch:
         self, conversation: ConversationKey, audience: Audience, *, outsiders: bool
     ) -> list[sqlite3.Row]:
         """The newest turns that the audience may read, newest first; row and conversation must both allow it."""
+        values = {
+            "soul": conversation.soul,
+            "workspace": conversation.workspace,
+            "own": str(audience),
+            "everybody": str(Audience(AudienceKind.WORKSPACE, conversation.workspace)),
+        }
+        if outsiders:
+            return await self._database.read(lambda reading: _said_in_channel(reading, conversation.channel, values))
         return await self._database.rows(
-            """
+            f"""
             SELECT t.conversation, t.name, t.body, t.said_ms
-            FROM turns t JOIN conversations c ON c.id = t.conversation
-            WHERE c.soul = :soul AND c.workspace = :workspace AND t.speaker = 'person'
-              AND t.audience IN (:own, :everybody) AND c.audience IN (:own, :everybody)
-              AND (:channel IS NULL OR c.channel = :channel)
+            FROM (SELECT * FROM ({_NEWEST_OF.format(audience=":own")}) o
+                  UNION ALL SELECT * FROM ({_NEWEST_OF.format(audience=":everybody")}) e WHERE :own <> :everybody) t
+            JOIN conversations c ON c.id = t.conversation
+            WHERE c.soul = :soul AND c.workspace = :workspace AND c.audience IN (:own, :everybody)
             ORDER BY t.seq DESC LIMIT :newest
-            """,
-            soul=conversation.soul,
-            workspace=conversation.workspace,
-            own=str(audience),
-            everybody=str(Audience(AudienceKind.WORKSPACE, conversation.workspace)),
-            channel=conversation.channel if outsiders else None,
+            """,  # noqa: S608 - constants of this module
+            looked_at=_LOOKED_AT,
             newest=NEWEST,
+            **values,
         )
+
+
+async def _said_in_channel(transaction: Transaction, channel: str, values: Mapping[str, str]) -> list[sqlite3.Row]:
+    """The newest readable turns of one channel, out of its newest conversations."""
+    places = await transaction.rows(
+        """
+        SELECT id FROM conversations
+        WHERE soul = :soul AND workspace = :workspace AND channel = :channel AND audience IN (:own, :everybody)
+        ORDER BY last_ms DESC LIMIT :most
+        """,
+        channel=channel,
+        most=_PLACES,
+        **values,
+    )
+    said: list[sqlite3.Row] = []
+    for place in places:
+        said += await transaction.rows(
+            """
+            SELECT seq, conversation, name, body, said_ms FROM (
+              SELECT * FROM turns WHERE conversation = :id ORDER BY seq DESC LIMIT :most) t
+            WHERE speaker = 'person' AND audience IN (:own, :everybody) ORDER BY seq DESC
+            """,
+            id=place["id"],
+            own=values["own"],
+            everybody=values["everybody"],
+            most=2 * (NEWEST - len(said)),
+        )
+        if len(said) >= NEWEST:
+            break
+    return sorted(said, key=lambda turn: -turn["seq"])[:NEWEST]
 
 
 def _rank(said: Sequence[sqlite3.Row], terms: frozenset[str], here: str, limit: int) -> tuple[Passage, ...]:

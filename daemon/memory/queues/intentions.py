@@ -174,9 +174,8 @@ class Intentions(WorkerStore):
         row = await self._database.one(
             """
             SELECT count(*) AS waiting FROM intentions
-            WHERE soul = :soul AND workspace = :workspace AND state = 'waiting' AND slot <> :idle
+            WHERE soul = :soul AND workspace = :workspace AND state = 'waiting' AND slot <> 'idle' -- finds the index
             """,
-            idle=IDLE,
             **self._worker.scope,
         )
         return row is not None and row["waiting"] < most
@@ -210,11 +209,10 @@ async def _require_room(transaction: Transaction, conversation: ConversationKey,
     row = await transaction.one(
         """
         SELECT count(*) AS waiting FROM intentions WHERE soul = :soul AND workspace = :workspace AND state = 'waiting'
-          AND slot <> :idle AND NOT (conversation = :conversation AND slot = :slot)
+          AND slot <> 'idle' AND NOT (conversation = :conversation AND slot = :slot)
         """,
         soul=conversation.soul,
         workspace=conversation.workspace,
-        idle=IDLE,
         conversation=str(conversation),
         slot=slot,
     )
