@@ -11,7 +11,7 @@ from daemon.core.config import Settings
 from daemon.core.limits import Limits
 from daemon.core.ports import LLM, Channel, Clock, Emit, Library, Toolbox
 from daemon.llm.prices import cost_usd
-from daemon.memory.database.pruning import prune_periodically
+from daemon.memory.database.pruning import Retention, prune_periodically
 from daemon.memory.knowledge.library import LibraryIndex
 from daemon.memory.store import Store, open_store, store_for_soul
 from daemon.mind.interrupts import Interrupts
@@ -84,7 +84,7 @@ async def assemble(
         lanes: list[AnyLane] = []
         chores: list[Chore] = [
             library.keep_indexed,
-            partial(prune_periodically, store.database, settings.trace_days, clock, emit),
+            partial(prune_periodically, store.database, retention_of(settings), clock, emit),
         ]
         for name in souls.names:
             own = store_for_soul(store, clock, soul=name, workspace=workspace, lease=settings.lease)
@@ -180,6 +180,11 @@ def _services(
             conversation, audience, query, limit, outsiders=outsiders
         ),
     )
+
+
+def retention_of(settings: Settings) -> Retention:
+    """For how long the settings keep records."""
+    return Retention(settings.trace_days, settings.queue_text_days, settings.job_days, settings.call_days)
 
 
 def limits_of(settings: Settings, soul: Soul) -> Limits | None:

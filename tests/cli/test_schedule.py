@@ -77,7 +77,7 @@ def test_an_event_belongs_to_the_last_user_whom_the_soul_answers_or_answered(pat
     assert add("D1", "look", "--in", "1h")["behalf"] == "U5"
     with opened(path) as connection:
         connection.execute("UPDATE inbox SET state = 'answered' WHERE state IN ('new', 'claimed')")
-        connection.execute("UPDATE turns SET author = 'U7' WHERE speaker = 'person'")
+        connection.execute("UPDATE turns SET author = 'U7', speaker = 'person'")
     assert add("D1", "another", "--in", "1h")["behalf"] == "U7"
 
 

@@ -100,6 +100,7 @@ class Admin(AuditedChanges):
                 raise StoreError(f"{found.id} has a reply", hint="repeat with --force for a second reply")
             if found.state not in _INBOX_RETRIED | {"answered"}:
                 raise StoreError(f"{found.id} is {found.state}; nothing to retry", hint=_why_no_retry(found.state))
+            await _require_text(transaction, "inbox", found.id)
             # It counts as received live and now, or it would be stale again at once.
             await transaction.run(
                 """
@@ -155,6 +156,7 @@ class Admin(AuditedChanges):
             found = await _find_post(transaction, name)
             if found.state not in _OUTBOX_RETRIED:
                 raise StoreError(f"{found.id} is {found.state}; nothing to retry", hint=_why_no_retry(found.state))
+            await _require_text(transaction, "outbox", found.id)
             look = found.state == "unknown" and not blindly
             await transaction.run(
                 """
@@ -221,6 +223,12 @@ def _why_no_retry(state: str) -> str:
     if state == "withdrawn":
         return "its author deleted it"
     return "nothing to do: it was sent" if state == "sent" else "nothing to do: the daemon works on it"
+
+
+async def _require_text(transaction: Transaction, table: str, row_id: str) -> None:
+    """Raises StoreError for a row whose text was deleted because of its age."""
+    if await transaction.one(f"SELECT 1 FROM {table} WHERE id = :id AND cleared = 1", id=row_id):  # noqa: S608 - a literal
+        raise StoreError(f"the text of {row_id} was deleted because of its age", hint="see SOUL_QUEUE_TEXT_DAYS")
 
 
 async def _find_message(transaction: Transaction, name: str) -> InboxRow:

@@ -24,9 +24,9 @@ async def edit_message(transaction: Transaction, edit: Edit, now: int) -> tuple[
     """
     rows = await transaction.rows(
         """
-        UPDATE inbox SET body = :text, revision = revision + 1
+        UPDATE inbox SET body = CASE WHEN cleared = 1 THEN body ELSE :text END, revision = revision + 1
         WHERE workspace = :workspace AND channel = :channel AND ts = :ts AND modality = 'words'
-          AND body <> :text AND state NOT IN ('withdrawn', 'dropped') RETURNING conversation, state
+          AND (body <> :text OR cleared = 1) AND state NOT IN ('withdrawn', 'dropped') RETURNING conversation, state
         """,
         text=edit.text,
         workspace=edit.workspace,
@@ -36,7 +36,8 @@ async def edit_message(transaction: Transaction, edit: Edit, now: int) -> tuple[
     for row in rows:
         turns = await transaction.rows(
             """
-            UPDATE turns SET body = :text WHERE conversation = :conversation AND ts = :ts AND speaker = 'person'
+            UPDATE turns SET body = :text
+            WHERE conversation = :conversation AND ts = :ts AND speaker = 'person' AND body <> :text
             RETURNING seq, author
             """,
             text=edit.text,

@@ -39,6 +39,7 @@ CHORES: tuple[str, ...] = (
     "CREATE INDEX inbox_whole ON inbox (received_ms) WHERE cleared = 0",
     "CREATE INDEX inbox_events_by_age ON inbox (received_ms) WHERE modality <> 'words'",
     "CREATE INDEX outbox_whole ON outbox (created_ms) WHERE cleared = 0",
+    "CREATE INDEX jobs_by_age ON jobs (settled_ms) WHERE state = 'done'",
     "CREATE INDEX transitions_by_age ON transitions (at_ms)",
     "CREATE INDEX llm_calls_by_age ON llm_calls (started_ms)",
     """
