@@ -12,7 +12,7 @@ from daemon.core.config import Settings
 from daemon.core.errors import StoreError
 from daemon.core.ports import Channel, Clock, Emit
 from daemon.core.systemd import ServiceManager, Watchdog
-from daemon.memory.database.backup import back_up_periodically, folder_beside
+from daemon.memory.database.backup import BackupSchedule, folder_beside
 from daemon.memory.store import Store
 from daemon.runtime.dispatcher import Dispatcher
 
@@ -43,10 +43,11 @@ class Daemon:
 
         The first task that fails ends all others, and its error is raised; the service manager then restarts.
         """
-        ready, database = asyncio.Event(), self.settings.database_path
+        ready, backups = asyncio.Event(), folder_beside(self.settings.database_path)
+        share = self.settings.backup_share
         async with alongside(
             *self.work(),
-            back_up_periodically(database, folder_beside(database), self.clock, self.emit),
+            BackupSchedule(self.store.database, backups, self.clock, self.emit, share=share).run(),
             watchdog.feed(self.channel.healthy, self.clock),
             self._announce_ready(ready, service, announce),
         ):

@@ -137,10 +137,13 @@ def test_stuck_rows_come_with_the_command_that_lists_them(path: Path) -> None:
 def test_an_old_backup_is_a_warning(path: Path, home: Path) -> None:
     assert only("backups").verdict is Verdict.SKIP
     (home / "backups").mkdir()
-    (home / "backups" / name_at(NOW)).touch()
+    old = home / "backups" / name_at(NOW)
+    old.touch()
+    os.utime(old, (NOW / 1000, NOW / 1000))
     assert only("backups").verdict is Verdict.WARN
     assert call("db", "backup").exit_code == 0
     assert only("backups").verdict is Verdict.OK
+    assert "2 take 0.00 GiB" in only("backups").found
 
 
 @pytest.mark.parametrize(("version", "cure"), [(0, "soul db migrate"), (99, "update the program")])

@@ -142,6 +142,9 @@ class SettingsFields(BaseSettings):
     call_days: int = Field(
         90, ge=0, description="Days after which model calls are only kept as sums of a day; 0: each is kept forever."
     )
+    backup_share: float = Field(
+        0.1, gt=0, le=0.9, description="Share of the disk, from 0 to 1, that the copies in the folder backups may take."
+    )
     schedule_max: int = Field(100, ge=0, description="Scheduled intentions that a soul may have at once.")
 
     # The autonomous loop (ISM)

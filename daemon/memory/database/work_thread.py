@@ -2,8 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -149,10 +149,13 @@ def copy_pages(
     """
     steps = 0
 
-    def watch(_status: int, remaining: int, total: int) -> None:
-        nonlocal steps
+    def watch(*_: int) -> None:
         if stopped():
             raise StoreError("the copy was not finished", hint="try again when the daemon writes less")
+
+    def watch_in_steps(_status: int, remaining: int, total: int) -> None:
+        nonlocal steps
+        watch()
         steps += 1
         size = total * 4096
         if size <= _SMALL and steps > _ROUNDS * (total // PAGES + 1):
@@ -160,23 +163,29 @@ def copy_pages(
         if remaining:
             between()
 
-    with closing(sqlite3.connect(target, isolation_level=None)) as copy:
+    with closing(sqlite3.connect(target, isolation_level=None)) as copy, _one_snapshot(source):
         # Nobody else sees the copy before it is checked, synced and renamed: it needs no journal of its own.
-        copy.execute("PRAGMA journal_mode=OFF")
-        copy.execute("PRAGMA synchronous=OFF")
-        copy.execute("PRAGMA cache_size=-8192")
-        in_wal_mode = sqlite.journal_mode(source) == "wal"
-        if in_wal_mode:
-            source.execute("BEGIN")  # one snapshot, so that writers do not wait and the copy does not start over
-            source.execute("PRAGMA user_version").fetchone()
+        for pragma in ("journal_mode=OFF", "synchronous=OFF", "cache_size=-8192"):
+            copy.execute(f"PRAGMA {pragma}")
         try:
-            source.backup(copy, pages=PAGES, progress=watch, sleep=0.01)
+            source.backup(copy, pages=PAGES, progress=watch_in_steps, sleep=0.01)
         except _StartsOver:
             source.backup(copy, pages=-1, progress=watch, sleep=0.01)
-        finally:
-            if in_wal_mode:
-                source.execute("ROLLBACK")
         copy.execute("PRAGMA journal_mode=DELETE")
+
+
+@contextmanager
+def _one_snapshot(source: sqlite3.Connection) -> Iterator[None]:
+    """In WAL mode, read one snapshot, so that writers do not wait and the copy does not start over."""
+    if sqlite.journal_mode(source) != "wal":
+        yield
+        return
+    source.execute("BEGIN")
+    try:
+        source.execute("PRAGMA user_version").fetchone()
+        yield
+    finally:
+        source.execute("ROLLBACK")
 
 
 def pause_between(clock: Clock) -> Callable[[], None]:

@@ -113,7 +113,8 @@ class Presence:
                 seen_ms=self._clock.now_ms(),
                 state=state,
                 detail=json.dumps(detail),
-            )
+            ),
+            passing=True,
         )
 
     async def leave(self) -> None:
