@@ -24,8 +24,13 @@ FIGURES: Final = MappingProxyType(
         "long_answer": "an answer of 30,000 characters",
         "discretion": "private thoughts and mass mentions",
         "acknowledgement": "acknowledgements while others write and the model hangs",
+        "bigfile": "acknowledgements on 1 GB with and without backup, pruning, probes and status",
+        "hugefile": "the same on 5 GB",
     }
 )
+
+ONLY_ON_REQUEST: Final = frozenset({"bigfile", "hugefile"})
+"""Figures that need gigabytes of disk and many minutes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from daemon.core.config import Settings
 from daemon.core.limits import Limits
 from daemon.core.ports import LLM, Channel, Clock, Emit, Library, Toolbox
 from daemon.llm.prices import cost_usd
+from daemon.memory.database.log_size import keep_log_small
 from daemon.memory.database.pruning import Retention, prune_periodically
 from daemon.memory.knowledge.library import LibraryIndex
 from daemon.memory.store import Store, open_store, store_for_soul
@@ -84,6 +85,7 @@ async def assemble(
         lanes: list[AnyLane] = []
         chores: list[Chore] = [
             library.keep_indexed,
+            partial(keep_log_small, store.database, clock, emit),
             partial(prune_periodically, store.database, retention_of(settings), clock, emit),
         ]
         for name in souls.names:

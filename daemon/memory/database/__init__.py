@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from daemon.core.concurrency import alongside
-from daemon.core.errors import StoreBusy, StoreError
+from daemon.core.concurrency import alongside, in_background
+from daemon.core.errors import StoreBusy, StoreDamaged, StoreError
 from daemon.core.ports import Clock
 from daemon.memory.database import migrate, sqlite
 from daemon.memory.database.driver import sqlite3
@@ -31,6 +31,7 @@ _LONGEST_BATCH_S = 0.02  # after this time the rest of a batch gets a transactio
 _READERS = 2
 _READ_BUDGET_S = 0.5  # a longer read is ended: it keeps COMMIT out in a rollback journal, and makes a WAL grow
 _AFTER_LONG_READ_S = 0.2  # commits go first before such a read is tried again
+_LOOK_S = 1.0  # for the look at the file before a daemon begins
 _BUSY_MS = 50  # SQLite's own wait, which starves late writers; `_retrying` waits at random on top of it
 _OF_ONE_UNIT = (
     sqlite3.IntegrityError,
@@ -142,7 +143,7 @@ class Database:
         """Copy the file in short steps between which units go on; not yet checked or synced. Raises StoreError."""
         try:
             if await self.in_wal_mode():
-                await asyncio.to_thread(self._copy_snapshot, target, stopped)
+                await in_background(partial(self._copy_snapshot, target, stopped))
             else:
                 await self._writer.copy_to(target, stopped)
         except sqlite3.Error as error:
@@ -309,14 +310,27 @@ def _read_once(unit: Unit[T], connection: sqlite3.Connection) -> T:
         _roll_back(connection)
 
 
+def _require_sound(path: Path, clock: Clock) -> None:
+    """Raises StoreDamaged when a look at the structure finds a fault; the whole is checked with each copy of it."""
+    try:
+        with closing(sqlite.connect(path)) as connection:
+            faults = sqlite.look_over(connection, _LOOK_S, clock.monotonic)
+    except sqlite3.Error as error:
+        raise sqlite.translate(error) from error
+    if faults:
+        raise StoreDamaged(f"memory.db is damaged: {'; '.join(faults)}", hint=sqlite.RESTORE)
+
+
 @asynccontextmanager
 async def open_database(path: Path, clock: Clock, *, create: bool = True) -> AsyncIterator[Database]:
     """Open memory.db, creating or migrating it first when `create` is set; closes every connection on the way out.
 
-    Raises SchemaMismatch or StoreError with a hint.
+    Before a daemon begins it looks the file over for a moment. Raises SchemaMismatch, StoreDamaged or StoreError with a
+    hint.
     """
     if create:
         await asyncio.to_thread(migrate.migrate, path)
+        await asyncio.to_thread(_require_sound, path, clock)
     else:
         migrate.require_current(await asyncio.to_thread(migrate.version_of, path))
     async with AsyncExitStack() as stack:

@@ -4,17 +4,17 @@ Plain file calls never open, copy or hash a live file, because on POSIX closing 
 moved away by renaming its path.
 """
 
-import asyncio
 import os
 import secrets
 import threading
 from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import partial as part
 from pathlib import Path
 from typing import Final
 
-from daemon.core.concurrency import alongside
+from daemon.core.concurrency import alongside, in_background
 from daemon.core.errors import SchemaMismatch, StoreError
 from daemon.core.ports import Clock, Emit
 from daemon.memory.database import Database, migrate, sqlite
@@ -229,22 +229,22 @@ class BackupSchedule:
     async def _make_one(self) -> None:
         fingerprint = await self._database.fingerprint()
         if fingerprint == self._copied and newest_copy(self._directory, self._clock.now_ms()) is not None:
-            await asyncio.to_thread(self._say_that_the_newest_holds)
+            await in_background(self._say_that_the_newest_holds)
             return
-        gone = await asyncio.to_thread(self._make_room)
+        gone = await in_background(self._make_room)
         made = await self._copy()
         self._copied = fingerprint
-        gone += await asyncio.to_thread(self._thin)
+        gone += await in_background(self._thin)
         self._emit("backup.made", file=made.path.name, bytes=made.bytes, rotated=len(gone))
 
     async def _copy(self) -> Backup:
         stop = threading.Event()
-        target, partial = await asyncio.to_thread(_begin, self._directory, self._clock)
+        target, partial = await in_background(part(_begin, self._directory, self._clock))
         deadline = self._clock.monotonic() + _patience_s(self._database.path)
         try:
-            async with alongside(asyncio.to_thread(_keep_flushing, partial, stop)):
+            async with alongside(in_background(part(_keep_flushing, partial, stop))):
                 await self._database.copy_to(partial, lambda: stop.is_set() or self._clock.monotonic() > deadline)
-                return await asyncio.to_thread(_finish, partial, target, stop.is_set)
+                return await in_background(part(_finish, partial, target, stop.is_set))
         finally:
             stop.set()  # what still runs in a thread ends with its next step
             discard(partial)
@@ -263,7 +263,7 @@ class BackupSchedule:
         return rotate(self._directory, self._clock.now_ms(), room)
 
     async def _seconds_until_due(self) -> float:
-        return await asyncio.to_thread(self._until_due)
+        return await in_background(self._until_due)
 
     def _until_due(self) -> float:
         now, path = self._clock.now_ms(), self._database.path

@@ -16,7 +16,8 @@ from daemon.memory.database import Database, Transaction
 _EVERY_S: Final = 6 * 3600.0
 _LOOKED_AT: Final = 500  # rows in one read
 _AT_ONCE: Final = 50  # rows in one transaction, which has to be short
-_REST_S: Final = 0.05
+_LEAST_REST_S: Final = 0.05
+_REST: Final = 4  # times as long as a transaction took; a slow disk gets longer rests
 _DAY_MS: Final = 86_400_000
 
 _SETTLED_APPROVALS: Final = ("refused", "expired", "used", "failed", "unknown")
@@ -114,8 +115,9 @@ async def _follow(database: Database, clock: Clock, rule: _Rule, before_ms: int)
         rows = await database.rows(rule.old(), after=after, before=before_ms, most=_LOOKED_AT)
         keys = [row["key"] for row in rows if row["goes"]]
         for start in range(0, len(keys), _AT_ONCE):
+            began = clock.monotonic()
             total += await _change(database, rule, keys[start : start + _AT_ONCE])
-            await clock.sleep(_REST_S)
+            await clock.sleep(max(_LEAST_REST_S, _REST * (clock.monotonic() - began)))
         if len(rows) < _LOOKED_AT:
             return total
         after = rows[-1]["age"]

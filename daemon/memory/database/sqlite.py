@@ -5,17 +5,20 @@ Each setting has a measured reason: below `synchronous=FULL` a power loss takes 
 stays in the file.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from daemon.core.errors import SchemaMismatch, StoreBusy, StoreError, StoreFull
+from daemon.core.errors import SchemaMismatch, StoreBusy, StoreDamaged, StoreError, StoreFull
 from daemon.memory.database.driver import sqlite3
 
 APPLICATION_ID = 0x534F554C  # "SOUL"; it marks the file as this program's, also for the `file` command
 _NOT_DISK_ERRORS = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
+RESTORE = "stop the daemon, run `soul db check`, then `soul db restore BACKUP` with the newest copy in `backups`"
+
 _WAL_FIXED = (3, 51, 3)
 _WAL_FIXED_ON_BRANCH = {(3, 44): 6, (3, 50): 7}
+_STEPS = 1_000  # of SQLite's virtual machine between two looks at the clock
 _BUSY_S = 5.0  # another process may write while a file is opened; `open_database` sets a shorter wait afterwards
 _PRAGMAS = (
     "PRAGMA synchronous=FULL",
@@ -87,6 +90,21 @@ def checkpoint(connection: sqlite3.Connection, how: str) -> int:
     return max(0, int(frames) - int(moved)) * int(page)
 
 
+def look_over(connection: sqlite3.Connection, seconds: float, monotonic: Callable[[], float]) -> list[str]:
+    """The faults that SQLite finds in the structure of the file within some seconds; a large file is not seen whole."""
+    until = monotonic() + seconds
+    connection.set_progress_handler(lambda: int(monotonic() > until), _STEPS)
+    try:
+        lines = [str(row[0]) for row in connection.execute("PRAGMA quick_check(3)")]
+    except sqlite3.OperationalError as error:
+        if getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_INTERRUPT:
+            raise
+        return []
+    finally:
+        connection.set_progress_handler(None, 0)
+    return [] if lines == ["ok"] else lines
+
+
 def schema_version(connection: sqlite3.Connection) -> int:
     """The schema version of an open file; 0 when it is empty. Raises SchemaMismatch for another program's file."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
@@ -119,9 +137,7 @@ def translate(error: sqlite3.Error) -> StoreError:
     if code == sqlite3.SQLITE_FULL:
         return StoreFull("the disk is full; nothing was stored", hint="free space on the disk that holds memory.db")
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return StoreError(
-            f"memory.db is damaged: {error}", hint="stop the daemon, run `soul db check`, then `soul db restore BACKUP`"
-        )
+        return StoreDamaged(f"memory.db is damaged: {error}", hint=RESTORE)
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
         return StoreError(f"memory.db can't be written: {error}", hint="check the owner and mode of the data folder")
     return StoreError(f"memory.db failed: {error}", hint="run `soul db check`")
