@@ -22,7 +22,7 @@ from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.local_slack.server import SCOPES, WorkspaceServer, serve_workspace
 from daemon.memory.admin.overview import SqliteBuild
-from daemon.memory.database.backup import name_at
+from daemon.memory.database.copies import name_at
 from tests.cli.conftest import call
 from tests.cli.stocked import NOW, add_daemon, dead_identity, opened, stock
 
