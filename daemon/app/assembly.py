@@ -83,11 +83,7 @@ async def assemble(
         toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit))
         library = FolderLibrary(settings.library, LibraryIndex(store.database, clock), clock, emit)
         lanes: list[AnyLane] = []
-        chores: list[Chore] = [
-            library.keep_indexed,
-            partial(keep_log_small, store.database, clock, emit),
-            partial(prune_periodically, store.database, retention_of(settings), clock, emit),
-        ]
+        chores: list[Chore] = [library.keep_indexed, *_chores_of_the_file(settings, store, clock, emit)]
         for name in souls.names:
             own = store_for_soul(store, clock, soul=name, workspace=workspace, lease=settings.lease)
             services = _services(
@@ -184,9 +180,12 @@ def _services(
     )
 
 
-def retention_of(settings: Settings) -> Retention:
-    """For how long the settings keep records."""
-    return Retention(settings.trace_days, settings.queue_text_days, settings.job_days, settings.call_days)
+def _chores_of_the_file(settings: Settings, store: Store, clock: Clock, emit: Emit) -> tuple[Chore, ...]:
+    kept = Retention(settings.trace_days, settings.queue_text_days, settings.job_days, settings.call_days)
+    return (
+        partial(keep_log_small, store.database, clock, emit),
+        partial(prune_periodically, store.database, kept, clock, emit),
+    )
 
 
 def limits_of(settings: Settings, soul: Soul) -> Limits | None:

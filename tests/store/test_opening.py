@@ -69,6 +69,23 @@ async def test_a_daemon_does_not_begin_on_a_damaged_file(path: Path) -> None:
     assert exit_code(raised.value) is ExitCode.CONFIGURATION  # no restart helps
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_look_finds_damage_in_small_and_in_large_files(
+    path: Path, monkeypatch: pytest.MonkeyPatch, whole: bool
+) -> None:
+    if not whole:
+        monkeypatch.setattr(sqlite, "_CHECKED_WHOLE", 0)
+    migrate.migrate(path)
+    with closing(sqlite.connect(path)) as connection:
+        assert sqlite.look_over(connection) == []
+    damage_a_page(path)
+    with closing(sqlite.connect(path)) as connection:
+        try:
+            assert sqlite.look_over(connection)
+        except sqlite3.DatabaseError as error:
+            assert isinstance(sqlite.translate(error), StoreDamaged)
+
+
 async def test_a_damaged_page_fails_reads_and_writes(path: Path) -> None:
     damage_a_page(path)
     async with open_database(path, SystemClock(), create=False) as database:

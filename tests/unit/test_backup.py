@@ -16,7 +16,7 @@ from daemon.core.errors import SchemaMismatch, StoreError
 from daemon.memory.admin.restore import restore
 from daemon.memory.database import Transaction, migrate, open_database, sqlite
 from daemon.memory.database.backup import back_up, verify
-from daemon.memory.database.copies import Room, made_at, name_at, rotate
+from daemon.memory.database.copies import CopyRoom, made_at, name_at, rotate
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.outbox import Outbox
@@ -26,7 +26,7 @@ from tests.cli.stocked import add_daemon, dead_identity, one, opened, post_in, s
 CLOCK = SystemClock()
 HOUR = 3_600_000
 DAY = 24 * HOUR
-WIDE = Room(disk=10**12, free=10**12, file=1, most=10**11)
+WIDE = CopyRoom(disk=10**12, free=10**12, file=1, most=10**11)
 
 
 @pytest.fixture

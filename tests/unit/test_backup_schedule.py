@@ -14,7 +14,7 @@ from daemon.core.clock import SystemClock
 from daemon.core.concurrency import alongside
 from daemon.memory.database import Database, Transaction, Unit, migrate, open_database
 from daemon.memory.database.backup import BackupSchedule, folder_beside, verify
-from daemon.memory.database.copies import Room, made_at, name_at, newest_copy, pause_ms, rotate
+from daemon.memory.database.copies import CopyRoom, made_at, name_at, newest_copy, pause_ms, rotate
 from daemon.memory.queues.presence import Presence
 from tests.cli.stocked import NOW, one, opened, stock
 from tests.fakes import Events, FakeClock
@@ -29,7 +29,7 @@ def path(tmp_path: Path) -> Path:
     return stock(tmp_path / "memory.db")
 
 
-WIDE = Room(disk=10**12, free=10**12, file=1, most=10**11)
+WIDE = CopyRoom(disk=10**12, free=10**12, file=1, most=10**11)
 
 
 def test_rotation_keeps_quarters_for_hours_hours_for_a_day_and_days_for_two_weeks(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_old_copies_stay_when_no_newer_ones_are_made(tmp_path: Path) -> None:
 def test_as_many_copies_stay_as_fit_the_fewer_the_further_apart(tmp_path: Path, fit: int) -> None:
     for quarter in range(14 * 96):
         (tmp_path / name_at(NOW - quarter * 15 * 60_000)).write_bytes(b"x" * 10)
-    rotate(tmp_path, NOW, Room(disk=1000, free=10**6, file=10, most=fit * 10))
+    rotate(tmp_path, NOW, CopyRoom(disk=1000, free=10**6, file=10, most=fit * 10))
     ages = sorted(NOW - moment for found in tmp_path.iterdir() if (moment := made_at(found.name)))
     assert len(ages) == fit
     assert ages[0] == 0
@@ -75,8 +75,8 @@ def test_as_many_copies_stay_as_fit_the_fewer_the_further_apart(tmp_path: Path, 
 def test_copies_give_way_when_the_disk_fills_but_never_the_newest(tmp_path: Path) -> None:
     for hour in range(6):
         (tmp_path / name_at(NOW - hour * HOUR)).write_bytes(b"x" * 100)
-    assert len(rotate(tmp_path, NOW, Room(disk=10_000, free=50, file=100, most=5000))) == 2  # 250 are free again
-    assert len(rotate(tmp_path, NOW, Room(disk=10_000, free=0, file=100_000, most=5000))) == 3
+    assert len(rotate(tmp_path, NOW, CopyRoom(disk=10_000, free=50, file=100, most=5000))) == 2  # 250 are free again
+    assert len(rotate(tmp_path, NOW, CopyRoom(disk=10_000, free=0, file=100_000, most=5000))) == 3
     assert [found.name for found in tmp_path.iterdir()] == [name_at(NOW)]
 
 
@@ -178,7 +178,7 @@ class Usage(NamedTuple):
     free: int
 
 
-class Disk:
+class FillingDisk:
     """A disk of sixty times the file, on which the folder of copies and `others` take room."""
 
     def __init__(self, folder: Path, path: Path) -> None:
@@ -200,7 +200,7 @@ async def test_copies_keep_within_their_share_for_weeks_and_heal_after_a_full_di
     clock, events = FakeClock(start_ms=NOW), Events()
     folder = folder_beside(path)
     folder.mkdir()
-    disk = Disk(folder, path)
+    disk = FillingDisk(folder, path)
     monkeypatch.setattr("daemon.memory.database.copies.shutil.disk_usage", disk.usage)
     made = 0
     async with schedule(path, clock, events, share=0.1) as (database, _):

@@ -10,7 +10,7 @@ from daemon.core.errors import StoreError
 from daemon.core.ports import Clock
 from daemon.memory.admin.overview import LiveDaemon, Overview, SqliteBuild, check_file, sqlite_build, survey
 from daemon.memory.database.backup import folder_beside
-from daemon.memory.database.copies import Room, all_copies, newest_copy, room_for
+from daemon.memory.database.copies import CopyRoom, all_copies, newest_copy, room_for
 
 _OLD_MS = 24 * 3600 * 1000
 _FAULT = "the WAL-reset bug, which can damage a database in WAL mode"
@@ -62,7 +62,7 @@ def backups(path: Path, share: float, now_ms: int) -> Finding:
     return ok("backups", found)
 
 
-def _why_none(room: Room) -> str:
+def _why_none(room: CopyRoom) -> str:
     if room.free < 3 * room.file:
         return f"free space on the disk: {_gib(room.free)} GiB are free, a copy needs {_gib(3 * room.file)}"
     return "run soul db backup; if a daemon is running, see its log for why it makes none"

@@ -31,7 +31,6 @@ _LONGEST_BATCH_S = 0.02  # after this time the rest of a batch gets a transactio
 _READERS = 2
 _READ_BUDGET_S = 0.5  # a longer read is ended: it keeps COMMIT out in a rollback journal, and makes a WAL grow
 _AFTER_LONG_READ_S = 0.2  # commits go first before such a read is tried again
-_LOOK_S = 1.0  # for the look at the file before a daemon begins
 _BUSY_MS = 50  # SQLite's own wait, which starves late writers; `_retrying` waits at random on top of it
 _OF_ONE_UNIT = (
     sqlite3.IntegrityError,
@@ -310,11 +309,11 @@ def _read_once(unit: Unit[T], connection: sqlite3.Connection) -> T:
         _roll_back(connection)
 
 
-def _require_sound(path: Path, clock: Clock) -> None:
+def _require_sound(path: Path) -> None:
     """Raises StoreDamaged when a look at the structure finds a fault; the whole is checked with each copy of it."""
     try:
         with closing(sqlite.connect(path)) as connection:
-            faults = sqlite.look_over(connection, _LOOK_S, clock.monotonic)
+            faults = sqlite.look_over(connection)
     except sqlite3.Error as error:
         raise sqlite.translate(error) from error
     if faults:
@@ -330,7 +329,7 @@ async def open_database(path: Path, clock: Clock, *, create: bool = True) -> Asy
     """
     if create:
         await asyncio.to_thread(migrate.migrate, path)
-        await asyncio.to_thread(_require_sound, path, clock)
+        await asyncio.to_thread(_require_sound, path)
     else:
         migrate.require_current(await asyncio.to_thread(migrate.version_of, path))
     async with AsyncExitStack() as stack:

@@ -23,7 +23,7 @@ PARTIAL: Final = ".partial"
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class CopyRoom:
     """Bytes: of the whole disk, free on it, of memory.db, and what all copies together may take."""
 
     disk: int
@@ -32,11 +32,11 @@ class Room:
     most: int
 
 
-def room_for(path: Path, directory: Path, share: float) -> Room:
+def room_for(path: Path, directory: Path, share: float) -> CopyRoom:
     """The room for copies of the file at `path`, which may take `share` (0..1) of the disk. Raises OSError."""
     disk = shutil.disk_usage(directory)
     file = sum(found.stat().st_size for found in (path, path.with_name(f"{path.name}-wal")) if found.exists())
-    return Room(disk.total, disk.free, file, int(disk.total * share))
+    return CopyRoom(disk.total, disk.free, file, int(disk.total * share))
 
 
 def pause_ms(file: int) -> int:
@@ -84,7 +84,7 @@ def newest_copy(directory: Path, now_ms: int) -> int | None:
     return moment
 
 
-def rotate(directory: Path, now_ms: int, room: Room, *, wanted: int = 0) -> tuple[Path, ...]:
+def rotate(directory: Path, now_ms: int, room: CopyRoom, *, wanted: int = 0) -> tuple[Path, ...]:
     """Delete old copies and the temporary files of interrupted ones; returns the deleted paths. Raises OSError.
 
     The newest copy of each quarter of an hour stays for three hours, of each hour for a day, of each day for 14 days
@@ -109,7 +109,7 @@ def rotate(directory: Path, now_ms: int, room: Room, *, wanted: int = 0) -> tupl
     return tuple(sorted(gone))
 
 
-def require_room(room: Room, directory: Path) -> None:
+def require_room(room: CopyRoom, directory: Path) -> None:
     """Raises StoreError when a copy would leave less free than twice the size of memory.db."""
     needed = (1 + _KEPT_FREE) * room.file
     if room.free < needed:
@@ -152,7 +152,7 @@ def _size(path: Path) -> int:
     return 0
 
 
-def _is_left_over(path: Path, now_ms: int, room: Room) -> bool:
+def _is_left_over(path: Path, now_ms: int, room: CopyRoom) -> bool:
     """Whether an unfinished copy is older than any copy takes."""
     try:
         return path.stat().st_mtime * 1000 < now_ms - pause_ms(room.file)
