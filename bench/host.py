@@ -2,12 +2,13 @@
 
 import os
 import platform
-import sqlite3
 import sys
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
+
+from daemon.memory.database.driver import sqlite3
 
 _PACKAGES: Final = ("slack-bolt", "slack-sdk", "aiohttp", "aiosqlite", "pydantic")
 _MIB: Final = 1024.0

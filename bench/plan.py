@@ -28,8 +28,13 @@ FIGURES: Final = MappingProxyType(
         "hostile_replies": "hostile markdown through rendering",
         "refusals": "replies under every refusal of Slack's, in every way of posting",
         "acknowledgement": "acknowledgements while others write and the model hangs",
+        "bigfile": "acknowledgements on 1 GB with and without backup, pruning, probes and status",
+        "hugefile": "the same on 5 GB",
     }
 )
+
+ONLY_ON_REQUEST: Final = frozenset({"bigfile", "hugefile"})
+"""Figures that need gigabytes of disk and many minutes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from bench.report import Row, quantile
 from bench.stage import PEOPLE, Bot, Stage, stage
 
 _WRITERS = 4
-_EVERY = 0.05  # seconds between two messages
+EVERY = 0.05  # seconds between two messages
 _SETTLE = 2.0
 
 
@@ -24,10 +24,10 @@ async def measure(bench: Bench) -> list[Row]:
         async with stage(Bot.OURS, **model.settings) as set_up:
             await set_up.start()
             async with _writers(set_up.home):
-                ours = await _acknowledged(set_up, size)
+                ours = await acknowledged(set_up, size)
     async with stage(Bot.ECHO) as set_up:
         await set_up.start()
-        echo = await _acknowledged(set_up, size)
+        echo = await acknowledged(set_up, size)
     return [
         Row("acknowledgement, p50", "ms", quantile(ours, 0.5), quantile(echo, 0.5)),
         Row("acknowledgement, p99", "ms", quantile(ours, 0.99), quantile(echo, 0.99), at_most=500),
@@ -35,12 +35,12 @@ async def measure(bench: Bench) -> list[Row]:
     ]
 
 
-async def _acknowledged(set_up: Stage, size: int) -> list[float]:
+async def acknowledged(set_up: Stage, size: int) -> list[float]:
     """Post messages at intervals; an event without an acknowledgement counts as infinite."""
     before = len(await set_up.people.deliveries())
     for number in range(size):
         await set_up.say(PEOPLE[number % len(PEOPLE)], "general", f"@soul {set_up.marked()}")
-        await set_up.clock.sleep(_EVERY)
+        await set_up.clock.sleep(EVERY)
     await set_up.clock.sleep(_SETTLE)
     found = (await set_up.people.deliveries())[before:]
     return [1000 * ((one["acked_at"] or float("inf")) - one["sent_at"]) for one in found if not one["attempt"]]

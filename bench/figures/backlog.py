@@ -1,7 +1,6 @@
 """How fast ten thousand waiting conversations are worked off, against a few hundred, and one user behind a flood."""
 
 import asyncio
-import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from bench.thinker import tagged
 from daemon.core.clock import SystemClock
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
 from daemon.core.ports import NewMessage, Source
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.store import open_store
 
 _USERS = 200

@@ -1,7 +1,6 @@
 """Model calls and tokens of one message, by mental process and pipeline, and of the jobs after the reply."""
 
 import shutil
-import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from bench.plan import Bench
 from bench.report import Row, Sheet
 from bench.stage import Bot, Json, Stage, stage
 from bench.thinker import CHANGE, LEARN, Thinker
+from daemon.memory.database.driver import sqlite3
 
 _PIPELINES: Final = ("unified", "split")
 _HEAD: Final = ("process", "pipeline", "persona", "thinking", "in", "cached", "out", "after", "in", "cached", "out")

@@ -1,12 +1,12 @@
 """How the prompt grows over a hundred turns of one conversation, by the tokens in `llm_calls`."""
 
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 from bench.plan import Bench
 from bench.report import Row
 from bench.stage import Bot, stage
+from daemon.memory.database.driver import sqlite3
 
 _TURNS = 100
 _FLAT_FROM = 30

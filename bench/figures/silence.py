@@ -1,12 +1,12 @@
 """A minute without a message: the calls and the processor time of an idle bot."""
 
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 from bench.plan import Bench
 from bench.report import Row
 from bench.stage import Bot, stage
+from daemon.memory.database.driver import sqlite3
 
 
 async def measure(bench: Bench) -> list[Row]:

@@ -13,7 +13,8 @@ from daemon.core.limits import Limits
 from daemon.core.ports import LLM, Channel, Clock, Emit, Toolbox
 from daemon.core.telemetry.troubles import Troubles
 from daemon.llm.prices import cost_usd
-from daemon.memory.database.pruning import prune_periodically
+from daemon.memory.database.log_size import keep_log_small
+from daemon.memory.database.pruning import Retention, prune_periodically
 from daemon.memory.knowledge.library import LibraryIndex
 from daemon.memory.store import Store, open_store, store_for_soul
 from daemon.mind.interrupts import Interrupts
@@ -117,9 +118,11 @@ def _library(settings: Settings, store: Store, clock: Clock, emit: Emit) -> Fold
 
 def _chores(settings: Settings, store: Store, library: FolderLibrary, clock: Clock, emit: Emit) -> dict[str, Chore]:
     """What has to be done now and then for all souls together, by its name in the log."""
+    kept = Retention(settings.trace_days, settings.queue_text_days, settings.job_days, settings.call_days)
     return {
         "library": library.keep_indexed,
-        "pruning": partial(prune_periodically, store.database, settings.trace_days, clock, emit),
+        "write-ahead log": partial(keep_log_small, store.database, clock, emit),
+        "pruning": partial(prune_periodically, store.database, kept, clock, emit),
     }
 
 

@@ -16,7 +16,7 @@ from daemon.core.last_line import LastLine
 from daemon.core.ports import Channel, Clock, Emit
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.core.telemetry.troubles import Troubles
-from daemon.memory.database.backup import back_up_periodically, folder_beside
+from daemon.memory.database.backup import BackupSchedule, folder_beside
 from daemon.memory.store import Store
 from daemon.runtime.dispatcher import Dispatcher
 
@@ -53,9 +53,10 @@ class Daemon:
 
         A task that fails is begun again; only what an admin has to mend ends all of them, and is raised.
         """
-        ready, left, database = asyncio.Event(), asyncio.Event(), self.settings.database_path
+        ready, left, backups = asyncio.Event(), asyncio.Event(), folder_beside(self.settings.database_path)
+        share = self.settings.backup_share
         beside: dict[str, Chore] = {
-            "backup": partial(back_up_periodically, database, folder_beside(database), self.clock, self.emit),
+            "backup": BackupSchedule(self.store.database, backups, self.clock, self.emit, share=share).run,
             "watchdog": partial(watchdog.feed, self.health.works, self.clock),
             "readiness": partial(self._announce_ready, ready, service, announce),
             "service status": partial(self._show_status, ready, service),

@@ -13,7 +13,7 @@ from daemon.core.config import load_settings
 from daemon.core.errors import StoreError
 from daemon.memory.admin.overview import check_file
 from daemon.memory.admin.restore import restore
-from daemon.memory.database.backup import back_up, folder_beside
+from daemon.memory.database.backup import back_up, prepare_folder
 from daemon.memory.database.migrate import migrate
 
 
@@ -59,11 +59,11 @@ def backup(target: Path | None, as_json: bool) -> None:
     PATH is a file or a folder. Without it the copy goes to `backups` in the data folder, where old copies are deleted
     automatically.
     """
-    path = existing_database(load_settings())
+    settings, clock = load_settings(), SystemClock()
+    path = existing_database(settings)
     if target is None:
-        target = folder_beside(path)
-        target.mkdir(mode=0o700, exist_ok=True)
-    made = back_up(path, target, SystemClock())
+        target = prepare_folder(path, clock, share=settings.backup_share)
+    made = back_up(path, target, clock)
     if as_json:
         say_json(made)
     else:

@@ -1,10 +1,20 @@
-"""Runs coroutines beside a body of code and raises their first failure bare; a time limit; a bell that wakes a task."""
+"""Runs coroutines beside a body of code and raises their first failure bare; a time limit; a bell that wakes a task.
+
+And a thread for blocking work that may hang.
+"""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+import os
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
+from typing import TypeVar
 
 from daemon.core.ports import Clock
+
+T = TypeVar("T")
+_LOW_PRIORITY = 10  # as `nice` counts
 
 
 @asynccontextmanager
@@ -51,6 +61,44 @@ async def time_limit(clock: Clock, seconds: float) -> AsyncIterator[None]:
 
     async with alongside(expire()):
         yield
+
+
+async def in_background(work: Callable[[], T]) -> T:
+    """Run blocking work in a thread of its own, at low priority, and return its value; raises what it raises.
+
+    The process does not wait for that thread when it ends: a file system that hangs holds up no stop. A caller that is
+    cancelled leaves the work to end by itself.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def settle(value: T | None, error: BaseException | None) -> None:
+        if done.done():
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(value)  # type: ignore[arg-type]  # the work's value where there is no error
+
+    def run() -> None:
+        _be_patient()
+        value, error = None, None
+        try:
+            value = work()
+        except BaseException as raised:  # noqa: BLE001 - it belongs to the caller
+            error = raised
+        with suppress(RuntimeError):  # the loop is closed by now
+            loop.call_soon_threadsafe(settle, value, error)
+
+    threading.Thread(target=run, name="background", daemon=True).start()
+    return await done
+
+
+def _be_patient() -> None:
+    """Let the threads that answer go first, where a thread has a priority of its own."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOW_PRIORITY)
 
 
 class Bell:

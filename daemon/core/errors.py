@@ -6,6 +6,7 @@
       StoreError               memory.db
         StoreBusy              another process held the lock past our deadline
         StoreFull              the disk is full
+        StoreDamaged           the file is damaged; only a backup helps
         SchemaMismatch         a newer or a foreign program wrote the file
         LostLease              another claim owns this work; nothing was written
       ModelError               a language model
@@ -55,6 +56,10 @@ class StoreBusy(StoreError):
 
 class StoreFull(StoreError):
     """The disk is full."""
+
+
+class StoreDamaged(StoreError):
+    """The file is damaged: nothing that runs on it can be trusted, and only a backup helps."""
 
 
 class SchemaMismatch(StoreError):

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
-from daemon.core.errors import ConfigError, DaemonError, SchemaMismatch, StoreError
+from daemon.core.errors import ConfigError, DaemonError, SchemaMismatch, StoreDamaged, StoreError
 from daemon.core.ports import Clock, Emit
 
 FAULTS: Final = 3
@@ -13,11 +13,11 @@ FAULTS: Final = 3
 _STORE_PAUSE: Final = 1.0  # seconds; memory.db is most often just busy
 _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 60.0
-_ENDS_DAEMON: Final = (ConfigError, SchemaMismatch)
+_ENDS_DAEMON: Final = (ConfigError, SchemaMismatch, StoreDamaged)
 
 
 def ends_daemon(error: Exception) -> bool:
-    """Whether only an admin can help: a wrong setting or a foreign memory.db, alone or in a group."""
+    """Whether only an admin can help: a wrong setting, a foreign or a damaged memory.db, alone or in a group."""
     if isinstance(error, ExceptionGroup):
         return error.subgroup(_ENDS_DAEMON) is not None
     return isinstance(error, _ENDS_DAEMON)

@@ -15,6 +15,7 @@ from daemon.core.errors import (
     SchemaMismatch,
     SoulError,
     StoreBusy,
+    StoreDamaged,
     StoreFull,
 )
 from daemon.core.ports import Clock
@@ -117,7 +118,7 @@ class Watchdog:
 def exit_code(error: BaseException | None) -> ExitCode:
     """The code that says whether a restart can help.
 
-    It can't after a fault of the configuration, a soul or the schema; it may after something busy, full or
+    It can't after a fault of the configuration, a soul, the schema or the file; it may after something busy, full or
     unreachable. In a group a fault that only an admin can mend decides.
     """
     if error is None:
@@ -126,7 +127,7 @@ def exit_code(error: BaseException | None) -> ExitCode:
         codes = {exit_code(inner) for inner in error.exceptions}
         order = (ExitCode.CONFIGURATION, ExitCode.FAULT, ExitCode.TEMPORARY)
         return next(code for code in order if code in codes)
-    if isinstance(error, ConfigError | SoulError | SchemaMismatch):
+    if isinstance(error, ConfigError | SoulError | SchemaMismatch | StoreDamaged):
         return ExitCode.CONFIGURATION
     if isinstance(error, StoreBusy | StoreFull | LostLease | ModelUnavailable | ChannelError):
         return ExitCode.TEMPORARY

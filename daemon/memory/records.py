@@ -1,7 +1,6 @@
 """The values that go into and come out of memory.db: inbox messages, claims, states, turns, claimed posts."""
 
 import json
-import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from daemon.core.perception import Audience, ConversationKey, Modality, Perception, Place
 from daemon.core.ports import Post, Source
+from daemon.memory.database.driver import sqlite3
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

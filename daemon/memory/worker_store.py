@@ -1,12 +1,12 @@
 """The common part of the queues and the knowledge that one worker reads and writes."""
 
-import sqlite3
 from collections.abc import Awaitable, Callable
 
 from daemon.core.errors import StoreError
 from daemon.core.last_line import in_short
 from daemon.core.ports import Clock
 from daemon.memory.database import Database, Transaction
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.records import Worker
 
 

@@ -1,12 +1,12 @@
 """A memory.db with messages and posts in every state, for commands to look at and change."""
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES
 from daemon.memory.database import migrate, sqlite
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.presence import ProcessIdentity
 
 CONVERSATION = "minoan/T1/D1/"

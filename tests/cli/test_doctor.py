@@ -22,7 +22,7 @@ from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.local_slack.server import SCOPES, WorkspaceServer, serve_workspace
 from daemon.memory.admin.overview import SqliteBuild
-from daemon.memory.database.backup import name_at
+from daemon.memory.database.copies import name_at
 from tests.cli.conftest import call
 from tests.cli.stocked import NOW, add_daemon, dead_identity, opened, stock
 
@@ -164,10 +164,13 @@ def test_dead_jobs_and_scheduled_events_are_warnings(path: Path) -> None:
 def test_an_old_backup_is_a_warning(path: Path, home: Path) -> None:
     assert only("backups").verdict is Verdict.SKIP
     (home / "backups").mkdir()
-    (home / "backups" / name_at(NOW)).touch()
+    old = home / "backups" / name_at(NOW)
+    old.touch()
+    os.utime(old, (NOW / 1000, NOW / 1000))
     assert only("backups").verdict is Verdict.WARN
     assert call("db", "backup").exit_code == 0
     assert only("backups").verdict is Verdict.OK
+    assert "2 take 0.00 GiB" in only("backups").found
 
 
 @pytest.mark.parametrize(("version", "cure"), [(0, "soul db migrate"), (99, "update the program")])

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 from contextlib import closing
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from daemon.memory.database.driver import sqlite3
 from tests.cli.stocked import one, stock
 from tests.fakes import TIMEOUT
 

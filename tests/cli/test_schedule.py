@@ -68,12 +68,17 @@ def test_the_next_due_is_listed_first() -> None:
     assert len(json.loads(call("schedule", "list", "--json", "--limit", "2").stdout)) == 2
 
 
-def test_an_event_belongs_to_the_last_user_of_the_conversation(path: Path) -> None:
+def test_an_event_belongs_to_the_last_user_whom_the_soul_answers_or_answered(path: Path) -> None:
     with opened(path) as connection:
-        connection.execute("UPDATE inbox SET author = 'U5', received_ms = ? WHERE state = 'ignored'", (NOW + 99,))
+        connection.execute("UPDATE inbox SET author = 'U4', received_ms = ? WHERE state = 'ignored'", (NOW + 102,))
+        connection.execute("UPDATE inbox SET author = 'U5', received_ms = ? WHERE state = 'new'", (NOW + 99,))
         connection.execute("UPDATE inbox SET author = 'U6', received_ms = ? WHERE state = 'withdrawn'", (NOW + 100,))
         connection.execute("UPDATE inbox SET modality = 'time', received_ms = ? WHERE state = 'dead'", (NOW + 101,))
     assert add("D1", "look", "--in", "1h")["behalf"] == "U5"
+    with opened(path) as connection:
+        connection.execute("UPDATE inbox SET state = 'answered' WHERE state IN ('new', 'claimed')")
+        connection.execute("UPDATE turns SET author = 'U7', speaker = 'person'")
+    assert add("D1", "another", "--in", "1h")["behalf"] == "U7"
 
 
 @pytest.mark.parametrize(

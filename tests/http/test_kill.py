@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import signal
-import sqlite3
 import sys
 from collections.abc import AsyncIterator
 from contextlib import closing, suppress
@@ -13,6 +12,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from daemon.memory.database.driver import sqlite3
 from tests.fakes import TIMEOUT
 from tests.http.daemons import bearer
 

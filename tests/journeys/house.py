@@ -1,7 +1,6 @@
 """The local workspace, the daemons in it, and what a journey does with both."""
 
 import asyncio
-import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
@@ -20,6 +19,7 @@ from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.model import Json
 from daemon.local_slack.server import WorkspaceServer
+from daemon.memory.database.driver import sqlite3
 from tests.fakes import TIMEOUT, Events, TurnableClock
 from tests.given import shown
 from tests.models import FakeModel, Flow

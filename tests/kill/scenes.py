@@ -4,7 +4,6 @@
 """
 
 import asyncio
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from daemon.local_slack.model import WorkspaceMessage
+from daemon.memory.database.driver import sqlite3
 from tests.kill.loop import Crowd, Nursery, alive, kill, until_dead
 from tests.kill.verdict import count
 

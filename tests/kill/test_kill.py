@@ -1,6 +1,5 @@
 """Every accepted event is answered exactly once, wherever and whenever the daemon is killed."""
 
-import sqlite3
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
@@ -9,6 +8,7 @@ import pytest
 
 from daemon.local_slack.deliveries import Retries
 from daemon.local_slack.server import serve_workspace
+from daemon.memory.database.driver import sqlite3
 from tests import chance
 from tests.kill.loop import PEOPLE, Crowd, kill, nursery, run, until_dead
 from tests.kill.scenes import places, played, trials

@@ -1,7 +1,6 @@
 """Lost, doubled and torn: the messages of users against memory.db and against the posts in Slack."""
 
 import asyncio
-import sqlite3
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing, suppress
@@ -11,6 +10,7 @@ from typing import Any
 
 from daemon.local_slack.model import WorkspaceMessage
 from daemon.local_slack.server import WorkspaceServer
+from daemon.memory.database.driver import sqlite3
 
 _STANDSTILL_S = 60.0  # without any change
 _ENTERS = frozenset({"enter", "move", "visit", "return"})

@@ -70,12 +70,12 @@ def arm(crash: CrashPoint) -> None:
     """
     write, answer, give_up, commit = Database.write, SlackClient.answer, Jobs.give_up, Commits.commit
 
-    async def crashing_write(self: Database, unit: Unit[T], *, within: float = 5.0) -> T:
+    async def crashing_write(self: Database, unit: Unit[T], *, within: float = 5.0, passing: bool = False) -> T:
         label = unit.__qualname__.partition(".<locals>")[0]
         if label == Database.run.__qualname__:  # a single statement: named after the method that writes it
             label = sys._getframe(2).f_code.co_qualname
         crash.passes(label, "before")
-        value = await write(self, unit, within=within)
+        value = await write(self, unit, within=within, passing=passing)
         crash.passes(label, "after")
         return value
 

@@ -3,13 +3,14 @@
 import asyncio
 import os
 import signal
-import sqlite3
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from daemon.memory.database.driver import sqlite3
 
 ROOT: Final = Path(__file__).parents[2]
 HANG: Final = 90.0

@@ -157,11 +157,13 @@ def _size(path: Path) -> int:
 
 def full(path: Path) -> Json:
     """Limit the size of files, as a full disk does, and then lift the limit."""
+    migrate.migrate(path)
+    most = path.stat().st_size + 150_000
 
     async def work(pipe: int) -> None:
         async with open_database(path, SystemClock()) as database:
             hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-            resource.setrlimit(resource.RLIMIT_FSIZE, (_size(path) + 60_000, hard))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
             errors = 0
             for number in range(400):
                 try:

@@ -7,7 +7,7 @@ import pytest
 
 from daemon.memory.database import Database, open_database
 from tests.fakes import FakeClock
-from tests.store.parts import Stores, make_wal
+from tests.store.parts import Stores, make_rollback, make_wal
 
 
 @pytest.fixture
@@ -17,9 +17,9 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["rollback", "wal"])
 def either(request: pytest.FixtureRequest, path: Path) -> Path:
-    """A path whose file will be in either journal mode; an existing WAL file keeps its mode."""
-    if request.param == "wal":
-        make_wal(path)
+    """A path whose file is in either journal mode, which an existing file keeps."""
+    make = make_wal if request.param == "wal" else make_rollback
+    make(path)
     return path
 
 

@@ -1,7 +1,7 @@
 """Parts for the tests of memory.db: messages, the stores of one worker, the effects of cycles, intentions."""
 
 import asyncio
-import sqlite3
+import threading
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +10,7 @@ from daemon.core.perception import Audience, AudienceKind, ConversationKey, Plac
 from daemon.core.ports import Clock
 from daemon.core.timetable import MINUTE_MS
 from daemon.memory.database import Database, Transaction
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.turns import Turns
 from daemon.memory.knowledge.user_models import record_encounter
 from daemon.memory.queues.commits import Commits
@@ -19,7 +20,7 @@ from daemon.memory.queues.intentions import NewIntention, store_intentions
 from daemon.memory.queues.jobs import Jobs
 from daemon.memory.queues.outbox import Outbox
 from daemon.memory.records import Claim, Delivery, Worker
-from tests.fakes import Events
+from tests.fakes import TIMEOUT, Events
 from tests.given import DM, HERE, LEASE, SOUL, TEAM, effect
 
 SILENCE = 1800 * 1000
@@ -81,6 +82,13 @@ def make_wal(path: Path) -> None:
     """Create a file in WAL mode, as another SQLite may leave it."""
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA journal_mode=WAL").fetchone() == ("wal",)
+
+
+def make_rollback(path: Path) -> None:
+    """Create a file with a rollback journal, whatever this SQLite would choose."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode=TRUNCATE")
+        connection.execute("VACUUM")  # gives the empty file its first page
 
 
 def content(path: Path) -> bytes:
@@ -172,22 +180,26 @@ def note(act: str) -> "Note":
 
 
 class Note:
-    """A unit that stores a row, sets `started`, and may wait or fail."""
+    """A unit that stores a row, and may wait in the thread of its connection or fail."""
 
-    def __init__(self, act: str, *, fail: Exception | None = None, hold: asyncio.Event | None = None) -> None:
+    def __init__(self, act: str, *, fail: Exception | None = None, hold: threading.Event | None = None) -> None:
         self.act, self.fail, self.hold = act, fail, hold
         self.ran = 0
-        self.started = asyncio.Event()
+        self._started = threading.Event()
 
     async def __call__(self, transaction: Transaction) -> str:
         self.ran += 1
         await transaction.run("INSERT INTO audit (actor, act, object, done_ms) VALUES ('t', :act, '', 0)", act=self.act)
-        self.started.set()
+        self._started.set()
         if self.hold is not None:
-            await self.hold.wait()
+            assert self.hold.wait(TIMEOUT)
         if self.fail is not None:
             raise self.fail
         return self.act
+
+    async def started(self) -> None:
+        """Wait until the unit runs."""
+        assert await asyncio.to_thread(self._started.wait, TIMEOUT)
 
 
 async def acts(transaction: Transaction) -> list[str]:

@@ -1,29 +1,30 @@
 """Units of work share a transaction and nothing else; a write that returned is stored."""
 
 import asyncio
-import sqlite3
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
-import aiosqlite
 import pytest
 
 from daemon.core.clock import SystemClock
 from daemon.core.errors import SchemaMismatch, StoreBusy, StoreError
 from daemon.memory.database import Database, Transaction, migrate, open_database
-from tests.fakes import FakeClock
-from tests.store.parts import ACTS, Note, acts, look, note, poke
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.work_thread import WorkThread
+from tests.fakes import TIMEOUT, FakeClock
+from tests.store.parts import ACTS, Note, acts, look, make_rollback, note, poke
 
 
 @asynccontextmanager
 async def held_up(database: Database) -> AsyncIterator[None]:
     """Keep the writer busy with one unit, so that all units queued meanwhile form the next batch."""
-    go = asyncio.Event()
+    go = threading.Event()
     first = Note("first", hold=go)
     async with asyncio.TaskGroup() as group:
         group.create_task(database.write(first))
-        await first.started.wait()
+        await first.started()
         try:
             yield
         finally:
@@ -119,10 +120,10 @@ async def test_a_unit_cancelled_before_its_start_is_not_run(database: Database, 
 
 
 async def test_a_cancelled_caller_does_not_disturb_the_writer(database: Database, path: Path) -> None:
-    go = asyncio.Event()
+    go = threading.Event()
     slow = Note("slow", hold=go)
     task = asyncio.ensure_future(database.write(slow))
-    await slow.started.wait()
+    await slow.started()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -146,6 +147,7 @@ async def test_each_write_has_its_own_deadline(either: Path) -> None:
 
 
 async def test_a_read_behind_a_locked_rollback_journal_raises_at_its_deadline(path: Path) -> None:
+    make_rollback(path)
     async with open_database(path, SystemClock()) as database:
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN EXCLUSIVE")
@@ -158,17 +160,17 @@ async def test_a_read_behind_a_locked_rollback_journal_raises_at_its_deadline(pa
 async def test_a_read_sees_one_snapshot(either: Path) -> None:
     async with open_database(either, SystemClock()) as database:
         await database.write(note("before"))
-        looked, go = asyncio.Event(), asyncio.Event()
+        looked, go = threading.Event(), threading.Event()
 
         async def twice(transaction: Transaction) -> tuple[list[str], list[str]]:
             first = await acts(transaction)
             looked.set()
-            await go.wait()
+            assert go.wait(TIMEOUT)
             return first, await acts(transaction)
 
         async with asyncio.TaskGroup() as group:
             reading = group.create_task(database.read(twice))
-            await looked.wait()
+            await asyncio.to_thread(looked.wait, TIMEOUT)
             writing = group.create_task(database.write(note("meanwhile")))
             if either.with_name("memory.db-wal").exists():
                 await writing  # a reader of a WAL does not block writers
@@ -216,17 +218,85 @@ async def test_closing_commits_the_queued_units_first(path: Path) -> None:
 
 
 async def test_a_cancelled_writer_fails_every_queued_unit(path: Path, clock: FakeClock) -> None:
-    async with open_database(path, clock) as opened, aiosqlite.connect(path, isolation_level=None) as connection:
+    async with open_database(path, clock) as opened:
+        connection = WorkThread(path, clock, busy_ms=50)
+        await connection
         database = Database(path, clock, connection, [])
         writer = asyncio.ensure_future(database.run_writer())
-        hanging = Note("hanging", hold=asyncio.Event())
+        go = threading.Event()
+        hanging = Note("hanging", hold=go)
         running = asyncio.ensure_future(database.write(hanging))
-        await hanging.started.wait()
+        await hanging.started()
         queued = asyncio.ensure_future(database.write(note("queued")))
         await asyncio.sleep(0)
         writer.cancel()
         await asyncio.wait([writer, running, queued])
-        assert isinstance(running.exception(), StoreBusy)
+        assert isinstance(running.exception(), StoreBusy)  # it may be stored all the same
         assert isinstance(queued.exception(), StoreError)
-        await connection.execute("ROLLBACK")
-        assert await opened.read(acts) == []
+        go.set()
+        await connection.close()
+        assert await opened.read(acts) in ([], ["hanging"])
+
+
+async def test_a_unit_that_awaits_anything_else_is_refused_and_undone(database: Database, path: Path) -> None:
+    async def idle(transaction: Transaction) -> None:
+        await note("half done")(transaction)
+        await asyncio.sleep(0)
+
+    with pytest.raises(RuntimeError, match="nothing but its transaction"):
+        await database.write(idle)
+    assert await database.write(note("next")) == "next"
+    assert look(path, ACTS) == [("next",)]
+
+
+async def test_a_batch_that_takes_long_is_committed_in_parts(path: Path) -> None:
+    clock = FakeClock(auto=True)
+
+    class Slow(Note):
+        async def __call__(self, transaction: Transaction) -> str:
+            clock._elapsed += 0.03  # as a slow disk does
+            return await super().__call__(transaction)
+
+    async with open_database(path, clock) as database:
+        statements: list[str] = []
+        await database._writer.set_trace_callback(statements.append)
+        async with asyncio.TaskGroup() as group, held_up(database):
+            tasks = [group.create_task(database.write(Slow(f"a{number}"))) for number in range(5)]
+        await database._writer.set_trace_callback(lambda _: None)
+        assert [task.result() for task in tasks] == [f"a{number}" for number in range(5)]
+        assert statements.count("COMMIT") == 6
+    assert len(look(path, ACTS)) == 6
+
+
+async def test_a_busy_loop_does_not_prolong_a_transaction(database: Database, path: Path) -> None:
+    """The whole unit runs while the loop does something else: no statement of it waits for the loop."""
+    seen, blocked = note("seen"), threading.Event()
+
+    async def unit(transaction: Transaction) -> None:
+        await seen(transaction)
+        await seen(transaction)
+        blocked.set()
+
+    writing = asyncio.ensure_future(database.write(unit))
+    await seen.started()
+    assert blocked.wait(TIMEOUT)  # the loop stands still here
+    await writing
+    assert len(look(path, ACTS)) == 2
+
+
+async def test_a_read_beyond_its_budget_is_ended_and_tried_again(path: Path) -> None:
+    clock = FakeClock(auto=True)
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+    tries = 0
+
+    async def long_read(transaction: Transaction) -> None:
+        nonlocal tries
+        tries += 1
+        clock._elapsed += 0.6
+        await transaction.rows(endless)
+
+    async with open_database(path, clock) as database:
+        with pytest.raises(StoreBusy, match="took too long"):
+            await database.read(long_read, within=2.0)
+        assert tries in range(2, 5)
+        assert await database.read(acts) == []

@@ -1,6 +1,5 @@
 """Who is claimed next: users take turns, DMs have room, what waits too long ends, and a claim stays cheap."""
 
-import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from daemon.core.errors import LostLease
 from daemon.core.perception import ConversationKey, Place
 from daemon.core.ports import NewMessage, Source
 from daemon.memory.database import Database, Transaction
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.commits import Superseded
 from daemon.memory.queues.inbox import Inbox
 from tests.fakes import Events, FakeClock

@@ -4,7 +4,6 @@ import asyncio
 import os
 import re
 import socket
-import sqlite3
 import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 from daemon.core.errors import StoreError
 from daemon.core.ports import Passage
 from daemon.memory.database import Database, open_database
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.library import LibraryIndex, search_terms
 from daemon.tools.library import files as walking
 from daemon.tools.library.files import SIZE_CAP, LibraryFile, name_folders, read_text, walk

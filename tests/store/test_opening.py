@@ -1,14 +1,18 @@
 """Which files open, which are refused, and which text stays in them."""
 
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from daemon.core.clock import SystemClock
-from daemon.core.errors import SchemaMismatch, StoreBusy, StoreError, StoreFull
+from daemon.core.concurrency import alongside
+from daemon.core.errors import SchemaMismatch, StoreBusy, StoreDamaged, StoreError, StoreFull
+from daemon.core.systemd import ExitCode, exit_code
 from daemon.memory.database import migrate, open_database, sqlite
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.log_size import keep_log_small
+from tests.fakes import Events, FakeClock
 from tests.store.parts import acts, content, files, look, make_wal, note, overwrite, poke
 
 pytestmark = pytest.mark.migrates
@@ -47,14 +51,46 @@ async def test_a_damaged_header_raises_an_error_with_a_hint(path: Path) -> None:
     assert "restore" in error.value.hint
 
 
-async def test_a_damaged_page_fails_reads_and_writes(path: Path) -> None:
+def damage_a_page(path: Path) -> None:
     migrate.migrate(path)
     root = look(path, "SELECT rootpage FROM sqlite_schema WHERE name = 'audit'")[0][0]
     assert isinstance(root, int)
     damaged = bytearray(content(path))
     damaged[(root - 1) * 4096 : root * 4096] = b"\xff" * 4096
     overwrite(path, damaged)
-    async with open_database(path, SystemClock()) as database:
+
+
+async def test_a_daemon_does_not_begin_on_a_damaged_file(path: Path) -> None:
+    damage_a_page(path)
+    with pytest.raises(StoreDamaged, match="damaged") as raised:
+        async with open_database(path, SystemClock()):
+            pass
+    assert "soul db restore" in raised.value.hint
+    assert exit_code(raised.value) is ExitCode.CONFIGURATION  # no restart helps
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_look_finds_damage_in_small_and_in_large_files(
+    path: Path, monkeypatch: pytest.MonkeyPatch, whole: bool
+) -> None:
+    if not whole:
+        monkeypatch.setattr(sqlite, "_CHECKED_WHOLE", 0)
+    migrate.migrate(path)
+    with closing(sqlite.connect(path)) as connection:
+        assert sqlite.look_over(connection) == []
+    damage_a_page(path)
+    with closing(sqlite.connect(path)) as connection:
+        if whole:
+            assert sqlite.look_over(connection)
+        else:
+            with pytest.raises(sqlite3.DatabaseError) as raised:
+                sqlite.look_over(connection)
+            assert isinstance(sqlite.translate(raised.value), StoreDamaged)
+
+
+async def test_a_damaged_page_fails_reads_and_writes(path: Path) -> None:
+    damage_a_page(path)
+    async with open_database(path, SystemClock(), create=False) as database:
         with pytest.raises(StoreError, match="damaged"):
             await database.read(acts)
         with pytest.raises(StoreError, match="damaged"):
@@ -152,14 +188,14 @@ def test_every_connection_syncs_fully_and_checks_keys(path: Path) -> None:
     ("code", "kind", "hint"),
     [
         (sqlite3.SQLITE_BUSY, StoreBusy, "soul status"),
-        (sqlite3.SQLITE_BUSY_SNAPSHOT, StoreBusy, "soul status"),
+        (517, StoreBusy, "soul status"),  # SQLITE_BUSY_SNAPSHOT
         (sqlite3.SQLITE_LOCKED, StoreBusy, "soul status"),
         (sqlite3.SQLITE_FULL, StoreFull, "free space"),
-        (sqlite3.SQLITE_CORRUPT, StoreError, "restore"),
-        (sqlite3.SQLITE_NOTADB, StoreError, "restore"),
-        (sqlite3.SQLITE_READONLY_DBMOVED, StoreError, "owner and mode"),
+        (sqlite3.SQLITE_CORRUPT, StoreDamaged, "restore"),
+        (sqlite3.SQLITE_NOTADB, StoreDamaged, "restore"),
+        (1032, StoreError, "owner and mode"),  # SQLITE_READONLY_DBMOVED
         (sqlite3.SQLITE_CANTOPEN, StoreError, "owner and mode"),
-        (sqlite3.SQLITE_IOERR_FSYNC, StoreError, "soul db check"),
+        (1034, StoreError, "soul db check"),  # SQLITE_IOERR_FSYNC
     ],
 )
 def test_every_sqlite_error_becomes_a_store_error_with_a_hint(code: int, kind: type[StoreError], hint: str) -> None:
@@ -174,3 +210,24 @@ def test_a_read_only_connection_writes_nothing(path: Path) -> None:
     migrate.migrate(path)
     with closing(sqlite.connect(path, read_only=True)) as connection, pytest.raises(sqlite3.OperationalError):
         connection.execute("DELETE FROM audit")
+
+
+async def test_the_log_is_moved_into_the_file_and_a_reader_that_keeps_it_is_told(path: Path) -> None:
+    make_wal(path)
+    clock, events = FakeClock(), Events()
+    async with open_database(path, SystemClock()) as database:
+        log = path.with_name("memory.db-wal")
+        with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM audit").fetchone()
+            for number in range(4):
+                await database.write(note(f"{number}" * 20 * 2**20))
+            async with alongside(keep_log_small(database, clock, events)):
+                await events.until("store.log_large")
+                reader.execute("COMMIT")
+                for _ in range(3):
+                    await clock.sleepers()
+                    await clock.advance(30)
+                await clock.sleepers()
+        assert await database.checkpoint(whole=True) == 0
+        assert log.stat().st_size == 0

@@ -1,19 +1,28 @@
 """Old records of how work went are deleted; messages, notes and waiting rows stay."""
 
+import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from daemon.core.concurrency import alongside
+from daemon.core.errors import StoreError
+from daemon.core.ports import Acceptance
+from daemon.memory.admin.queue_admin import Admin
+from daemon.memory.admin.replies import StoredReplies
 from daemon.memory.database import Database
-from daemon.memory.database.pruning import prune, prune_periodically
+from daemon.memory.database.pruning import Retention, prune, prune_periodically
 from daemon.memory.knowledge.state_history import PathStep, store_path
 from daemon.memory.queues.intentions import Intentions
+from daemon.memory.queues.notes import Note
 from tests.fakes import Events, FakeClock
-from tests.given import DM, effect, new_message
-from tests.store.parts import WORKER, Stores, intend, later, look, room
+from tests.given import DM, call, deleted, edited, effect, new_message
+from tests.store.parts import WORKER, Stores, intend, later, look, poke, room
 
 DAY_S = 86_400.0
+_EVERY = 6 * 3600.0
+KEPT = Retention(calls=0)  # the calls of the tests' cycles are as old as the epoch
 
 
 @pytest.fixture
@@ -32,24 +41,144 @@ async def lived(stores: Stores, database: Database, clock: FakeClock) -> Databas
 
 
 async def test_recent_rows_stay(lived: Database, clock: FakeClock) -> None:
-    assert await prune(lived, clock.now_ms() - 600_000) == 0
+    assert await prune(lived, clock, KEPT) == 0
 
 
 async def test_old_rows_go_while_messages_and_waiting_rows_stay(lived: Database, clock: FakeClock, path: Path) -> None:
-    assert await prune(lived, clock.now_ms() + 1) == 3  # the path, the due intention, its row in the inbox
+    await clock.advance(91 * DAY_S)
+    assert (
+        await prune(lived, clock, Retention(texts=0, calls=0)) == 3
+    )  # the path, the due intention, its row in the inbox
     assert look(path, "SELECT count(*) FROM transitions") == [(0,)]
     assert look(path, "SELECT slot FROM intentions") == [("far",)]
-    assert look(path, "SELECT modality FROM inbox") == [("words",)]
+    assert look(path, "SELECT modality, body FROM inbox") == [("words", "hi")]
     assert look(path, "SELECT count(*) FROM turns WHERE speaker = 'soul'") == [(2,)]
 
 
 @pytest.mark.parametrize(("days", "left"), [(0, 1), (1, 0)])
-async def test_pruning_runs_periodically_unless_days_is_zero(
+async def test_pruning_runs_periodically_and_keeps_forever_what_zero_days_say(
     lived: Database, clock: FakeClock, path: Path, days: int, left: int
 ) -> None:
     events = Events()
     await clock.advance(2 * DAY_S)
-    async with alongside(prune_periodically(lived, days, clock, events)):
-        while days and not events.named("memory.pruned"):
+    async with alongside(prune_periodically(lived, Retention(traces=days, calls=0), clock, events)):
+        while _EVERY not in clock.slept:
             await clock.advance(0.01)
+            await asyncio.sleep(0.001)
     assert look(path, "SELECT count(*) FROM transitions") == [(left,)]
+    assert bool(events.named("memory.pruned")) is not bool(left)
+
+
+async def test_settled_texts_go_after_a_month_and_rows_stay(
+    stores: Stores, database: Database, clock: FakeClock, path: Path
+) -> None:
+    await stores.inbox.accept(new_message("1.0"))
+    delivery = await stores.answer("hello")
+    await stores.outbox.sent(delivery, "2.0")
+    await stores.inbox.accept(new_message("3.0", event="waits"))
+    await clock.advance(31 * DAY_S)
+    await stores.inbox.accept(new_message("4.0", event="new"))
+    assert await prune(database, clock, KEPT) == 2
+    assert look(path, "SELECT ts, body, state FROM inbox ORDER BY ts") == [
+        ("1.0", "", "answered"),
+        ("3.0", "hi", "new"),
+        ("4.0", "hi", "new"),
+    ]
+    assert look(path, "SELECT body, state FROM outbox") == [("", "sent")]
+    assert look(path, "SELECT body FROM turns ORDER BY seq") == [("hi",), ("hello",)]
+    assert await prune(database, clock, KEPT) == 0
+    assert await stores.inbox.accept(new_message("1.0", event="again")) is Acceptance.DUPLICATE
+
+
+@pytest.mark.parametrize("state", ["dead", "unknown"])
+async def test_a_text_that_an_admin_may_still_send_is_kept(
+    stores: Stores, database: Database, clock: FakeClock, path: Path, state: str
+) -> None:
+    await stores.inbox.accept(new_message("1.0"))
+    await stores.outbox.give_up(await stores.answer("hello"), state, "no", Note.DEAD)
+    poke(path, "UPDATE inbox SET state = 'dead'")
+    await clock.advance(31 * DAY_S)
+    assert await prune(database, clock, KEPT) == 0
+    admin = Admin(database, clock, "ada")
+    await admin.retry_message("1.0")
+    poke(path, "UPDATE inbox SET state = 'stale', cleared = 1")
+    with pytest.raises(StoreError, match="because of its age"):
+        await admin.retry_message("1.0")
+
+
+async def test_a_message_without_its_text_is_edited_and_deleted_like_any_other(
+    stores: Stores, database: Database, clock: FakeClock, path: Path
+) -> None:
+    await stores.inbox.accept(new_message("1.0"))
+    await stores.answer("hello")
+    await clock.advance(31 * DAY_S)
+    await prune(database, clock, KEPT)
+    await stores.inbox.accept(edited("1.0", "hi", event="preview"))
+    assert look(path, "SELECT body FROM turns WHERE speaker = 'person'") == [("hi",)]
+    await stores.inbox.accept(edited("1.0", "other words"))
+    assert look(path, "SELECT body FROM turns WHERE speaker = 'person'") == [("other words",)]
+    assert look(path, "SELECT body FROM inbox") == [("",)]
+    await stores.inbox.accept(deleted("1.0"))
+    assert look(path, "SELECT body FROM turns WHERE speaker = 'person'") == []
+
+
+async def test_a_program_finds_its_reply_after_the_queues_have_forgotten_it(
+    stores: Stores, database: Database, clock: FakeClock
+) -> None:
+    await stores.inbox.accept(replace(new_message("1.0"), message_id="m-1"))
+    await stores.outbox.sent(await stores.answer("hello"), "2.0")
+    before = await StoredReplies(database).find(DM, "m-1")
+    await clock.advance(31 * DAY_S)
+    assert await prune(database, clock, KEPT) == 2
+    assert await StoredReplies(database).find(DM, "m-1") == before
+
+
+async def test_finished_jobs_go_after_a_week(stores: Stores, database: Database, clock: FakeClock, path: Path) -> None:
+    await stores.inbox.accept(new_message("1.0"))
+    await stores.answer("hello", jobs=("one", "two"))
+    job = await stores.jobs.claim_next()
+    assert job is not None
+    await stores.jobs.finish(job, ())
+    await clock.advance(8 * DAY_S)
+    assert await prune(database, clock, KEPT) == 1
+    assert look(path, "SELECT kind FROM jobs") == [("two",)]
+
+
+async def test_old_model_calls_become_sums_of_their_days(
+    stores: Stores, database: Database, clock: FakeClock, path: Path
+) -> None:
+    day, calls = int(DAY_S * 1000), [call(f"t{number}") for number in range(120)]
+    spread = [
+        replace(one, started_ms=clock.now_ms() + number % 2 * day, tokens_in=number, cost_usd=0.25)
+        for number, one in enumerate(calls)
+    ]
+    await stores.commits.record_calls(spread)
+    spent = "SELECT sum(tokens_in), sum(tokens_out), sum(cost_usd) FROM llm_calls"
+    before = look(path, spent)
+    await clock.advance(95 * DAY_S)
+    await stores.commits.record_calls([replace(call("new"), started_ms=clock.now_ms())])
+    assert await prune(database, clock, Retention()) == 120
+    assert look(path, "SELECT count(*) FROM llm_calls") == [(1,)]
+    assert look(path, "SELECT calls FROM llm_days ORDER BY day") == [(60,), (60,)]
+    assert look(path, spent.replace("llm_calls", "llm_days")) == before
+
+
+async def test_pruning_never_holds_the_write_lock_for_a_scan(database: Database, clock: FakeClock) -> None:
+    """What runs in the writer names the rows by their keys alone."""
+    statements: list[str] = []
+    await room(database)
+    await database.run(
+        """
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
+        INSERT INTO transitions (conversation, trace_id, hop, act, origin, target, decided_by, reason, at_ms)
+        SELECT :id, 't', 0, 'stay', 'a', 'a', 'rule', '', i FROM n
+        """,
+        id=str(DM),
+    )
+    await database._writer.set_trace_callback(statements.append)
+    assert await prune(database, clock, Retention()) == 1200
+    await database._writer.set_trace_callback(lambda _: None)
+    changes = [sql for sql in statements if sql.startswith("DELETE")]
+    assert len(changes) == 1200
+    assert all("WHERE seq = " in sql for sql in changes)
+    assert statements.count("COMMIT") >= 1200 / 50

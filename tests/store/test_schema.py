@@ -1,9 +1,8 @@
-"""The tables, their migration, and query plans: no hot query reads a whole table."""
+"""The tables, their migration, and how few statements a message costs."""
 
 import asyncio
 import json
 import re
-import sqlite3
 import subprocess
 import sys
 from contextlib import closing
@@ -13,9 +12,7 @@ from pathlib import Path
 import pytest
 
 from daemon.memory.database import Database, migrate, sqlite
-from daemon.memory.queues.notes import Note
-from tests.fakes import FakeClock
-from tests.given import DM, deleted, edited, effect, new_message
+from tests.given import effect, new_message
 from tests.store.parts import Stores, look
 
 pytestmark = pytest.mark.migrates
@@ -142,73 +139,6 @@ print(json.dumps([name for name in ("alembic", "sqlalchemy") if name in sys.modu
 
     assert start() == ["alembic", "sqlalchemy"]  # the first start migrates, so the test can detect it
     assert start() == []
-
-
-async def test_no_hot_query_reads_a_whole_table_that_grows(
-    stores: Stores, database: Database, path: Path, clock: FakeClock
-) -> None:
-    statements: set[str] = set()
-    connections = [database._writer, *(database._readers.get_nowait() for _ in range(2))]
-    for connection in connections:
-        await connection.set_trace_callback(statements.add)
-    for reader in connections[1:]:
-        database._readers.put_nowait(reader)
-    await _a_full_day(stores, clock)
-    for connection in connections:
-        await connection.set_trace_callback(lambda _: None)
-    plans = _plans(path, statements)
-    assert len(plans) > 25
-    scans = {
-        f"{step}  <-  {' '.join(sql.split())}"
-        for sql, steps in plans.items()
-        for step in steps
-        if re.match(r"SCAN (inbox|outbox|turns|jobs|deliveries|llm_calls|conversations|feedback|o|e|c|i|t|j)\b", step)
-        and "USING" not in step
-    }
-    assert not scans, "\n".join(scans)
-
-
-def _plans(path: Path, statements: set[str]) -> dict[str, list[str]]:
-    with closing(sqlite3.connect(path)) as connection:
-        return {
-            sql: [str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}")]
-            for sql in statements
-            if re.match(r"\s*(SELECT|INSERT|UPDATE|DELETE)", sql)
-        }
-
-
-async def _a_full_day(stores: Stores, clock: FakeClock) -> None:
-    """Run every statement of a message's life, and those of an idle daemon."""
-    await stores.inbox.accept(new_message("1.0"))
-    await stores.inbox.accept(edited("1.0", "other words"))
-    claim = await stores.claim()
-    await stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
-    await stores.conversations.draft_opened(claim, "1.5")
-    await stores.conversations.renew(claim)
-    await stores.turns.transcript(DM, 50)
-    delivery = await stores.commits.commit(effect(claim, "a", "b", jobs=("summarizes",)))
-    assert delivery is not None
-    await stores.outbox.sent(delivery, "2.0")
-    delivery = await stores.outbox.claim_next(str(DM))
-    assert delivery is not None
-    await stores.outbox.postpone(delivery, 0, doubtful=False, reason="429")
-    delivery = await stores.outbox.claim_next()
-    assert delivery is not None
-    await stores.outbox.give_up(delivery, "dead", "no", Note.DEAD)
-    note = await stores.outbox.claim_next()
-    assert note is not None
-    assert await stores.outbox.count_fault(note, 0, "KeyError") is False
-    again = await stores.outbox.claim_next()
-    assert again is not None
-    await stores.outbox.sent(again, "3.0")
-    job = await stores.jobs.claim_next()
-    assert job is not None
-    await stores.jobs.finish(job, ())
-    for due in (stores.conversations.next_due_ms, stores.outbox.next_due_ms, stores.jobs.next_due_ms):
-        assert await due() is None
-    await stores.inbox.accept(deleted("1.0"))
-    await stores.inbox.accept(new_message("3.0"))
-    await stores.conversations.release(await stores.claim())
 
 
 async def test_a_message_costs_few_statements(stores: Stores, database: Database) -> None:

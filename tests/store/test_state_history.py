@@ -1,11 +1,10 @@
 """The path of states is stored in order, for each conversation apart."""
 
-import sqlite3
-
 import pytest
 
 from daemon.core.perception import ConversationKey
 from daemon.memory.database import Database
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.state_history import PathStep, state_path, store_path
 from tests.given import DM, SOUL, TEAM
 from tests.store.parts import room

@@ -1,10 +1,12 @@
 """`alongside`: its coroutines end with the body, and the first failure is raised bare."""
 
 import asyncio
+import subprocess
+import sys
 
 import pytest
 
-from daemon.core.concurrency import alongside, time_limit
+from daemon.core.concurrency import alongside, in_background, time_limit
 from daemon.core.errors import LostLease, StoreError
 from tests.fakes import EndlessWork, FakeClock
 
@@ -166,3 +168,27 @@ async def test_an_error_of_the_body_comes_out_bare() -> None:
 
     with pytest.raises(LookupError, match="broken"):
         await broken()
+
+
+_HUNG = """
+import asyncio, threading
+from daemon.core.concurrency import in_background
+async def main():
+    async with asyncio.timeout(0.01):
+        await in_background(threading.Event().wait)
+try:
+    asyncio.run(main())
+except TimeoutError:
+    print("ended")
+"""
+
+
+def test_blocking_work_that_hangs_does_not_keep_the_process() -> None:
+    done = subprocess.run([sys.executable, "-c", _HUNG], check=True, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "ended\n"
+
+
+async def test_blocking_work_returns_its_value_or_raises_its_error() -> None:
+    assert await in_background(lambda: 5) == 5
+    with pytest.raises(ZeroDivisionError):
+        await in_background(lambda: 1 // 0)

@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import json
-import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -22,6 +21,7 @@ from daemon.core.ports import LLM, Completion, ModelRole, Prompt
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, WorkingMemory
 from daemon.memory.database import open_database
+from daemon.memory.database.driver import sqlite3
 from daemon.mind.cognition import READ_CAP, Thought
 from daemon.mind.motor import Motor
 from daemon.processes.subprocesses.models_the_visitor import models_the_visitor

@@ -9,7 +9,8 @@ from daemon.core.config import Settings
 from daemon.core.errors import StoreError
 from daemon.core.ports import Clock
 from daemon.memory.admin.overview import LiveDaemon, Overview, SqliteBuild, check_file, sqlite_build, survey
-from daemon.memory.database.backup import folder_beside, newest_copy
+from daemon.memory.database.backup import folder_beside
+from daemon.memory.database.copies import CopyRoom, all_copies, newest_copy, room_for
 
 _OLD_MS = 24 * 3600 * 1000
 _FAULT = "the WAL-reset bug, which can damage a database in WAL mode"
@@ -29,7 +30,7 @@ def memory(settings: Settings, clock: Clock) -> list[Finding]:
         return [*findings, *(fail("database", fault, found.cure) for fault in found.faults)]
     now = clock.now_ms()
     seen: Overview = with_database(settings, lambda database: survey(database, now, now))
-    findings += [ok("database", f"{path}, schema {found.schema}"), backups(folder_beside(path), now)]
+    findings += [ok("database", f"{path}, schema {found.schema}"), backups(path, settings.backup_share, now)]
     return [*findings, *daemons(seen.daemons, now), *loops(seen.daemons), *stuck(seen)]
 
 
@@ -44,15 +45,31 @@ def sqlite_library(found: SqliteBuild, journal: str) -> Finding:
     return ok("sqlite", f"SQLite {found.version} has {_FAULT}; the daemon uses a rollback journal instead{in_use}")
 
 
-def backups(folder: Path, now_ms: int) -> Finding:
-    """The age of the newest backup."""
-    newest = newest_copy(folder, now_ms)
+def backups(path: Path, share: float, now_ms: int) -> Finding:
+    """The age of the newest backup, and what all of them take."""
+    folder = folder_beside(path)
+    try:
+        newest, sizes = newest_copy(folder, now_ms), [copy.stat().st_size for copy in all_copies(folder)]
+        room = room_for(path, folder if folder.is_dir() else path.parent, share)
+    except OSError as error:
+        return warn("backups", f"{folder} can't be read: {error.strerror}", "check its owner and its mode")
     if newest is None:
-        return skip("backups", "none yet; a running daemon makes one every 15 minutes")
-    found = f"the newest is {age(now_ms, newest)} old, in {folder}"
+        return skip("backups", "none yet; a running daemon makes one every 15 minutes, of a large file less often")
+    found = f"the newest is {age(now_ms, newest)} old; {len(sizes)} take {_gib(sum(sizes))} GiB in {folder}"
+    found += f", of {_gib(room.most)} that they may take"
     if now_ms - newest > _OLD_MS:
-        return warn("backups", found, "run soul db backup; if a daemon is running, see its log for why it makes none")
+        return warn("backups", found, _why_none(room))
     return ok("backups", found)
+
+
+def _why_none(room: CopyRoom) -> str:
+    if room.free < 3 * room.file:
+        return f"free space on the disk: {_gib(room.free)} GiB are free, a copy needs {_gib(3 * room.file)}"
+    return "run soul db backup; if a daemon is running, see its log for why it makes none"
+
+
+def _gib(size: int) -> str:
+    return f"{size / 2**30:.2f}"
 
 
 def daemons(seen: tuple[LiveDaemon, ...], now_ms: int) -> list[Finding]:

@@ -168,6 +168,16 @@ class SettingsFields(BaseSettings):
     trace_days: int = Field(
         90, ge=0, description="Days for which state histories and finished schedules are kept; 0 keeps them forever."
     )
+    queue_text_days: int = Field(
+        30, ge=0, description="Days for which the queues keep texts that are settled; turns keep them. 0: forever."
+    )
+    job_days: int = Field(7, ge=0, description="Days for which finished background jobs are kept; 0: forever.")
+    call_days: int = Field(
+        90, ge=0, description="Days after which model calls are only kept as sums of a day; 0: each is kept forever."
+    )
+    backup_share: float = Field(
+        0.1, gt=0, le=0.9, description="Share of the disk, from 0 to 1, that the copies in the folder backups may take."
+    )
     schedule_max: int = Field(
         100, ge=0, description="Scheduled intentions that a soul may have at once; one user may have a tenth of them."
     )

@@ -1,17 +1,27 @@
 """The state of the daemons and of memory.db at one moment: heartbeats, waiting work, spending, faults of the file."""
 
 import json
-import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from daemon.core.errors import StoreError
+from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES
 from daemon.memory.database import Database, Transaction, migrate, sqlite
 from daemon.memory.database.backup import check_pragma, file_faults
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.records import read_row
+
+_COUNTED_AT_ONCE = 20_000
+_FOREVER = 2**62
+_COUNTED: Mapping[str, tuple[str, Sequence[str]]] = {
+    "inbox": ("received_ms", INBOX_STATES),
+    "outbox": ("seq", OUTBOX_STATES),
+    "jobs": ("seq", ("ready", "running", "done", "dead")),
+}
+"""The column behind the state in an index of each queue, and the states."""
 
 SILENT_MS = 60_000  # heartbeats come every few seconds; after this time a daemon hangs, or its machine sleeps
 
@@ -137,15 +147,17 @@ def check_file(path: Path, *, whole: bool) -> FileCheck:
 async def survey(database: Database, now_ms: int, since_ms: int) -> Overview:
     """The overview at `now_ms`, with the spending since `since_ms`."""
 
+    counts = {table: await _counts(database, table, *columns) for table, columns in _COUNTED.items()}
+
     async def unit(transaction: Transaction) -> Overview:
         schema = await _number(transaction, "PRAGMA user_version")
         journal = await transaction.one("PRAGMA journal_mode")
         rows = await transaction.rows("SELECT * FROM presence ORDER BY started_ms")
         return Overview(
             daemons=tuple(_daemon(row, now_ms) for row in rows),
-            inbox=await _counts(transaction, "inbox"),
-            outbox=await _counts(transaction, "outbox"),
-            jobs=await _counts(transaction, "jobs"),
+            inbox=counts["inbox"],
+            outbox=counts["outbox"],
+            jobs=counts["jobs"],
             oldest_inbox_ms=await _number(
                 transaction, "SELECT min(received_ms) FROM inbox WHERE state IN ('new', 'claimed')"
             ),
@@ -165,14 +177,35 @@ async def survey(database: Database, now_ms: int, since_ms: int) -> Overview:
     return await database.read(unit)
 
 
+async def _counts(database: Database, table: str, order: str, states: Sequence[str]) -> dict[str, int]:
+    """The rows of each state; counted some thousands at a time, so that no commit waits for the whole."""
+    counts = {state: await _count(database, table, order, state) for state in sorted(states)}
+    return {state: count for state, count in counts.items() if count}
+
+
+async def _count(database: Database, table: str, order: str, state: str) -> int:
+    total, after = 0, -1
+    ahead = f"FROM {table} WHERE state = :state AND {order} > :after"
+    while True:
+        last = await database.one(
+            f"SELECT {order} AS at {ahead} ORDER BY {order} LIMIT 1 OFFSET :skipped",
+            state=state,
+            after=after,
+            skipped=_COUNTED_AT_ONCE,
+        )
+        upto = last["at"] if last else _FOREVER
+        row = await database.one(
+            f"SELECT count(*) AS n {ahead} AND {order} <= :upto", state=state, after=after, upto=upto
+        )
+        total += row["n"] if row else 0
+        if last is None:
+            return total
+        after = upto
+
+
 async def _number(transaction: Transaction, sql: str) -> int | None:
     row = await transaction.one(sql)
     return None if row is None or row[0] is None else int(row[0])
-
-
-async def _counts(transaction: Transaction, table: str) -> dict[str, int]:
-    rows = await transaction.rows(f"SELECT state, count(*) AS n FROM {table} GROUP BY state ORDER BY state")  # noqa: S608  # a literal of this module
-    return {row["state"]: row["n"] for row in rows}
 
 
 async def _catch_up(transaction: Transaction) -> tuple[CatchUpState, ...]:

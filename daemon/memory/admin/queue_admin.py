@@ -5,13 +5,15 @@ with a lapsed lease when it has to be looked up first.
 """
 
 import json
-import sqlite3
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from daemon.core.errors import StoreError
 from daemon.memory.audit import AuditedChanges
 from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.records import read_row
 
 INBOX_STATES = ("new", "claimed", "answered", "ignored", "withdrawn", "stale", "dead", "dropped")
@@ -19,6 +21,7 @@ OUTBOX_STATES = ("drafting", "pending", "sending", "sent", "unknown", "expired",
 _INBOX_RETRIED = frozenset({"dead", "ignored", "stale", "dropped"})
 _INBOX_DROPPED = frozenset({"new", "claimed", "dead", "ignored", "stale"})
 _OUTBOX_RETRIED = frozenset({"pending", "unknown", "dead", "expired", "dropped"})
+_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 _OUTBOX_DROPPED = frozenset({"pending", "unknown", "dead", "expired"})
 
 SETTLED_MESSAGES = ("dead", "stale", "ignored", "dropped")
@@ -90,15 +93,9 @@ class Admin(AuditedChanges):
 
     async def messages(self, state: str | None, limit: int, since_ms: int = 0) -> tuple[InboxRow, ...]:
         """The newest messages, of one state or of all, settled or received since a time."""
-        rows = await self._database.rows(
-            """
-            SELECT * FROM inbox
-            WHERE (:state IS NULL OR state = :state) AND coalesce(settled_ms, received_ms) >= :since
-            ORDER BY received_ms DESC LIMIT :limit
-            """,
-            state=state,
-            limit=limit,
-            since=since_ms,
+        states = (state,) if state else INBOX_STATES
+        rows = await self._database.read(
+            lambda reading: newest(reading, "inbox", states, "received_ms", limit, since=("received_ms", since_ms))
         )
         return tuple(read_row(InboxRow, row) for row in rows)
 
@@ -121,6 +118,7 @@ class Admin(AuditedChanges):
             lapsed = found.state == "claimed" and not await _is_worked_on(transaction, found, now)
             if found.state not in _INBOX_RETRIED | {"answered"} and not lapsed:
                 raise StoreError(f"{found.id} is {found.state}; nothing to retry", hint=_why_no_retry(found.state))
+            await _require_text(transaction, "inbox", found.id)
             # It counts as received live and now, or it would be stale again at once.
             await transaction.run(
                 """
@@ -156,15 +154,9 @@ class Admin(AuditedChanges):
 
     async def posts(self, state: str | None, limit: int, since_ms: int = 0) -> tuple[OutboxRow, ...]:
         """The newest posts, of one state or of all, settled or made since a time."""
-        rows = await self._database.rows(
-            """
-            SELECT * FROM outbox
-            WHERE (:state IS NULL OR state = :state) AND coalesce(settled_ms, created_ms) >= :since
-            ORDER BY seq DESC LIMIT :limit
-            """,
-            state=state,
-            limit=limit,
-            since=since_ms,
+        states = (state,) if state else OUTBOX_STATES
+        rows = await self._database.read(
+            lambda reading: newest(reading, "outbox", states, "seq", limit, since=("created_ms", since_ms))
         )
         return tuple(_outbox_row(row) for row in rows)
 
@@ -184,6 +176,7 @@ class Admin(AuditedChanges):
             found = await _find_post(transaction, name)
             if found.state not in _OUTBOX_RETRIED and not found.has_lapsed(now):
                 raise StoreError(f"{found.id} is {found.state}; nothing to retry", hint=_why_no_retry(found.state))
+            await _require_text(transaction, "outbox", found.id)
             look = (found.state in ("unknown", "sending") or found.faults > 0) and not blindly
             await transaction.run(
                 """
@@ -228,6 +221,34 @@ class Admin(AuditedChanges):
         return await self._database.write(unit)
 
 
+async def newest(
+    transaction: Transaction,
+    table: str,
+    states: Sequence[str],
+    order: str,
+    limit: int,
+    *,
+    since: tuple[str, int] = ("0", 0),
+) -> list[sqlite3.Row]:
+    """The rows of some states with the largest values in a column, which an index has behind the state.
+
+    Only those that were settled since a time, or, not yet settled, have the time in the column that `since` names.
+    `table`, `order` and the column become part of the statement: they are literals of this package, never input.
+    """
+    found: list[sqlite3.Row] = []
+    for state in states:
+        found += await transaction.rows(
+            f"""
+            SELECT * FROM {table} WHERE state = :state AND coalesce(settled_ms, {since[0]}) >= :since
+            ORDER BY {order} DESC LIMIT :limit
+            """,  # noqa: S608 - literals
+            state=state,
+            since=since[1],
+            limit=limit,
+        )
+    return sorted(found, key=lambda row: -row[order])[:limit]
+
+
 def _before(found: InboxRow | OutboxRow, **more: object) -> str:
     """The state of a row before a change, for the audit log, without its text."""
     return json.dumps({"state": found.state, "reason": found.reason, "attempts": found.attempts, **more})
@@ -245,8 +266,15 @@ async def _is_worked_on(transaction: Transaction, found: InboxRow, now: int) -> 
     return row is not None and row["lease_until"] > now
 
 
+async def _require_text(transaction: Transaction, table: str, row_id: str) -> None:
+    """Raises StoreError for a row whose text was deleted because of its age."""
+    if await transaction.one(f"SELECT 1 FROM {table} WHERE id = :id AND cleared = 1", id=row_id):  # noqa: S608 - a literal
+        raise StoreError(f"the text of {row_id} was deleted because of its age", hint="see SOUL_QUEUE_TEXT_DAYS")
+
+
 async def _find_message(transaction: Transaction, name: str) -> InboxRow:
-    rows = await transaction.rows("SELECT * FROM inbox WHERE id = :name OR ts = :name LIMIT 5", name=name)
+    rows = await transaction.rows("SELECT * FROM inbox WHERE id = :name", name=name)
+    rows = rows or await transaction.rows("SELECT * FROM inbox WHERE ts = :name LIMIT 5", name=name)
     if not rows:
         raise StoreError(f"there is no message {name}", hint="see `soul inbox list`")
     if len(rows) > 1:
@@ -256,7 +284,9 @@ async def _find_message(transaction: Transaction, name: str) -> InboxRow:
 
 
 async def _find_post(transaction: Transaction, name: str) -> OutboxRow:
-    row = await transaction.one("SELECT * FROM outbox WHERE id = :name OR CAST(seq AS TEXT) = :name", name=name)
+    row = await transaction.one("SELECT * FROM outbox WHERE id = :name", name=name)
+    if row is None and _NUMBER.fullmatch(name):
+        row = await transaction.one("SELECT * FROM outbox WHERE seq = :seq", seq=int(name))
     if row is None:
         raise StoreError(f"there is no post {name}", hint="see `soul outbox list`")
     return _outbox_row(row)

@@ -25,7 +25,7 @@ class StoredReplies:
         async def unit(transaction: Transaction) -> StoredReply | None:
             row = await transaction.one(
                 """
-                SELECT ts, body, state, answered_by FROM inbox
+                SELECT ts, body, state, answered_by, cleared FROM inbox
                 WHERE conversation = :conversation AND message_id = :message_id AND message_id <> ''
                 ORDER BY received_ms LIMIT 1
                 """,
@@ -34,8 +34,12 @@ class StoredReplies:
             )
             if row is None:
                 return None
+            body, settled = row["body"], row["state"] not in _OPEN
+            if row["cleared"]:  # the queues keep texts for some weeks, the turns keep them for good
+                body = "".join(await _said(transaction, conversation, row["ts"], "person"))
             parts = await _parts(transaction, row["answered_by"]) if row["answered_by"] else ()
-            return StoredReply(row["ts"], row["body"], row["state"], row["state"] not in _OPEN, parts)
+            parts = parts if parts is not None else await _said(transaction, conversation, row["ts"], "soul")
+            return StoredReply(row["ts"], body, row["state"], settled, parts)
 
         return await self._database.read(unit)
 
@@ -51,15 +55,26 @@ class StoredReplies:
         return row["name"] if row else ""
 
 
-async def _parts(transaction: Transaction, first: str) -> tuple[str, ...]:
-    """The parts of a committed reply, by the key of the first."""
+async def _said(transaction: Transaction, conversation: ConversationKey, ts: str, speaker: str) -> tuple[str, ...]:
+    """What was said in the turn of a message, by its user or in reply."""
+    rows = await transaction.rows(
+        "SELECT body FROM turns WHERE conversation = :id AND ts = :ts AND speaker = :speaker ORDER BY seq",
+        id=str(conversation),
+        ts=ts,
+        speaker=speaker,
+    )
+    return tuple(row["body"] for row in rows)
+
+
+async def _parts(transaction: Transaction, first: str) -> tuple[str, ...] | None:
+    """The parts of a committed reply, by the key of the first; None when the outbox keeps their texts no more."""
     stem = first.rpartition("#")[0]
     rows = await transaction.rows(
-        "SELECT body FROM outbox WHERE id >= :since AND id < :beyond AND state <> 'drafting' ORDER BY part",
+        "SELECT body, cleared FROM outbox WHERE id >= :since AND id < :beyond AND state <> 'drafting' ORDER BY part",
         since=f"{stem}#",
         beyond=f"{stem}$",
     )
-    return tuple(row["body"] for row in rows)
+    return None if any(row["cleared"] for row in rows) else tuple(row["body"] for row in rows)
 
 
 class Backlog:

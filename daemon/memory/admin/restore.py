@@ -2,7 +2,6 @@
 
 import json
 import secrets
-import sqlite3
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,8 @@ from typing import Final
 
 from daemon.core.errors import StoreError
 from daemon.core.ports import Clock
-from daemon.memory.database import backup, migrate, sqlite
+from daemon.memory.database import backup, copies, migrate, sqlite
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.presence import GHOST_MS, ProcessIdentity
 
 _REASON: Final = "restored from a backup"
@@ -114,7 +114,7 @@ def _prepare(fresh: Path, source: Path, clock: Clock, actor: str) -> int:
 
 def _keep_aside(path: Path, clock: Clock) -> Path:
     """Give the former file a second name, and move a journal along that SQLite could not fold into it."""
-    aside = path.with_name(f"{path.stem}-replaced-{backup.name_at(clock.now_ms()).removeprefix('memory-')}")
+    aside = path.with_name(f"{path.stem}-replaced-{copies.name_at(clock.now_ms()).removeprefix('memory-')}")
     with suppress(sqlite3.Error, StoreError), closing(sqlite.connect(path)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     aside.hardlink_to(path)

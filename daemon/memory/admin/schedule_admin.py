@@ -7,8 +7,10 @@ from dataclasses import replace
 
 from daemon.core.errors import StoreError
 from daemon.core.perception import Audience, ConversationKey, Place
+from daemon.memory.admin.queue_admin import newest
 from daemon.memory.audit import AuditedChanges
 from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.approvals import Approval, close_question, is_being_posted
 from daemon.memory.queues.intentions import Intention, NewIntention, cancel_intentions, store_intentions
 
@@ -26,14 +28,17 @@ class Agenda(AuditedChanges):
 
     async def intentions(self, state: str | None, limit: int) -> tuple[Intention, ...]:
         """Intentions of one state or of all: waiting ones first, the next due first, then the newest."""
-        rows = await self._database.rows(
-            """
-            SELECT * FROM intentions WHERE :state IS NULL OR state = :state
-            ORDER BY state <> 'waiting', CASE WHEN state = 'waiting' THEN due_ms ELSE -due_ms END, id LIMIT :limit
-            """,
-            state=state,
-            limit=limit,
-        )
+
+        async def unit(transaction: Transaction) -> list[sqlite3.Row]:
+            waiting = await transaction.rows(
+                "SELECT * FROM intentions WHERE state = 'waiting' ORDER BY due_ms, id LIMIT :limit", limit=limit
+            )
+            past = [name for name in INTENTION_STATES if name != "waiting" and state in (None, name)]
+            if state not in (None, "waiting"):
+                waiting = []
+            return (waiting + await newest(transaction, "intentions", past, "due_ms", limit))[:limit]
+
+        rows = await self._database.read(unit)
         return tuple(map(Intention.from_row, rows))
 
     async def schedule(self, conversation: ConversationKey, new: NewIntention, most: int) -> Intention:
@@ -90,11 +95,8 @@ class Agenda(AuditedChanges):
 
     async def approvals(self, state: str | None, limit: int) -> tuple[Approval, ...]:
         """The newest questions for permission, of one state or of all."""
-        rows = await self._database.rows(
-            "SELECT * FROM approvals WHERE :state IS NULL OR state = :state ORDER BY created_ms DESC, id LIMIT :limit",
-            state=state,
-            limit=limit,
-        )
+        states = (state,) if state else APPROVAL_STATES
+        rows = await self._database.read(lambda reading: newest(reading, "approvals", states, "created_ms", limit))
         return tuple(map(Approval.from_row, rows))
 
     async def refuse(self, name: str) -> Approval:
@@ -126,20 +128,21 @@ async def find_conversation(transaction: Transaction, name: str) -> Conversation
     So the id of a DM finds its timeline, although its threads contain the id too. Raises StoreError.
     """
     pattern = "".join(f"\\{letter}" if letter in "\\%_" else letter for letter in name)
+    if await transaction.one("SELECT 1 FROM conversations WHERE id = :name", name=name):
+        return ConversationKey.parse(name)
     rows = await transaction.rows(
         """
-        SELECT id, id = :name AS same, '/' || rtrim(id, '/') LIKE '%/' || trim(:pattern, '/') ESCAPE '\\' AS whole
+        SELECT id, '/' || rtrim(id, '/') LIKE '%/' || trim(:pattern, '/') ESCAPE '\\' AS whole
         FROM conversations
-        WHERE id = :name OR id LIKE '%' || :pattern || '%' ESCAPE '\\'
-        ORDER BY same DESC, whole DESC, last_ms DESC LIMIT :most
+        WHERE id LIKE '%' || :pattern || '%' ESCAPE '\\'
+        ORDER BY whole DESC, last_ms DESC LIMIT :most
         """,
-        name=name,
         pattern=pattern,
         most=_CANDIDATES + 1,
     )
     if not rows:
         raise StoreError(f"there is no conversation {name}", hint="see `soul inbox list --json` for their ids")
-    clear = rows[0]["same"] or len(rows) == 1 or (rows[0]["whole"] and not rows[1]["whole"])
+    clear = len(rows) == 1 or (rows[0]["whole"] and not rows[1]["whole"])
     if not clear:
         ids = ", ".join(row["id"] for row in rows[:_CANDIDATES])
         more = ", …" if len(rows) > _CANDIDATES else ""
@@ -150,9 +153,12 @@ async def find_conversation(transaction: Transaction, name: str) -> Conversation
 async def _last_person(transaction: Transaction, conversation: ConversationKey) -> str:
     row = await transaction.one(
         """
-        SELECT author FROM inbox WHERE conversation = :id AND modality = 'words' AND state <> 'withdrawn'
-        ORDER BY received_ms DESC, CAST(ts AS REAL) DESC LIMIT 1
+        SELECT author FROM inbox WHERE conversation = :id AND state IN ('new', 'claimed') AND modality = 'words'
+        ORDER BY received_ms DESC LIMIT 1
         """,
+        id=str(conversation),
+    ) or await transaction.one(
+        "SELECT author FROM turns WHERE conversation = :id AND speaker = 'person' ORDER BY seq DESC LIMIT 1",
         id=str(conversation),
     )
     if row is None:

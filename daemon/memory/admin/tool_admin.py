@@ -1,11 +1,11 @@
 """The recorded tools of MCP servers, as the admin sees and accepts them."""
 
-import sqlite3
 from dataclasses import dataclass
 
 from daemon.core.errors import StoreError
 from daemon.memory.audit import AuditedChanges
 from daemon.memory.database import Database, Transaction
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.records import read_row
 
 

@@ -1,33 +1,36 @@
 """One writer with a queue and a few readers on memory.db; a write is a short unit of work, grouped with others.
 
 Units that wait at the same moment share one transaction, each under its own savepoint, so that a burst pays for one
-sync instead of many. A call returns only after the commit. A unit awaits nothing but its transaction: a model, the
-network or a file would hold the write lock against all other writers.
+sync instead of many. A call returns only after the commit. A batch runs in the writer's thread from its BEGIN to its
+COMMIT: a busy event loop does not prolong it, and a unit can await nothing but its transaction.
 """
 
 import asyncio
 import random
-import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
-import aiosqlite
-
-from daemon.core.concurrency import alongside
-from daemon.core.errors import SchemaMismatch, StoreBusy, StoreError
+from daemon.core.concurrency import alongside, in_background
+from daemon.core.errors import SchemaMismatch, StoreBusy, StoreDamaged, StoreError
 from daemon.core.ports import Clock
-from daemon.core.text import storable
 from daemon.memory.database import migrate, sqlite
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.transaction import Transaction, Unit, run_unit
+from daemon.memory.database.work_thread import WorkThread, copy_pages, pause_between
+
+__all__ = ["Database", "Transaction", "Unit", "open_database"]
 
 T = TypeVar("T")
-Unit = Callable[["Transaction"], Awaitable[T]]
 
 BATCH = 64  # units that may share one transaction; keeps the write lock short
+_LONGEST_BATCH_S = 0.02  # after this time the rest of a batch gets a transaction of its own
 _READERS = 2
+_READ_BUDGET_S = 0.5  # a longer read is ended: it keeps COMMIT out in a rollback journal, and makes a WAL grow
+_AFTER_LONG_READ_S = 0.2  # commits go first before such a read is tried again
 _BUSY_MS = 50  # SQLite's own wait, which starves late writers; `_retrying` waits at random on top of it
 _OF_ONE_UNIT = (
     sqlite3.IntegrityError,
@@ -38,46 +41,11 @@ _OF_ONE_UNIT = (
 )  # errors of one statement; any other concerns the disk or the file and undoes the whole batch
 
 
-class Transaction:
-    """Runs statements inside one transaction; it fetches all rows at once, so no cursor outlives a statement."""
-
-    def __init__(self, connection: aiosqlite.Connection) -> None:
-        self._connection = connection
-
-    async def rows(self, sql: str, **values: object) -> list[sqlite3.Row]:
-        """Run a statement and fetch all its rows. A lone surrogate in a text is stored as U+FFFD."""
-        try:
-            return list(await self._connection.execute_fetchall(sql, values))
-        except UnicodeEncodeError:  # JSON can carry a lone surrogate, UTF-8 can't; the statement has not run yet
-            storable = {name: _storable(value) for name, value in values.items()}
-            return list(await self._connection.execute_fetchall(sql, storable))
-
-    async def one(self, sql: str, **values: object) -> sqlite3.Row | None:
-        """Run a statement and fetch its first row, if any."""
-        rows = await self.rows(sql, **values)
-        return rows[0] if rows else None
-
-    async def run(self, sql: str, **values: object) -> None:
-        """Run a statement for its effect."""
-        await self.rows(sql, **values)
-
-    async def insert(self, table: str, then: str = "", /, **values: object) -> sqlite3.Row | None:
-        """Insert one row; `then` may hold `ON CONFLICT` and `RETURNING` clauses, whose row is returned.
-
-        Table, column names and `then` become part of the statement: they are literals of this package, never input.
-        """
-        columns, placeholders = ", ".join(values), ", ".join(f":{name}" for name in values)
-        return await self.one(f"INSERT INTO {table} ({columns}) VALUES ({placeholders}) {then}", **values)  # noqa: S608
-
-
-def _storable(value: object) -> object:
-    return storable(value) if isinstance(value, str) else value
-
-
 @dataclass(slots=True)
 class _Job(Generic[T]):
     unit: Unit[T]
     deadline: float
+    passing: bool
     done: asyncio.Future[T] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
     def resolve(self, value: T) -> None:
@@ -89,22 +57,32 @@ class _Job(Generic[T]):
             self.done.set_exception(error)
 
 
+@dataclass(slots=True)
+class _Batch:
+    """Units that share a transaction: `answers` are for the callers of those that ran, the others wait in `left`."""
+
+    jobs: list[_Job[object]]
+    left: list[_Job[object]] = field(default_factory=list)
+    answers: list[Callable[[], None]] = field(default_factory=list)
+    begun: bool = False
+    committed: bool = False
+
+
 class Database:
     """Reads and writes memory.db; `open_database` makes one."""
 
-    def __init__(
-        self, path: Path, clock: Clock, writer: aiosqlite.Connection, readers: list[aiosqlite.Connection]
-    ) -> None:
+    def __init__(self, path: Path, clock: Clock, writer: WorkThread, readers: Iterable[WorkThread]) -> None:
         self.path = path
         self._clock = clock
         self._writer = writer
-        self._readers: asyncio.Queue[aiosqlite.Connection] = asyncio.Queue()
+        self._readers: asyncio.Queue[WorkThread] = asyncio.Queue()
         for reader in readers:
             self._readers.put_nowait(reader)
         self._waiting: asyncio.Queue[_Job[object] | None] = asyncio.Queue()  # None asks the writer to stop
         self._ended = asyncio.Event()
         self._mismatch: SchemaMismatch | None = None
         self._outdated = asyncio.Event()
+        self._lasting_changes = 0
 
     async def live_as_long_as_the_schema(self) -> None:
         """Wait until a newer program has migrated the file. Raises SchemaMismatch then: this one can do no more."""
@@ -112,25 +90,30 @@ class Database:
         assert self._mismatch is not None  # set together
         raise self._mismatch
 
-    async def write(self, unit: Unit[T], *, within: float = 5.0) -> T:
+    async def write(self, unit: Unit[T], *, within: float = 5.0, passing: bool = False) -> T:
         """Run a unit of work and return its value once it is durable.
 
-        Raises what the unit raises and then stores nothing of it; StoreBusy after `within` seconds; StoreFull; or
-        SchemaMismatch when a newer program has migrated the file meanwhile. A unit may still commit when its caller is
-        cancelled, or when the disk fails during the commit and StoreError is raised.
+        `passing` says that what it stores is soon out of date and worth no backup, as a heartbeat is. Raises what the
+        unit raises and then stores nothing of it; StoreBusy after `within` seconds; StoreFull; or SchemaMismatch when a
+        newer program has migrated the file meanwhile. A unit may still commit when its caller is cancelled, or when the
+        disk fails during the commit and StoreError is raised.
         """
         if self._ended.is_set():
             raise StoreError("memory.db is closed", hint="the daemon is stopping; start it again")
-        job = _Job(unit, self._clock.monotonic() + within)
+        job = _Job(unit, self._clock.monotonic() + within, passing)
         self._waiting.put_nowait(job)  # type: ignore[arg-type]  # the queue holds jobs of every value type
         return await job.done
 
     async def read(self, unit: Unit[T], *, within: float = 5.0) -> T:
-        """Run a unit of reads on one consistent snapshot. Raises StoreBusy after `within` seconds, or StoreError."""
+        """Run a unit of reads on one consistent snapshot. Raises StoreBusy after `within` seconds, or StoreError.
+
+        A read that takes longer than half a second is ended and tried again, until its time is up: no single read keeps
+        commits waiting for longer. What may take longer reads in several short units.
+        """
         deadline = self._clock.monotonic() + within
         connection = await self._readers.get()
         try:
-            return await self._retrying(deadline, lambda: self._read_once(connection, unit))
+            return await self._retrying(deadline, lambda: connection.run_read(partial(_read_once, unit)))
         except sqlite3.Error as error:
             with suppress(sqlite3.Error):
                 await self._refuse_newer_schema(connection)
@@ -150,25 +133,12 @@ class Database:
         """Write with one statement and give the rows that it returns. Raises as `write` does."""
         return await self.write(lambda transaction: transaction.rows(sql, **values))
 
-    async def _read_once(self, connection: aiosqlite.Connection, unit: Unit[T]) -> T:
-        try:
-            await connection.execute_fetchall("BEGIN")
-            return await unit(Transaction(connection))
-        finally:  # a cancelled BEGIN runs all the same, and a reader must not go back to the queue with a snapshot
-            with suppress(sqlite3.OperationalError):  # no transaction was begun
-                await connection.execute_fetchall("ROLLBACK")
-
     async def run_writer(self) -> None:
         """Run the queued units until `stop` is called or the task is cancelled; `open_database` starts it."""
+        left: list[_Job[object]] = []
         try:
-            while (first := await self._waiting.get()) is not None:
-                batch = [first]
-                while len(batch) < BATCH and not self._waiting.empty():
-                    if (job := self._waiting.get_nowait()) is None:
-                        self._waiting.put_nowait(None)
-                        break
-                    batch.append(job)
-                await self._commit(batch)
+            while (batch := await self._next_batch(left)) is not None:
+                left = await self._commit(batch)
         finally:
             self._ended.set()
             self._fail_queued()
@@ -178,74 +148,112 @@ class Database:
         self._waiting.put_nowait(None)
         await self._ended.wait()
 
+    async def copy_to(self, target: Path, stopped: Callable[[], bool] = lambda: False) -> None:
+        """Copy the file in short steps between which units go on; not yet checked or synced. Raises StoreError."""
+        try:
+            if await self.in_wal_mode():
+                await in_background(partial(self._copy_snapshot, target, stopped))
+            else:
+                await self._writer.copy_to(target, stopped)
+        except sqlite3.Error as error:
+            raise sqlite.translate(error) from error
+
+    async def in_wal_mode(self) -> bool:
+        """Whether the file has a write-ahead log."""
+        return await self._writer.run(sqlite.journal_mode) == "wal"
+
+    async def fingerprint(self) -> tuple[int, int]:
+        """Differs from an earlier one when anything lasting was stored since, by this process or by another one."""
+        version = await self._writer.run(lambda connection: connection.execute("PRAGMA data_version").fetchone()[0])
+        return self._lasting_changes, int(version)
+
+    async def checkpoint(self, *, whole: bool) -> int:
+        """Move the write-ahead log into the file as far as readers allow; returns the bytes that are left in it.
+
+        `whole` waits a moment for readers and then empties the log. Raises StoreError.
+        """
+        how = "TRUNCATE" if whole else "PASSIVE"
+        try:
+            return await self._writer.run(partial(sqlite.checkpoint, how=how))
+        except sqlite3.Error as error:
+            raise sqlite.translate(error) from error
+
+    async def _next_batch(self, left: list[_Job[object]]) -> list[_Job[object]] | None:
+        """What is left of the batch before, or all units that wait, once one does; None to stop."""
+        batch = list(left)
+        if not batch:
+            if (first := await self._waiting.get()) is None:
+                return None
+            batch.append(first)
+        while len(batch) < BATCH and not self._waiting.empty():
+            if (job := self._waiting.get_nowait()) is None:
+                self._waiting.put_nowait(None)
+                break
+            batch.append(job)
+        return batch
+
     def _fail_queued(self) -> None:
         while not self._waiting.empty():
             if (job := self._waiting.get_nowait()) is not None:
                 job.fail(StoreError("memory.db is closed", hint="the daemon is stopping; start it again"))
 
-    async def _commit(self, batch: list[_Job[object]]) -> None:
-        """Run the units of a batch in one transaction; their callers get values or errors only after its end."""
+    async def _commit(self, jobs: list[_Job[object]]) -> list[_Job[object]]:
+        """Run units in one transaction, and answer their callers after its end; returns those that found no time."""
+        batch = _Batch(jobs)
         try:
-            batch = await self._begin(batch)
-            if not batch:
-                return
-            await self._refuse_newer_schema(self._writer)
-            answers = [await self._run_under_savepoint(job) for job in batch]
-            deadline = max(job.deadline for job in batch)
-            await self._retrying(deadline, lambda: self._writer.execute_fetchall("COMMIT"))
+            if not await self._work_off(batch):
+                return []
+            if not batch.committed:
+                deadline = max(job.deadline for job in batch.jobs)
+                await self._retrying(deadline, lambda: self._writer.run(_commit))
         except (sqlite3.Error, StoreError) as error:
-            await self._rollback()
-            for job in batch:
-                job.fail(sqlite.translate(error) if isinstance(error, sqlite3.Error) else error)
+            with suppress(sqlite3.Error):
+                await self._writer.run(_roll_back)
+            self._fail(batch.jobs, error)
+            return batch.left
         except BaseException:  # cancelled, or a bug: it is not known whether the units are stored
-            for job in batch:
+            for job in (*batch.jobs, *batch.left):
                 job.fail(StoreBusy("the daemon is stopping"))
             raise
-        else:
-            for answer in answers:
-                answer()
+        for answer in batch.answers:
+            answer()
+        self._lasting_changes += any(not job.passing for job in batch.jobs)
+        return batch.left
 
-    async def _begin(self, batch: list[_Job[object]]) -> list[_Job[object]]:
-        """Take the write lock; return the jobs that are neither cancelled nor past their deadline."""
-        while batch := [job for job in batch if not job.done.done()]:
-            deadline = min(job.deadline for job in batch)
+    def _fail(self, jobs: Iterable[_Job[object]], error: sqlite3.Error | StoreError) -> None:
+        if isinstance(error, SchemaMismatch):
+            self._outdate(error)
+        for job in jobs:
+            job.fail(sqlite.translate(error) if isinstance(error, sqlite3.Error) else error)
+
+    async def _work_off(self, batch: _Batch) -> bool:
+        """Take the write lock and run the units; False when each caller was cancelled or is past its deadline."""
+        while jobs := [job for job in batch.jobs if not job.done.done()]:
+            batch.jobs = jobs
+            deadline = min(job.deadline for job in jobs)
             try:
-                await self._retrying(deadline, lambda: self._writer.execute_fetchall("BEGIN IMMEDIATE"))
+                await self._retrying(deadline, lambda: self._writer.run(partial(_run_batch, batch, self._clock)))
             except StoreBusy as busy:
-                for job in batch:
+                if batch.begun:
+                    raise
+                for job in jobs:
                     if job.deadline <= deadline:
                         job.fail(busy)
             else:
-                break
-        return batch
+                return True
+        return False
 
-    async def _run_under_savepoint(self, job: _Job[object]) -> Callable[[], None]:
-        """Run one unit and undo it alone when it fails; returns the call that hands its caller the value or error."""
-        await self._writer.execute_fetchall("SAVEPOINT unit")
-        answer: Callable[[], None]
+    async def _refuse_newer_schema(self, connection: WorkThread) -> None:
+        """Asked after a read that failed, perhaps for a table that is no more."""
         try:
-            answer = partial(job.resolve, await job.unit(Transaction(self._writer)))
-        except Exception as error:  # the error of a unit belongs to its caller, not to the writer
-            if isinstance(error, sqlite3.Error) and not isinstance(error, _OF_ONE_UNIT):
-                raise
-            answer = partial(job.fail, error)
-            await self._writer.execute_fetchall("ROLLBACK TO unit")
-        await self._writer.execute_fetchall("RELEASE unit")
-        return answer
-
-    async def _refuse_newer_schema(self, connection: aiosqlite.Connection) -> None:
-        """Asked before each write, and after a read that failed, perhaps for a table that is no more."""
-        rows = list(await connection.execute_fetchall("PRAGMA user_version"))
-        try:
-            migrate.require_current(int(rows[0][0]))
+            await connection.run(_require_current)
         except SchemaMismatch as mismatch:
-            self._mismatch = mismatch
-            self._outdated.set()
+            self._outdate(mismatch)
             raise
 
-    async def _rollback(self) -> None:
-        with suppress(sqlite3.Error):  # SQLite rolls back by itself after some errors
-            await self._writer.execute_fetchall("ROLLBACK")
+    def _outdate(self, mismatch: SchemaMismatch) -> None:
+        self._mismatch = mismatch
+        self._outdated.set()
 
     async def _retrying(self, deadline: float, attempt: Callable[[], Awaitable[T]]) -> T:
         """Retry while the file is locked, after small random waits; SQLite's own growing ones starve late writers."""
@@ -254,28 +262,112 @@ class Database:
             try:
                 return await attempt()
             except sqlite3.OperationalError as error:
-                if not sqlite.is_busy(error):
+                too_long = isinstance(error, sqlite.ReadTooLong)
+                if not too_long and not sqlite.is_busy(error):
                     raise
                 if self._clock.monotonic() >= deadline:
                     raise sqlite.translate(error) from error
-            await self._clock.sleep(random.uniform(0.0005, longest))  # noqa: S311 - jitter, not a secret
+            await self._clock.sleep(
+                _AFTER_LONG_READ_S if too_long else random.uniform(0.0005, longest)  # noqa: S311 - jitter, not a secret
+            )
             longest = min(0.02, longest * 1.5)
+
+    def _copy_snapshot(self, target: Path, stopped: Callable[[], bool]) -> None:
+        with closing(sqlite.connect(self.path)) as source:
+            copy_pages(source, target, pause_between(self._clock), stopped)
+
+
+def _require_current(connection: sqlite3.Connection) -> None:
+    migrate.require_current(int(connection.execute("PRAGMA user_version").fetchone()[0]))
+
+
+def _run_batch(batch: _Batch, clock: Clock, connection: sqlite3.Connection) -> None:
+    """Run units in one transaction, each under its own savepoint, and commit unless a reader keeps COMMIT out.
+
+    Raises sqlite3.OperationalError while the file is locked, before anything ran; StoreError or sqlite3.Error when the
+    whole batch has to be undone.
+    """
+    connection.execute("BEGIN IMMEDIATE")
+    batch.begun = True
+    began = clock.monotonic()
+    _require_current(connection)
+    try:
+        for number, job in enumerate(batch.jobs):
+            if number and clock.monotonic() - began > _LONGEST_BATCH_S:
+                batch.left, batch.jobs = batch.jobs[number:], batch.jobs[:number]
+                break
+            batch.answers.append(_run_under_savepoint(connection, job))
+    except sqlite3.OperationalError as error:
+        raise sqlite.translate(error) from error  # not the lock that BEGIN waits for
+    try:
+        _commit(connection)
+    except sqlite3.OperationalError as error:
+        if not sqlite.is_busy(error):
+            raise
+    else:
+        batch.committed = True
+
+
+def _run_under_savepoint(connection: sqlite3.Connection, job: _Job[object]) -> Callable[[], None]:
+    """Run one unit and undo it alone when it fails; returns the call that hands its caller the value or error."""
+    connection.execute("SAVEPOINT unit")
+    answer: Callable[[], None]
+    try:
+        answer = partial(job.resolve, run_unit(job.unit, connection))
+    except Exception as error:  # the error of a unit belongs to its caller, not to the writer
+        if isinstance(error, sqlite3.Error) and not isinstance(error, _OF_ONE_UNIT):
+            raise
+        answer = partial(job.fail, error)
+        connection.execute("ROLLBACK TO unit")
+    connection.execute("RELEASE unit")
+    return answer
+
+
+def _commit(connection: sqlite3.Connection) -> None:
+    connection.execute("COMMIT")
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    if connection.in_transaction:  # SQLite rolls back by itself after some errors
+        connection.execute("ROLLBACK")
+
+
+def _read_once(unit: Unit[T], connection: sqlite3.Connection) -> T:
+    connection.execute("BEGIN")
+    try:
+        return run_unit(unit, connection)
+    finally:
+        _roll_back(connection)
+
+
+def _require_sound(path: Path) -> None:
+    """Raises StoreDamaged when a look at the structure finds a fault; the whole is checked with each copy of it."""
+    try:
+        with closing(sqlite.connect(path)) as connection:
+            faults = sqlite.look_over(connection)
+    except sqlite3.Error as error:
+        raise sqlite.translate(error) from error
+    if faults:
+        raise StoreDamaged(f"memory.db is damaged: {'; '.join(faults)}", hint=sqlite.RESTORE)
 
 
 @asynccontextmanager
 async def open_database(path: Path, clock: Clock, *, create: bool = True) -> AsyncIterator[Database]:
     """Open memory.db, creating or migrating it first when `create` is set; closes every connection on the way out.
 
-    Raises SchemaMismatch or StoreError with a hint.
+    Before a daemon begins it looks the file over for a moment. Raises SchemaMismatch, StoreDamaged or StoreError with a
+    hint.
     """
     if create:
         await asyncio.to_thread(migrate.migrate, path)
+        await asyncio.to_thread(_require_sound, path)
     else:
         migrate.require_current(await asyncio.to_thread(migrate.version_of, path))
     async with AsyncExitStack() as stack:
         connections = []
-        for _ in range(1 + _READERS):
-            connection = await aiosqlite.Connection(partial(_connect, path), 64)
+        for number in range(1 + _READERS):
+            connection = WorkThread(path, clock, busy_ms=_BUSY_MS, budget=_READ_BUDGET_S if number else 0.0)
+            await connection
             stack.push_async_callback(connection.close)
             connections.append(connection)
         database = Database(path, clock, connections[0], connections[1:])
@@ -284,9 +376,3 @@ async def open_database(path: Path, clock: Clock, *, create: bool = True) -> Asy
                 yield database
             finally:
                 await database.stop()
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite.connect(path)
-    connection.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
-    return connection

@@ -4,34 +4,39 @@ Plain file calls never open, copy or hash a live file, because on POSIX closing 
 moved away by renaming its path.
 """
 
-import asyncio
-import datetime as dt
 import os
-import re
 import secrets
-import sqlite3
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import partial as part
 from pathlib import Path
 from typing import Final
 
+from daemon.core.concurrency import alongside, in_background
 from daemon.core.errors import SchemaMismatch, StoreError
 from daemon.core.ports import Clock, Emit
-from daemon.memory.database import migrate, sqlite
+from daemon.memory.database import Database, migrate, sqlite
+from daemon.memory.database.copies import (
+    PARTIAL,
+    all_copies,
+    name_at,
+    newest_copy,
+    pause_ms,
+    require_room,
+    room_for,
+    rotate,
+)
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.database.work_thread import copy_pages, pause_between
 
-EVERY_S: Final = 15 * 60
-_QUARTER_MS: Final = EVERY_S * 1000
-_DAY_MS: Final = 24 * 3600 * 1000
-_DAYS_KEPT: Final = 14
-_PAGES: Final = 256
-_ROUNDS: Final = 3  # a write during a copy starts it over; after the steps of so many rounds it is made in one step
-_TIMEOUT_S: Final = 60.0
+_LEAST_PATIENCE_S: Final = 60.0
+_SLOWEST: Final = 2e6  # bytes a second that a copy makes at least, beside all other work
 _MOST_FAULTS: Final = 10
 _RETRY_S: Final = 60.0
-_NAME: Final = re.compile(r"memory-(\d{8}T\d{6})\.(\d{3})Z\.db")
-_PARTIAL: Final = ".partial"
+_FLUSH_S: Final = 0.5
+_STEPS: Final = 100_000  # of SQLite's virtual machine, some milliseconds
 COMPANIONS: Final = ("-journal", "-wal", "-shm")
 
 
@@ -44,10 +49,6 @@ class Backup:
     bytes: int
 
 
-class _StartsOver(Exception):
-    """Writes start the copy over too often to make it in steps."""
-
-
 def folder_beside(path: Path) -> Path:
     """The folder for the copies of a memory.db: `backups` beside it."""
     return path.parent / "backups"
@@ -57,33 +58,105 @@ def back_up(path: Path, target: Path, clock: Clock, *, stopped: Callable[[], boo
     """Copy memory.db while it is in use; the copy appears under its name only when it is whole, checked and on disk.
 
     A directory as `target` gets a file named after the time. Raises StoreError when `path` does not exist, the target
-    exists or can't be written, the copy fails its check, or the file is too busy to copy within a minute.
+    exists or can't be written, the copy fails its check, or the file is too busy: with a rollback journal each write of
+    another process starts the copy over, so a large file is better copied by the daemon itself.
     """
     if not path.exists():
         raise StoreError(f"there is no {path} to copy", hint="set SOUL_HOME to the data folder")
+    target, partial = _begin(target, clock)
+    deadline = clock.monotonic() + _patience_s(path)
+    try:
+        _require_copied(path, partial, clock, lambda: stopped() or clock.monotonic() > deadline)
+        return _finish(partial, target, stopped)
+    except OSError as error:
+        raise _unwritable(target, error) from error
+    finally:
+        discard(partial)
+
+
+def prepare_folder(path: Path, clock: Clock, *, share: float) -> Path:
+    """The folder for the copies of a memory.db, with room for one more. Raises StoreError."""
+    directory = folder_beside(path)
+    try:
+        _make_room(path, directory, clock, share)
+    except OSError as error:
+        raise _unusable(directory, error) from error
+    return directory
+
+
+def _make_room(path: Path, directory: Path, clock: Clock, share: float) -> tuple[Path, ...]:
+    """Delete what has to go before a copy is made, also when none is possible now. Raises StoreError or OSError."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    room = room_for(path, directory, share)
+    gone = rotate(directory, clock.now_ms(), room, wanted=room.file)
+    require_room(room_for(path, directory, share), directory)
+    return gone
+
+
+def _unusable(directory: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"{directory} can't be used: {error.strerror}", hint="check its owner, its mode and the free space on the disk"
+    )
+
+
+def _begin(target: Path, clock: Clock) -> tuple[Path, Path]:
+    """The final and the temporary path of a copy, which exists now and is private. Raises StoreError."""
     if target.is_dir():
         target = target / name_at(clock.now_ms())
     if target.exists():
         raise StoreError(f"{target} exists already", hint="choose another file name, or a folder")
-    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}{_PARTIAL}")
+    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}{PARTIAL}")
     try:
-        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # private from the start
-        _copy(path, partial, clock, stopped)
-        found = verify(partial)
-        sync(partial)
-        partial.rename(target)
-        sync(target.parent)
+        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except OSError as error:
-        raise StoreError(
-            f"{target} can't be written: {error.strerror}", hint="choose a writable folder with enough free space"
-        ) from error
-    finally:
-        discard(partial)
+        raise _unwritable(target, error) from error
+    return target, partial
+
+
+def _require_copied(path: Path, partial: Path, clock: Clock, stopped: Callable[[], bool]) -> None:
+    try:
+        # Opened for writing, because only then can SQLite roll back what a killed process left half written.
+        with closing(sqlite.connect(path)) as source:
+            copy_pages(source, partial, pause_between(clock), stopped)
+    except sqlite3.Error as error:
+        raise sqlite.translate(error) from error
+
+
+def _finish(partial: Path, target: Path, stopped: Callable[[], bool]) -> Backup:
+    """Check a copy and give it its name. Raises StoreError or OSError."""
+    sync(partial)
+    found = verify(partial, stopped)
+    partial.rename(target)
+    sync(target.parent)
+    _leave_the_cache(target)
     return Backup(target, found.schema, found.bytes)
 
 
-def verify(path: Path) -> Backup:
-    """Open a copy and check all of it. Raises SchemaMismatch, or StoreError when it is damaged, empty or missing."""
+def _leave_the_cache(copy: Path) -> None:
+    """Let the system's memory go to the live file, where the platform can be told."""
+    if hasattr(os, "posix_fadvise"):
+        handle = os.open(copy, os.O_RDONLY)
+        try:
+            os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(handle)
+
+
+def _patience_s(path: Path) -> float:
+    return max(_LEAST_PATIENCE_S, path.stat().st_size / _SLOWEST)
+
+
+def _unwritable(target: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"{target} can't be written: {error.strerror}", hint="choose a writable folder with enough free space"
+    )
+
+
+def verify(path: Path, stopped: Callable[[], bool] = lambda: False) -> Backup:
+    """Open a copy and check all of it, unless `stopped` ends the check.
+
+    Raises SchemaMismatch, or StoreError when it is damaged, empty or missing.
+    """
     if not path.is_file():
         raise StoreError(
             f"there is no file {path}",
@@ -92,8 +165,11 @@ def verify(path: Path) -> Backup:
     try:
         with closing(sqlite.connect(path, read_only=True)) as connection:
             schema = sqlite.schema_version(connection)
+            connection.set_progress_handler(lambda: int(stopped()), _STEPS)
             faults = file_faults(connection)
     except sqlite3.Error as error:
+        if stopped():
+            raise StoreError("the copy was not finished", hint="nothing to do: the next one is made later") from error
         raise StoreError(f"{path} is damaged: {error}", hint="choose another backup") from error
     if faults:
         raise StoreError(f"{path} is damaged: {'; '.join(faults)}", hint="choose another backup")
@@ -120,128 +196,86 @@ def check_pragma(connection: sqlite3.Connection, pragma: str) -> list[str]:
     return [] if lines == ["ok"] else lines
 
 
-def name_at(now_ms: int) -> str:
-    """The name of a copy made at a time, e.g. `memory-20260131T081500.250Z.db`."""
-    moment = dt.datetime.fromtimestamp(now_ms / 1000, dt.UTC)
-    return f"memory-{moment:%Y%m%dT%H%M%S}.{now_ms % 1000:03d}Z.db"
+class BackupSchedule:
+    """Makes a checked copy regularly, as long as anything lasting was stored since the last one.
 
-
-def made_at(name: str) -> int | None:
-    """When the copy of this name was made, in milliseconds; None for any other name."""
-    found = _NAME.fullmatch(name)
-    if found is None:
-        return None
-    with suppress(ValueError):
-        moment = dt.datetime.strptime(f"{found[1]}+0000", "%Y%m%dT%H%M%S%z")
-        return int(moment.timestamp()) * 1000 + int(found[2])
-    return None
-
-
-def rotate(directory: Path, now_ms: int) -> tuple[Path, ...]:
-    """Delete old copies and the temporary files of interrupted ones; returns the deleted paths.
-
-    The newest copy of each quarter of an hour of the last day stays, and the newest of each of the last 14 days (UTC).
+    All copies together take at most `share` (0..1) of the disk, and leave twice the size of memory.db free on it.
     """
-    made = {path: moment for path in directory.iterdir() if (moment := made_at(path.name)) is not None}
-    kept = set(_newest_of_each(made, lambda moment: moment // _QUARTER_MS, since=now_ms - _DAY_MS))
-    days = {moment // _DAY_MS for moment in made.values()}
-    first = sorted(days)[-_DAYS_KEPT:][0] * _DAY_MS if days else 0
-    kept |= set(_newest_of_each(made, lambda moment: moment // _DAY_MS, since=first))
-    gone = [path for path in made if path not in kept]
-    gone += [path for path in directory.glob(f".memory-*{_PARTIAL}*") if _is_left_over(path, now_ms)]
-    for path in gone:
-        path.unlink(missing_ok=True)
-    return tuple(sorted(gone))
 
+    def __init__(self, database: Database, directory: Path, clock: Clock, emit: Emit, *, share: float) -> None:
+        self._database = database
+        self._directory = directory
+        self._clock = clock
+        self._emit = emit
+        self._share = share
+        self._copied: tuple[int, int] | None = None  # the fingerprint of what the last copy holds
 
-async def back_up_periodically(path: Path, directory: Path, clock: Clock, emit: Emit) -> None:
-    """Make a checked copy every quarter of an hour after the newest one, until cancelled.
+    async def run(self) -> None:
+        """Copy until cancelled. A failure emits `backup.failed` and is tried again after a minute.
 
-    A failure emits `backup.failed` and is retried after a minute. Of several daemons on one file the first one copies.
-    """
-    stop = threading.Event()
-    try:
+        Of several daemons on one file the first one copies.
+        """
         while True:
-            await clock.sleep(_seconds_until_due(directory, clock.now_ms()))
-            if _seconds_until_due(directory, clock.now_ms()) > 0:
-                continue  # another daemon was first
             try:
-                made, gone = await asyncio.to_thread(_make_one, path, directory, clock, stop)
-            except StoreError as error:
-                emit("backup.failed", reason=error.message, hint=error.hint)
-                await clock.sleep(_RETRY_S)
-            else:
-                emit("backup.made", file=made.path.name, bytes=made.bytes, rotated=len(gone))
-    finally:
-        stop.set()  # a running copy ends with its next step
+                await self._clock.sleep(await self._seconds_until_due())
+                if await self._seconds_until_due() > 0:
+                    continue  # another daemon was first
+                await self._make_one()
+            except (StoreError, OSError) as error:
+                failure = error if isinstance(error, StoreError) else _unusable(self._directory, error)
+                self._emit("backup.failed", reason=failure.message, hint=failure.hint)
+                await self._clock.sleep(_RETRY_S)
+
+    async def _make_one(self) -> None:
+        fingerprint = await self._database.fingerprint()
+        if fingerprint == self._copied and newest_copy(self._directory, self._clock.now_ms()) is not None:
+            await in_background(self._say_that_the_newest_holds)
+            return
+        gone = await in_background(self._make_room)
+        made = await self._copy()
+        self._copied = fingerprint
+        gone += await in_background(self._thin)
+        self._emit("backup.made", file=made.path.name, bytes=made.bytes, rotated=len(gone))
+
+    async def _copy(self) -> Backup:
+        stop = threading.Event()
+        target, partial = await in_background(part(_begin, self._directory, self._clock))
+        deadline = self._clock.monotonic() + _patience_s(self._database.path)
+        try:
+            async with alongside(in_background(part(_keep_flushing, partial, stop))):
+                await self._database.copy_to(partial, lambda: stop.is_set() or self._clock.monotonic() > deadline)
+                return await in_background(part(_finish, partial, target, stop.is_set))
+        finally:
+            stop.set()  # what still runs in a thread ends with its next step
+            discard(partial)
+
+    def _say_that_the_newest_holds(self) -> None:
+        """Nothing changed since the newest copy: it is as good as one of now, and its file's time says so."""
+        now = self._clock.now_ms()
+        if copies := list(all_copies(self._directory)):
+            os.utime(copies[-1], (now / 1000, now / 1000))
+
+    def _make_room(self) -> tuple[Path, ...]:
+        return _make_room(self._database.path, self._directory, self._clock, self._share)
+
+    def _thin(self) -> tuple[Path, ...]:
+        room = room_for(self._database.path, self._directory, self._share)
+        return rotate(self._directory, self._clock.now_ms(), room)
+
+    async def _seconds_until_due(self) -> float:
+        return await in_background(self._until_due)
+
+    def _until_due(self) -> float:
+        now, path = self._clock.now_ms(), self._database.path
+        newest = newest_copy(self._directory, now) or 0
+        return max(0.0, (newest + pause_ms(path.stat().st_size) - now) / 1000)
 
 
-def _make_one(path: Path, directory: Path, clock: Clock, stop: threading.Event) -> tuple[Backup, tuple[Path, ...]]:
-    try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        made = back_up(path, directory, clock, stopped=stop.is_set)
-        return made, rotate(directory, clock.now_ms())
-    except OSError as error:
-        raise StoreError(
-            f"{directory} can't be used: {error.strerror}",
-            hint="check its owner, its mode and the free space on the disk",
-        ) from error
-
-
-def newest_copy(directory: Path, now_ms: int) -> int | None:
-    """When the newest copy in a folder was made, in milliseconds, ignoring copies from the future; None without one."""
-    names = [path.name for path in directory.iterdir()] if directory.is_dir() else []
-    return max((moment for name in names if (moment := made_at(name)) is not None and moment <= now_ms), default=None)
-
-
-def _seconds_until_due(directory: Path, now_ms: int) -> float:
-    return max(0.0, ((newest_copy(directory, now_ms) or 0) + _QUARTER_MS - now_ms) / 1000)
-
-
-def _newest_of_each(made: dict[Path, int], slot: Callable[[int], int], *, since: int) -> Iterable[Path]:
-    newest: dict[int, Path] = {}
-    for path, moment in sorted(made.items(), key=lambda item: item[1]):
-        if moment >= since:
-            newest[slot(moment)] = path
-    return newest.values()
-
-
-def _is_left_over(path: Path, now_ms: int) -> bool:
-    """Whether an unfinished copy is older than any copy takes."""
-    try:
-        return path.stat().st_mtime * 1000 < now_ms - _QUARTER_MS
-    except FileNotFoundError:
-        return False
-
-
-def _copy(path: Path, target: Path, clock: Clock, stopped: Callable[[], bool]) -> None:
-    """Copy page by page; the copy is one file without a write-ahead log, also when the original has one."""
-    deadline, steps = clock.monotonic() + _TIMEOUT_S, 0
-
-    def watch(_status: int, _remaining: int, _total: int) -> None:
-        if stopped() or clock.monotonic() > deadline:
-            raise StoreError("the copy was not finished", hint="try again when the daemon writes less")
-
-    def watch_for_restarts(status: int, remaining: int, total: int) -> None:
-        nonlocal steps
-        watch(status, remaining, total)
-        steps += 1
-        if steps > _ROUNDS * (total // _PAGES + 1):
-            raise _StartsOver
-
-    try:
-        # Opened for writing, because only then can SQLite roll back what a killed process left half written.
-        with closing(sqlite.connect(path)) as source, closing(sqlite3.connect(target, isolation_level=None)) as copy:
-            if sqlite.journal_mode(source) == "wal":
-                source.execute("BEGIN")  # one snapshot, so that writers do not wait and the copy does not start over
-                source.execute("PRAGMA user_version").fetchone()
-            try:
-                source.backup(copy, pages=_PAGES, progress=watch_for_restarts, sleep=0.01)
-            except _StartsOver:
-                source.backup(copy, pages=-1, progress=watch, sleep=0.01)
-            copy.execute("PRAGMA journal_mode=DELETE")
-    except sqlite3.Error as error:
-        raise sqlite.translate(error) from error
+def _keep_flushing(partial: Path, stop: threading.Event) -> None:
+    """Write a growing copy to the disk bit by bit, or a commit beside it waits until all of it is written."""
+    while not stop.wait(_FLUSH_S):
+        with suppress(OSError):
+            sync(partial)
 
 
 def discard(path: Path) -> None:

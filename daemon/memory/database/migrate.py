@@ -1,11 +1,11 @@
 """Brings memory.db to this program's schema in one transaction; imports Alembic only when a step is due."""
 
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 from daemon.core.errors import SchemaMismatch, StoreError
 from daemon.memory.database import sqlite
+from daemon.memory.database.driver import sqlite3
 
 SCHEMA = 4  # the newest step in migrations/versions
 
@@ -67,7 +67,7 @@ def _upgrade(connection: sqlite3.Connection) -> None:
     from sqlalchemy.exc import DBAPIError
     from sqlalchemy.pool import StaticPool
 
-    engine = create_engine("sqlite://", creator=lambda: connection, poolclass=StaticPool)
+    engine = create_engine("sqlite://", module=sqlite3, creator=lambda: connection, poolclass=StaticPool)
     # The driver's own BEGIN is deferred; IMMEDIATE takes the write lock before the version is read a second time.
     event.listen(engine, "begin", lambda conn: conn.exec_driver_sql("BEGIN IMMEDIATE"))
     config = Config()

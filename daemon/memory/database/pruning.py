@@ -1,39 +1,173 @@
-"""Deletes old records of how work went: never messages, notes, or rows that still wait."""
+"""Deletes old records of how work went, and old texts in the queues: never turns, notes, or rows that still wait.
+
+Readers find the rows, some hundreds at a time along an index over their age; the writer then changes them by their keys
+alone, in short transactions with a rest between them. So no scan ever holds the write lock.
+"""
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from daemon.core.errors import StoreError
 from daemon.core.ports import Clock, Emit
-from daemon.memory.database import Database
+from daemon.memory.database import Database, Transaction
 
-_EVERY_S = 6 * 3600.0
-_AT_ONCE = 500  # rows in one transaction, which has to be short
-_DAY_MS = 86_400_000
+_EVERY_S: Final = 6 * 3600.0
+_LOOKED_AT: Final = 500  # rows in one read
+_AT_ONCE: Final = 50  # rows in one transaction, which has to be short
+_LEAST_REST_S: Final = 0.05
+_REST: Final = 4  # times as long as a transaction took; a slow disk gets longer rests
+_DAY_MS: Final = 86_400_000
 
-_OLD = {
-    "transitions": "at_ms < :before",
-    "intentions": "state <> 'waiting' AND coalesce(settled_ms, created_ms) < :before AND every = ''",
-    "approvals": "state NOT IN ('waiting', 'approved', 'using') AND created_ms < :before",
-    "inbox": "modality <> 'words' AND state NOT IN ('new', 'claimed') AND received_ms < :before",
-}
-"""The condition for deletion in each table; messages stay in `turns` and in the inbox."""
+_SETTLED_APPROVALS: Final = ("refused", "expired", "used", "failed", "unknown")
+_TEXT_SETTLED: Final = "state IN ('answered', 'ignored', 'withdrawn', 'stale', 'dropped')"
+_NOBODY_ASKS: Final = "NOT EXISTS (SELECT 1 FROM approvals a WHERE a.id = outbox.approval AND a.state = 'waiting')"
 
 
-async def prune(database: Database, before_ms: int) -> int:
-    """Delete rows that settled before a time; returns how many. Raises StoreError."""
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """For how many days records are kept; 0 keeps them forever.
+
+    `traces` are state histories, finished schedules and questions, `texts` those of settled rows in the queues.
+    """
+
+    traces: int = 90
+    texts: int = 30
+    jobs: int = 7
+    calls: int = 90
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """Which rows of a table are old, and what is done to one by its `key`.
+
+    `found_by` and the column `age` are those of an index; `only` is asked of the rows that it finds.
+    """
+
+    table: str
+    key: str
+    age: str
+    change: str
+    found_by: str = "1 = 1"
+    only: str = "1 = 1"
+
+    def old(self) -> str:
+        """The keys and ages of the oldest rows after `:after`, whether they may go or not."""
+        return f"""
+            SELECT {self.key} AS key, {self.age} AS age, CASE WHEN {self.only} THEN 1 ELSE 0 END AS goes
+            FROM {self.table} WHERE {self.found_by} AND {self.age} > :after AND {self.age} < :before
+            ORDER BY {self.age} LIMIT :most
+        """  # noqa: S608 - constants of this module
+
+    def statement(self) -> str:
+        """What changes the row `:key`, if it is still as it was found."""
+        return f"{self.change} WHERE {self.key} = :key AND {self.found_by} AND {self.only}"
+
+
+def _delete(table: str, key: str, age: str, *, found_by: str = "1 = 1", only: str = "1 = 1") -> _Rule:
+    return _Rule(table, key, age, f"DELETE FROM {table}", found_by, only)  # noqa: S608 - constants
+
+
+_TRACES: Final = (
+    _delete("transitions", "seq", "at_ms"),
+    *(
+        _delete("intentions", "id", "due_ms", found_by=f"state = '{state}'", only="every = ''")
+        for state in ("due", "cancelled")
+    ),
+    *(_delete("approvals", "id", "created_ms", found_by=f"state = '{state}'") for state in _SETTLED_APPROVALS),
+    _delete("inbox", "id", "received_ms", found_by="modality <> 'words'", only="state NOT IN ('new', 'claimed')"),
+)
+_TEXTS: Final = (
+    _Rule(
+        "inbox",
+        "id",
+        "received_ms",
+        "UPDATE inbox SET cleared = 1, body = '', envelope = '{}', aside = 0",
+        found_by="cleared = 0",
+        only=f"{_TEXT_SETTLED} AND modality = 'words'",
+    ),
+    _Rule(
+        "outbox",
+        "id",
+        "created_ms",
+        "UPDATE outbox SET cleared = 1, body = ''",
+        found_by="cleared = 0",
+        only=f"state IN ('sent', 'expired', 'dropped') AND {_NOBODY_ASKS}",
+    ),
+)
+_JOBS: Final = (_delete("jobs", "seq", "settled_ms", found_by="state = 'done'"),)
+_CALLS: Final = _Rule("llm_calls", "seq", "started_ms", "DELETE FROM llm_calls")
+
+
+async def prune(database: Database, clock: Clock, kept: Retention) -> int:
+    """Delete what is older than it is kept for; returns the number of rows. Raises StoreError."""
     total = 0
-    for table, old in _OLD.items():
-        sql = f"DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE {old} LIMIT :most) RETURNING rowid"  # noqa: S608 - constants
-        deleted = _AT_ONCE
-        while deleted == _AT_ONCE:
-            deleted = len(await database.run(sql, before=before_ms, most=_AT_ONCE))
-            total += deleted
+    for days, rules in ((kept.traces, _TRACES), (kept.texts, _TEXTS), (kept.jobs, _JOBS), (kept.calls, (_CALLS,))):
+        for rule in rules if days else ():
+            total += await _follow(database, clock, rule, clock.now_ms() - days * _DAY_MS)
     return total
 
 
-async def prune_periodically(database: Database, days: int, clock: Clock, emit: Emit) -> None:
-    """Prune every six hours until cancelled; zero `days` keep everything."""
-    while days:
+async def _follow(database: Database, clock: Clock, rule: _Rule, before_ms: int) -> int:
+    total, after = 0, -1
+    while True:
+        rows = await database.rows(rule.old(), after=after, before=before_ms, most=_LOOKED_AT)
+        keys = [row["key"] for row in rows if row["goes"]]
+        for start in range(0, len(keys), _AT_ONCE):
+            began = clock.monotonic()
+            total += await _change(database, rule, keys[start : start + _AT_ONCE])
+            await clock.sleep(max(_LEAST_REST_S, _REST * (clock.monotonic() - began)))
+        if len(rows) < _LOOKED_AT:
+            return total
+        after = rows[-1]["age"]
+
+
+async def _change(database: Database, rule: _Rule, keys: Sequence[object]) -> int:
+    if rule is _CALLS:
+        return await database.write(lambda transaction: _sum_up(transaction, keys))
+    return await database.write(lambda transaction: transaction.run_for_each(rule.statement(), keys))
+
+
+async def _sum_up(transaction: Transaction, keys: Sequence[object]) -> int:
+    """Add model calls to the sums of their days, and delete them."""
+    days: dict[tuple[str, ...], dict[str, float]] = {}
+    gone = 0
+    for key in keys:
+        if (call := await transaction.one("DELETE FROM llm_calls WHERE seq = :key RETURNING *", key=key)) is None:
+            continue  # another daemon was first
+        gone += 1
+        day = dt.datetime.fromtimestamp(call["started_ms"] / 1000, dt.UTC).date().isoformat()
+        sums = days.setdefault((day, call["role"], call["step"], call["model"]), dict.fromkeys(_SUMS, 0))
+        one = {
+            "calls": 1,
+            "failed": int(call["outcome"] != "ok"),
+            "cost_usd": call["cost_usd"] or 0.0,
+            "unpriced": int(call["cost_usd"] is None),
+            **{name: call[name] for name in ("tokens_in", "tokens_cached", "tokens_out")},
+        }
+        for name in _SUMS:
+            sums[name] += one[name]
+    for (day, role, step, model), sums in days.items():
+        await transaction.insert("llm_days", _ADD, day=day, role=role, step=step, model=model, **_as_stored(sums))
+    return gone
+
+
+_SUMS: Final = ("calls", "failed", "tokens_in", "tokens_cached", "tokens_out", "cost_usd", "unpriced")
+_ADD: Final = "ON CONFLICT (day, role, step, model) DO UPDATE SET " + ", ".join(
+    f"{name} = llm_days.{name} + excluded.{name}" for name in _SUMS
+)
+
+
+def _as_stored(sums: Mapping[str, float]) -> dict[str, float]:
+    return {name: float(value) if name == "cost_usd" else int(value) for name, value in sums.items()}
+
+
+async def prune_periodically(database: Database, kept: Retention, clock: Clock, emit: Emit) -> None:
+    """Prune every six hours until cancelled."""
+    while True:
         try:
-            if gone := await prune(database, clock.now_ms() - days * _DAY_MS):
+            if gone := await prune(database, clock, kept):
                 emit("memory.pruned", rows=gone)
         except StoreError as error:
             emit("store.failed", reason=error.message, hint=error.hint)

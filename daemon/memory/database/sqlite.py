@@ -5,17 +5,20 @@ Each setting has a measured reason: below `synchronous=FULL` a power loss takes 
 stays in the file.
 """
 
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
-from daemon.core.errors import SchemaMismatch, StoreBusy, StoreError, StoreFull
+from daemon.core.errors import SchemaMismatch, StoreBusy, StoreDamaged, StoreError, StoreFull
+from daemon.memory.database.driver import sqlite3
 
 APPLICATION_ID = 0x534F554C  # "SOUL"; it marks the file as this program's, also for the `file` command
 _NOT_DISK_ERRORS = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
+RESTORE = "stop the daemon, run `soul db check`, then `soul db restore BACKUP` with the newest copy in `backups`"
+
 _WAL_FIXED = (3, 51, 3)
 _WAL_FIXED_ON_BRANCH = {(3, 44): 6, (3, 50): 7}
+_CHECKED_WHOLE = 32 * 2**20  # bytes, read in a fraction of a second
 _BUSY_S = 5.0  # another process may write while a file is opened; `open_database` sets a shorter wait afterwards
 _PRAGMAS = (
     "PRAGMA synchronous=FULL",
@@ -28,6 +31,10 @@ _PRAGMAS = (
     "PRAGMA journal_size_limit=67108864",
     "PRAGMA temp_store=MEMORY",
 )
+
+
+class ReadTooLong(sqlite3.OperationalError):
+    """A read took its whole budget and was ended, so that no commit waits for it."""
 
 
 def wal_is_safe(version: Sequence[int] = sqlite3.sqlite_version_info) -> bool:
@@ -76,6 +83,29 @@ def journal_mode(connection: sqlite3.Connection) -> str:
     return str(connection.execute("PRAGMA journal_mode").fetchone()[0])
 
 
+def checkpoint(connection: sqlite3.Connection, how: str) -> int:
+    """Move the write-ahead log into the file, `PASSIVE` or `TRUNCATE`; returns the bytes that are left in it."""
+    _, frames, moved = connection.execute(f"PRAGMA wal_checkpoint({how})").fetchone()
+    page = connection.execute("PRAGMA page_size").fetchone()[0]
+    return max(0, int(frames) - int(moved)) * int(page)
+
+
+def look_over(connection: sqlite3.Connection) -> list[str]:
+    """The faults that a short look finds: in the structure of a small file, in the newest rows of a large one.
+
+    SQLite's own check can't be ended early and reads the whole file. Raises sqlite3.Error, also for damage.
+    """
+    pages, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+    if pages * size <= _CHECKED_WHOLE:
+        lines = [str(row[0]) for row in connection.execute("PRAGMA quick_check(3)")]
+        return [] if lines == ["ok"] else lines
+    for (name,) in connection.execute(
+        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND wr = 0"
+    ).fetchall():
+        connection.execute(f'SELECT * FROM "{name}" ORDER BY rowid DESC LIMIT 50').fetchall()  # noqa: S608 - its own names
+    return []
+
+
 def schema_version(connection: sqlite3.Connection) -> int:
     """The schema version of an open file; 0 when it is empty. Raises SchemaMismatch for another program's file."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
@@ -96,6 +126,11 @@ def is_busy(error: sqlite3.Error) -> bool:
 def translate(error: sqlite3.Error) -> StoreError:
     """The StoreError, with a hint, for an error of SQLite."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if isinstance(error, ReadTooLong):
+        return StoreBusy(
+            f"reading memory.db took too long: {error}",
+            hint="try again; if it stays so, the disk is slow or busy: see `soul doctor`",
+        )
     if code in _NOT_DISK_ERRORS:
         return StoreBusy(
             "memory.db is held by another process", hint="see which daemons use it with `soul status`, then try again"
@@ -103,9 +138,7 @@ def translate(error: sqlite3.Error) -> StoreError:
     if code == sqlite3.SQLITE_FULL:
         return StoreFull("the disk is full; nothing was stored", hint="free space on the disk that holds memory.db")
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return StoreError(
-            f"memory.db is damaged: {error}", hint="stop the daemon, run `soul db check`, then `soul db restore BACKUP`"
-        )
+        return StoreDamaged(f"memory.db is damaged: {error}", hint=RESTORE)
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
         return StoreError(f"memory.db can't be written: {error}", hint="check the owner and mode of the data folder")
     return StoreError(f"memory.db failed: {error}", hint="run `soul db check`")

@@ -1,10 +1,10 @@
 """Forgets what the soul derived from an edited or deleted message: notes, guesses, topic, task, process memory."""
 
 import json
-import sqlite3
 from collections.abc import Mapping, Sequence
 
 from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.user_models import MODEL_KEY, store_version
 from daemon.memory.records import as_json
 

@@ -7,13 +7,13 @@ neither searched nor read.
 import asyncio
 import datetime as dt
 import math
-import sqlite3
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.ports import Passage
-from daemon.memory.database import Database
+from daemon.memory.database import Database, Transaction
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.library import search_terms, words_of
 
 NEWEST = 2_000
@@ -22,10 +22,16 @@ NEWEST = 2_000
 EACH = 200
 """How many of them are surely one user's, so that no flood of another pushes out all that they said."""
 
-_LOOKED_THROUGH = 5 * NEWEST
+_LOOKED_AT = 2 * NEWEST  # turns of one audience, some of which may belong to another soul
+_PLACES = 200  # conversations of one channel
 _LONGEST_TURN = 4_000  # characters of a turn that are searched
 _LONGEST_PASSAGE = 1_500
 _LONGEST_NAME = 80
+
+_NEWEST_OF = """
+  SELECT seq, conversation, author FROM turns
+  WHERE audience = {audience} AND speaker = 'person' ORDER BY seq DESC LIMIT :looked_at
+"""
 
 
 class ConversationSearch:
@@ -54,30 +60,76 @@ class ConversationSearch:
 
         EACH of every user come first, and what room is left goes to the next newest, of any user.
         """
+        values = {
+            "soul": conversation.soul,
+            "workspace": conversation.workspace,
+            "own": str(readers.audience),
+            "everybody": str(Audience(AudienceKind.WORKSPACE, conversation.workspace)),
+        }
+        if not readers.members_only:
+            return await self._database.read(lambda reading: _said_in_channel(reading, conversation.channel, values))
         rows = await self._database.rows(
-            """
+            f"""
             SELECT t.seq, t.conversation, c.channel, t.name, substr(t.body, 1, :longest) AS body, t.said_ms
             FROM (
-              SELECT seq, row_number() OVER (PARTITION BY author ORDER BY seq DESC) AS place FROM (
-                SELECT t.seq, t.author FROM turns t JOIN conversations c ON c.id = t.conversation
-                WHERE c.soul = :soul AND c.workspace = :workspace AND t.speaker = 'person'
-                  AND t.audience IN (:own, :everybody) AND c.audience IN (:own, :everybody)
-                  AND (CAST(:channel AS TEXT) IS NULL OR c.channel = :channel)
-                ORDER BY t.seq DESC LIMIT :looked_through) newest
+              SELECT n.seq, row_number() OVER (PARTITION BY n.author ORDER BY n.seq DESC) AS place
+              FROM (SELECT * FROM ({_NEWEST_OF.format(audience=":own")}) o
+                    UNION ALL SELECT * FROM ({_NEWEST_OF.format(audience=":everybody")}) e WHERE :own <> :everybody) n
+              JOIN conversations c ON c.id = n.conversation
+              WHERE c.soul = :soul AND c.workspace = :workspace AND c.audience IN (:own, :everybody)
             ) numbered JOIN turns t ON t.seq = numbered.seq JOIN conversations c ON c.id = t.conversation
             ORDER BY CASE WHEN numbered.place <= :each THEN 0 ELSE 1 END, t.seq DESC LIMIT :newest
-            """,
+            """,  # noqa: S608 - constants of this module
+            looked_at=_LOOKED_AT,
             longest=_LONGEST_TURN,
-            looked_through=_LOOKED_THROUGH,
             each=EACH,
-            soul=conversation.soul,
-            workspace=conversation.workspace,
-            own=str(readers.audience),
-            everybody=str(Audience(AudienceKind.WORKSPACE, conversation.workspace)),
-            channel=None if readers.members_only else conversation.channel,
             newest=NEWEST,
+            **values,
         )
         return sorted(rows, key=lambda row: -int(row["seq"]))
+
+
+def _shared_out(said: Sequence[sqlite3.Row]) -> list[sqlite3.Row]:
+    """The newest turns, newest first: EACH of every user, and what room is left goes to the next newest."""
+    counts: Counter[str] = Counter()
+    surely: list[sqlite3.Row] = []
+    others: list[sqlite3.Row] = []
+    for turn in said:
+        counts[turn["author"]] += 1
+        (surely if counts[turn["author"]] <= EACH else others).append(turn)
+    return sorted((*surely, *others)[:NEWEST], key=lambda turn: -int(turn["seq"]))
+
+
+async def _said_in_channel(transaction: Transaction, channel: str, values: Mapping[str, str]) -> list[sqlite3.Row]:
+    """The newest readable turns of one channel, out of its newest conversations."""
+    places = await transaction.rows(
+        """
+        SELECT id FROM conversations
+        WHERE soul = :soul AND workspace = :workspace AND channel = :channel AND audience IN (:own, :everybody)
+        ORDER BY last_ms DESC LIMIT :most
+        """,
+        channel=channel,
+        most=_PLACES,
+        **values,
+    )
+    said: list[sqlite3.Row] = []
+    for place in places:
+        said += await transaction.rows(
+            """
+            SELECT seq, conversation, :channel AS channel, author, name, substr(body, 1, :longest) AS body, said_ms
+            FROM (SELECT * FROM turns WHERE conversation = :id ORDER BY seq DESC LIMIT :most) t
+            WHERE speaker = 'person' AND audience IN (:own, :everybody) ORDER BY seq DESC
+            """,
+            id=place["id"],
+            channel=channel,
+            longest=_LONGEST_TURN,
+            own=values["own"],
+            everybody=values["everybody"],
+            most=_LOOKED_AT,
+        )
+        if len(said) >= _LOOKED_AT:
+            break
+    return _shared_out(sorted(said, key=lambda turn: -int(turn["seq"])))
 
 
 def _rank(said: Sequence[sqlite3.Row], terms: frozenset[str], here: ConversationKey, limit: int) -> tuple[Passage, ...]:

@@ -1,13 +1,13 @@
 """What the soul knows of users: a versioned model for each user and audience, with its history."""
 
 import json
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from daemon.core.errors import StoreError
 from daemon.core.perception import Audience
 from daemon.memory.database import Database, Transaction
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.records import as_json, read_row
 from daemon.memory.worker_store import WorkerStore
 
@@ -155,15 +155,13 @@ class UserModels(WorkerStore):
 
 async def list_models(database: Database, limit: int, *, person: str | None = None) -> tuple[UserModel, ...]:
     """The models of one user or of all, last seen first, for the admin: of every soul and audience."""
+    which = "WHERE person = :person" if person is not None else ""
     rows = await database.rows(
-        """
-        SELECT * FROM user_models WHERE :person IS NULL OR person = :person
-        ORDER BY seen_ms DESC, person, audience LIMIT :limit
-        """,
+        f"SELECT * FROM user_models {which} ORDER BY seen_ms DESC LIMIT :limit",  # noqa: S608 - constants
         person=person,
         limit=limit,
     )
-    return tuple(map(_model, rows))
+    return tuple(map(_model, sorted(rows, key=lambda row: (-row["seen_ms"], row["person"], row["audience"]))))
 
 
 async def model_history(database: Database, person: str, limit: int) -> tuple[ModelVersion, ...]:

@@ -5,7 +5,6 @@ a forged, late or repeated click changes nothing, and neither does a restart.
 """
 
 import json
-import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from daemon.core.perception import Audience, ConversationKey, Modality
 from daemon.core.ports import Acceptance, Decision
 from daemon.memory.audit import record_act
 from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.internal_events import store_internal_event
 from daemon.memory.records import as_json, conversation_columns, read_row
 from daemon.memory.worker_store import WorkerStore

@@ -1,7 +1,6 @@
 """Claims on conversations, with a lease and a fence, and the drafts that users see before a commit."""
 
 import json
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -11,6 +10,7 @@ from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports import Clock
 from daemon.core.timetable import platform_time
 from daemon.memory.database import Database, Transaction
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.edits import RESTS
 from daemon.memory.queues.fairness import next_conversation, next_overdue
 from daemon.memory.queues.notes import Note, note_in_conversation

@@ -5,11 +5,11 @@ serve the channel by now.
 """
 
 import json
-import sqlite3
 from collections.abc import Mapping, Sequence
 
 from daemon.core.ports import Acceptance, Deletion, Edit
 from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.forgetting import forget_derived
 from daemon.memory.knowledge.turns import forget_summary
 
@@ -33,10 +33,10 @@ async def edit_message(transaction: Transaction, edit: Edit, now: int) -> tuple[
     """
     rows = await transaction.rows(
         f"""
-        UPDATE inbox SET body = :text, revision = revision + 1,
+        UPDATE inbox SET body = CASE WHEN cleared = 1 THEN body ELSE :text END, revision = revision + 1,
                not_before = CASE WHEN state = 'new' THEN {RESTS.format("voided")} ELSE not_before END
         WHERE workspace = :workspace AND channel = :channel AND ts = :ts AND modality = 'words'
-          AND body <> :text AND state NOT IN ('withdrawn', 'dropped') RETURNING conversation, state
+          AND (body <> :text OR cleared = 1) AND state NOT IN ('withdrawn', 'dropped') RETURNING conversation, state
         """,  # noqa: S608  # literals of this module
         now=now,
         text=edit.text,
@@ -47,7 +47,8 @@ async def edit_message(transaction: Transaction, edit: Edit, now: int) -> tuple[
     for row in rows:
         turns = await transaction.rows(
             """
-            UPDATE turns SET body = :text WHERE conversation = :conversation AND ts = :ts AND speaker = 'person'
+            UPDATE turns SET body = :text
+            WHERE conversation = :conversation AND ts = :ts AND speaker = 'person' AND body <> :text
             RETURNING seq, author
             """,
             text=edit.text,

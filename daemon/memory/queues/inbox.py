@@ -197,8 +197,8 @@ async def _continues_aside(transaction: Transaction, perception: Perception) -> 
         """
         SELECT a.author, CAST(:ts AS REAL) - CAST(a.ts AS REAL) AS later FROM inbox a
         WHERE a.conversation = :conversation AND a.aside = 1
-          AND CAST(a.ts AS REAL) > coalesce(
-            (SELECT max(CAST(t.ts AS REAL)) FROM turns t WHERE t.conversation = :conversation), 0)
+          AND CAST(a.ts AS REAL) > coalesce((SELECT CAST(t.ts AS REAL) FROM turns t
+                                             WHERE t.conversation = :conversation ORDER BY t.seq DESC LIMIT 1), 0)
           AND NOT EXISTS (SELECT 1 FROM inbox w WHERE w.conversation = :conversation
                           AND w.state IN ('new', 'claimed') AND CAST(w.ts AS REAL) > CAST(a.ts AS REAL))
         ORDER BY later LIMIT 1

@@ -6,7 +6,6 @@ fires it twice.
 
 import json
 import secrets
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -15,6 +14,7 @@ from daemon.core.last_line import FAULTS
 from daemon.core.perception import Audience, ConversationKey, Modality, Place
 from daemon.core.timetable import CLOCKS_DIFFER_S, FARTHEST_MS, next_slot, platform_time, require_seldom
 from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.internal_events import store_internal_event
 from daemon.memory.queues.notes import Note, note_in_conversation
 from daemon.memory.records import as_json, conversation_columns, read_row
@@ -252,9 +252,8 @@ async def _has_room(
         """
         SELECT count(*) AS waiting, coalesce(sum(CASE WHEN behalf = :behalf THEN 1 ELSE 0 END), 0) AS own
         FROM intentions WHERE soul = :soul AND workspace = :workspace AND state = 'waiting'
-          AND slot <> :idle AND NOT (conversation = :conversation AND slot = :slot)
+          AND slot <> 'idle' AND NOT (conversation = :conversation AND slot = :slot) -- the literal finds the index
         """,
-        idle=IDLE,
         behalf=behalf,
         conversation=but[0],
         slot=but[1],

@@ -1,6 +1,5 @@
 """Jobs that run after a reply: durable, in order, given up for newer turns, dead after a few failures."""
 
-import sqlite3
 from dataclasses import dataclass
 
 from daemon.core.errors import LostLease
@@ -8,6 +7,7 @@ from daemon.core.last_line import FAULTS, in_short
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports import LLMCall
 from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.llm_calls import store_calls
 from daemon.memory.records import conversation_columns, read_row
 from daemon.memory.worker_store import WorkerStore

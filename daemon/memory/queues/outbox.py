@@ -6,11 +6,10 @@ twice by guesswork. A post that fails three times in a way that was not foreseen
 than `sent` leaves a note where it would have stood.
 """
 
-import sqlite3
-
 from daemon.core.errors import LostLease
 from daemon.core.last_line import FAULTS, in_short
 from daemon.memory.database import Transaction
+from daemon.memory.database.driver import sqlite3
 from daemon.memory.queues.notes import Note, drop_note, note_on_post
 from daemon.memory.records import Delivery
 from daemon.memory.worker_store import WorkerStore

@@ -3,13 +3,13 @@
 import json
 import os
 import socket
-import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from daemon.core.ports import Clock
 from daemon.memory.database import Database, Transaction
+from daemon.memory.database.driver import sqlite3
 
 GHOST_MS = 24 * 3600 * 1000
 """A row that was silent for so long is no daemon's, on whatever host: a living one writes every few seconds."""
@@ -153,7 +153,8 @@ class Presence:
                 seen_ms=self._clock.now_ms(),
                 state=state,
                 detail=json.dumps(detail),
-            )
+            ),
+            passing=True,
         )
 
     async def leave(self) -> None:

@@ -1,10 +1,11 @@
 """The library: the admin's folders, indexed again every few minutes, for every admitted user to search."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
+from daemon.core.concurrency import in_background
 from daemon.core.errors import StoreError
 from daemon.core.ports import Clock, Emit, IndexedFile, Library, Passage, PassageIndex
 from daemon.tools.library.files import LibraryFile, name_folders, read_text, walk
@@ -77,7 +78,7 @@ class FolderLibrary:
     async def index(self) -> IndexCounts:
         """Bring the index up to what the folders hold now. Raises StoreError."""
         known = await self._index.stamps()
-        found = await asyncio.to_thread(walk, self._folders)
+        found = await in_background(partial(walk, self._folders))
         self._report(found.missing, found.overflowed)
         gone = sorted(known.keys() - {file.path for file in found.files})
         counts = IndexCounts(files=len(found.files), removed=len(gone))
@@ -87,7 +88,7 @@ class FolderLibrary:
         for file in found.files:
             if known.get(file.path) == file.stamp:
                 continue
-            read = await asyncio.to_thread(_read, file)
+            read = await in_background(partial(_read, file))
             if batch and _size(batch) + _size([read]) > _BATCH:
                 await self._index.put(batch)
                 batch = []

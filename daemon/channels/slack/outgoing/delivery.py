@@ -8,11 +8,12 @@ the last form is raised.
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from daemon.channels.slack.api.client import DEAD_TOKEN, Json, SlackClient
+from daemon.channels.slack.api.client import Json, SlackClient
 from daemon.channels.slack.api.history import as_seconds, read_messages
 from daemon.channels.slack.api.refusals import (
     APP,
     CANNOT_CHANGE,
+    DEAD_TOKEN,
     MESSAGE_GONE,
     NO_METADATA,
     NO_THREADS,

@@ -1,0 +1,200 @@
+"""A connection with a thread of its own, which runs whole pieces of work; a long copy lets other work go between."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Final, TypeVar
+
+import aiosqlite
+
+from daemon.core.errors import StoreError
+from daemon.core.ports import Clock
+from daemon.memory.database import sqlite
+from daemon.memory.database.driver import sqlite3
+
+T = TypeVar("T")
+Work = Callable[[sqlite3.Connection], T]
+
+PAGES: Final = 128  # copied in one step, during which nothing else runs in the thread
+_STEPS: Final = 20_000  # of SQLite's virtual machine between two looks at the clock: about a millisecond
+_LEAST_REST_S: Final = 0.005
+_ROUNDS: Final = 3  # another process's write makes a copy start over; after so many, a small file is copied in one step
+_SMALL: Final = 16 * 2**20  # bytes; copied in one step, which keeps other processes' commits waiting for a moment
+
+
+class WorkThread(aiosqlite.Connection):
+    """A connection; `budget` is how long one read may take, in seconds."""
+
+    def __init__(self, path: Path, clock: Clock, *, busy_ms: int, budget: float = 0.0) -> None:
+        super().__init__(partial(_open, path, busy_ms, self._out_of_budget if budget else None), 64)
+        self._clock = clock
+        self._budget = budget
+        self._until = float("inf")
+        self._copying = False
+        self._between: SimpleQueue[tuple[asyncio.Future[object], Callable[[], object]]] = SimpleQueue()
+
+    async def run(self, work: Work[T]) -> T:
+        """Run work on the connection, in its thread; during a copy, between two of its steps."""
+        if not self._copying:
+            return await self._in_thread(partial(work, self._conn))
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._between.put((future, partial(work, self._conn)))  # type: ignore[arg-type]  # futures of every value type
+        return await future
+
+    async def run_read(self, work: Work[T]) -> T:
+        """Run reads on the connection. Raises ReadTooLong when they take longer than the budget."""
+
+        def bounded(connection: sqlite3.Connection) -> T:
+            self._until = self._clock.monotonic() + self._budget if self._budget else float("inf")
+            try:
+                return work(connection)
+            except sqlite3.OperationalError as error:
+                if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT:
+                    raise sqlite.ReadTooLong(f"a read took longer than {self._budget} s") from error
+                raise
+            finally:
+                self._until = float("inf")
+
+        return await self.run(bounded)
+
+    async def copy_to(self, target: Path, stopped: Callable[[], bool]) -> None:
+        """Copy the file page by page while other work of this thread goes on between the steps.
+
+        SQLite carries the changes of this very connection along, so they don't start the copy over. Raises StoreError
+        when `stopped` says so; sqlite3.Error.
+        """
+        self._copying, halt = True, threading.Event()
+        try:
+            await self._in_thread(partial(self._copy, target, lambda: halt.is_set() or stopped()))
+        finally:
+            halt.set()  # a cancelled caller leaves no copy behind
+            self._copying = False
+            with suppress(ValueError):  # closed meanwhile
+                await self._in_thread(self._serve_waiting)
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        value: T = await self._execute(work)  # type: ignore[no-untyped-call]  # aiosqlite gives it no types
+        return value
+
+    def _copy(self, target: Path, stopped: Callable[[], bool]) -> None:
+        began = self._clock.monotonic()
+
+        def between() -> None:
+            nonlocal began
+            self._serve(max(_LEAST_REST_S, self._clock.monotonic() - began))
+            began = self._clock.monotonic()
+
+        try:
+            copy_pages(self._conn, target, between, stopped)
+        finally:
+            self._serve_waiting()
+
+    def _serve(self, seconds: float) -> None:
+        """Run the work of others for some seconds, and wait for more of it."""
+        until = self._clock.monotonic() + seconds
+        left = seconds
+        while left > 0:
+            try:
+                waiting = self._between.get(timeout=left)
+            except Empty:
+                return
+            self._settle(*waiting)
+            left = until - self._clock.monotonic()
+
+    def _serve_waiting(self) -> None:
+        with suppress(Empty):
+            while True:
+                self._settle(*self._between.get_nowait())
+
+    def _settle(self, future: asyncio.Future[object], work: Callable[[], object]) -> None:
+        loop = future.get_loop()
+        try:
+            value = work()
+        except BaseException as error:  # noqa: BLE001 - it belongs to the caller who waits
+            loop.call_soon_threadsafe(_unless_done, future, future.set_exception, error)
+        else:
+            loop.call_soon_threadsafe(_unless_done, future, future.set_result, value)
+
+    def _out_of_budget(self) -> int:
+        return int(self._clock.monotonic() > self._until)
+
+
+def _unless_done(future: asyncio.Future[object], settle: Callable[..., None], value: object) -> None:
+    if not future.done():
+        settle(value)
+
+
+def _open(path: Path, busy_ms: int, out_of_budget: Callable[[], int] | None) -> sqlite3.Connection:
+    connection = sqlite.connect(path)
+    connection.execute(f"PRAGMA busy_timeout={busy_ms}")
+    if out_of_budget is not None:
+        connection.set_progress_handler(out_of_budget, _STEPS)
+    return connection
+
+
+class _StartsOver(Exception):
+    """Other processes' writes start the copy over too often to make it in steps."""
+
+
+def copy_pages(
+    source: sqlite3.Connection, target: Path, between: Callable[[], None], stopped: Callable[[], bool]
+) -> None:
+    """Copy a database in steps, calling `between` after each; the copy is one file in rollback mode, not yet synced.
+
+    Raises StoreError when `stopped` says so; sqlite3.Error.
+    """
+    steps = 0
+
+    def watch(*_: int) -> None:
+        if stopped():
+            raise StoreError("the copy was not finished", hint="try again when the daemon writes less")
+
+    def watch_in_steps(_status: int, remaining: int, total: int) -> None:
+        nonlocal steps
+        watch()
+        steps += 1
+        size = total * 4096
+        if size <= _SMALL and steps > _ROUNDS * (total // PAGES + 1):
+            raise _StartsOver
+        if remaining:
+            between()
+
+    with closing(sqlite3.connect(target, isolation_level=None)) as copy, _one_snapshot(source):
+        # Nobody else sees the copy before it is checked, synced and renamed: it needs no journal of its own.
+        for pragma in ("journal_mode=OFF", "synchronous=OFF", "cache_size=-8192"):
+            copy.execute(f"PRAGMA {pragma}")
+        try:
+            source.backup(copy, pages=PAGES, progress=watch_in_steps, sleep=0.01)
+        except _StartsOver:
+            source.backup(copy, pages=-1, progress=watch, sleep=0.01)
+        copy.execute("PRAGMA journal_mode=DELETE")
+
+
+@contextmanager
+def _one_snapshot(source: sqlite3.Connection) -> Iterator[None]:
+    """In WAL mode, read one snapshot, so that writers do not wait and the copy does not start over."""
+    if sqlite.journal_mode(source) != "wal":
+        yield
+        return
+    source.execute("BEGIN")
+    try:
+        source.execute("PRAGMA user_version").fetchone()
+        yield
+    finally:
+        source.execute("ROLLBACK")
+
+
+def pause_between(clock: Clock) -> Callable[[], None]:
+    """Rests as long as a step took, for a copy on a connection that does nothing else."""
+    began, never = clock.monotonic(), threading.Event()
+
+    def between() -> None:
+        nonlocal began
+        never.wait(max(_LEAST_REST_S, clock.monotonic() - began))
+        began = clock.monotonic()
+
+    return between

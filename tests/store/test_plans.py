@@ -1,0 +1,203 @@
+"""No hot query visits more rows when memory.db holds very many: SQLite's steps are counted over 100,000 messages."""
+
+import itertools
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
+from daemon.core.ports import Clock
+from daemon.memory.admin.overview import survey
+from daemon.memory.admin.queue_admin import Admin
+from daemon.memory.admin.replies import Backlog, StoredReplies
+from daemon.memory.admin.schedule_admin import Agenda
+from daemon.memory.database import Database, open_database
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.search import NEWEST, ConversationSearch
+from daemon.memory.knowledge.state_history import state_path
+from daemon.memory.knowledge.user_models import list_models, model_history
+from daemon.memory.queues.approvals import Approvals
+from daemon.memory.queues.intentions import Intentions
+from daemon.memory.queues.presence import Presence
+from tests import big
+from tests.fakes import FakeClock
+from tests.given import SOUL, TEAM, deleted, edited, effect, new_message
+from tests.store.parts import WORKER, Stores
+
+ROWS = 100_000
+EVERY = 10  # steps of SQLite's virtual machine between two counts
+FEW = 4_000  # steps; one row takes 5 to 15 of them, so that these are a few hundred rows
+AT_ONCE = 500_000  # steps; what counts or ranks thousands of rows may take so many in one transaction
+
+DM = ConversationKey(SOUL, TEAM, "D1", "")
+Work = Callable[[], Awaitable[object]]
+
+
+class Counter:
+    """Counts the steps of all statements, and those of the longest transaction."""
+
+    def __init__(self) -> None:
+        self.steps = self.longest = self._here = 0
+
+    def step(self) -> int:
+        self.steps += EVERY
+        self._here += EVERY
+        self.longest = max(self.longest, self._here)
+        return 0
+
+    def statement(self, sql: str) -> None:
+        if sql.startswith("BEGIN"):
+            self._here = 0
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("big") / "memory.db"
+    big.fill(path, ROWS)
+    return path
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(auto=True, start_ms=big.last_ms(ROWS) + 60_000)
+
+
+@pytest.fixture
+async def database(filled: Path, clock: FakeClock) -> AsyncIterator[Database]:
+    async with open_database(filled, clock) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def counter(database: Database) -> Counter:
+    counter = Counter()
+    readers = [database._readers.get_nowait() for _ in range(2)]
+    for connection in (database._writer, *readers):
+        await connection.set_progress_handler(counter.step, EVERY)
+        await connection.set_trace_callback(counter.statement)
+    for reader in readers:
+        database._readers.put_nowait(reader)
+    return counter
+
+
+class Works:
+    """Everything that a daemon or a command asks of memory.db, by name."""
+
+    def __init__(self, database: Database, clock: Clock, numbers: "itertools.count[int]") -> None:
+        self.stores = Stores.of(database, clock)
+        self._database, self._clock = database, clock
+        self._ts = f"{clock.now_ms() / 1000 + next(numbers):.6f}"
+        self._number = next(numbers)
+
+    def all(self) -> dict[str, tuple[Work, int]]:
+        """Each with the steps that it may take."""
+        stores, database, now = self.stores, self._database, self._clock.now_ms()
+        admin, agenda = Admin(database, self._clock, "ada"), Agenda(database, self._clock, "ada")
+        backlog = Backlog(database, self._clock, soul=SOUL, workspace=TEAM)
+        search, replies = ConversationSearch(database), StoredReplies(database)
+        intentions, approvals = Intentions(database, self._clock, WORKER), Approvals(database, self._clock, WORKER)
+        presence = Presence(database, self._clock, soul=SOUL, workspace=TEAM, kind="slack", version="1")
+        everybody, dm = Audience(AudienceKind.WORKSPACE, TEAM), Audience(AudienceKind.DM, "D1")
+        members, guests = (Readers(everybody, members_only=known) for known in (True, False))
+        thread = ConversationKey(SOUL, TEAM, "C1", f"{(big.BEGAN_MS + big.EVERY_MS) / 1000:.6f}")
+        old = f"{(big.BEGAN_MS + 1000 * big.EVERY_MS) / 1000:.6f}"
+        return {
+            "a message, its claim, reply and posts": (self._a_turn, 2 * FEW),
+            "an old message is edited": (lambda: stores.inbox.accept(edited(old, "other words")), FEW),
+            "an old message is deleted": (lambda: stores.inbox.accept(deleted(old)), FEW),
+            "an aside in a long talk": (self._an_aside, FEW),
+            "the transcript": (lambda: stores.turns.transcript(DM, 50), FEW),
+            "a look for work": (self._a_look, FEW),
+            "probes and metrics": (backlog.waiting, FEW),
+            "a heartbeat": (lambda: presence.beat("connected", {}), FEW),
+            "dead claims": (lambda: presence.release_dead_claims(1), FEW),
+            "due intentions": (intentions.fall_due, FEW),
+            "the next intention": (intentions.next_due_ms, FEW),
+            "room for one more": (lambda: intentions.has_room(100, "U1"), FEW),
+            "expired questions": (approvals.expire, FEW),
+            "recollection": (
+                lambda: search.search(DM, Readers(dm, members_only=True), "words of a talk", 5),
+                200 * NEWEST,
+            ),
+            "recollection in public": (lambda: search.search(thread, members, "words", 5), 200 * NEWEST),
+            "recollection before outsiders": (
+                lambda: search.search(thread, guests, "words", 5),
+                200 * NEWEST,
+            ),
+            "recollection in a DM before outsiders": (
+                lambda: search.search(DM, Readers(dm, members_only=False), "words", 5),
+                200 * NEWEST,
+            ),
+            "a stored reply": (lambda: replies.find(DM, "m-1"), FEW),
+            "the name of a user": (lambda: replies.last_name(DM), FEW),
+            "soul status": (lambda: survey(database, now, now - 86_400_000), 20 * ROWS),
+            "soul inbox list": (lambda: admin.messages(None, 20), FEW),
+            "soul inbox list of one state": (lambda: admin.messages("dead", 20), FEW),
+            "soul inbox show": (lambda: admin.message(f"{SOUL}/{TEAM}/D1/{big.BEGAN_MS / 1000:.6f}"), FEW),
+            "soul inbox show by its ts": (lambda: admin.message(f"{big.BEGAN_MS / 1000:.6f}"), FEW),
+            "soul outbox list": (lambda: admin.posts(None, 20), FEW),
+            "soul outbox show": (lambda: admin.post("5"), FEW),
+            "soul schedule list": (lambda: agenda.intentions(None, 20), FEW),
+            "soul approvals list": (lambda: agenda.approvals(None, 20), FEW),
+            "soul trace": (lambda: state_path(database, DM, 20), FEW),
+            "soul people list": (lambda: list_models(database, 20), FEW),
+            "soul people show": (lambda: list_models(database, 20, person="P5"), FEW),
+            "soul people history": (lambda: model_history(database, "P5", 20), FEW),
+            "soul trace finds its conversation": (lambda: agenda.conversation(str(DM)), FEW),
+        }
+
+    async def _a_turn(self) -> None:
+        stores = self.stores
+        await stores.inbox.accept(new_message(self._ts))
+        claim = await stores.claim()
+        await stores.conversations.renew(claim)
+        await stores.conversations.begin_draft(claim, reply_to="", recipient="U1", newer_than_ts="1")
+        await stores.conversations.draft_opened(claim, f"{self._ts}1")
+        delivery = await stores.commits.commit(effect(claim, "a", "b", jobs=("summarizes",)))
+        assert delivery is not None
+        await stores.outbox.sent(delivery, f"{self._ts}2")
+        second = await stores.outbox.claim_next(str(claim.conversation))
+        assert second is not None
+        await stores.outbox.sent(second, f"{self._ts}3")
+        job = await stores.jobs.claim_next()
+        assert job is not None
+        await stores.jobs.finish(job, ())
+
+    async def _an_aside(self) -> None:
+        aside = new_message(self._ts, addressed=False)
+        await self.stores.inbox.accept(aside)
+
+    async def _a_look(self) -> None:
+        for queue in (self.stores.conversations, self.stores.outbox, self.stores.jobs):
+            await queue.next_due_ms()
+
+
+_NUMBERS = itertools.count(1)
+_NAMES = tuple(Works(Database(Path(), FakeClock(), None, ()), FakeClock(), _NUMBERS).all())  # type: ignore[arg-type]  # for its names alone
+
+
+@pytest.mark.parametrize("name", _NAMES)
+async def test_no_query_visits_more_rows_than_it_needs(
+    database: Database, clock: FakeClock, counter: Counter, name: str
+) -> None:
+    work, most = Works(database, clock, _NUMBERS).all()[name]
+    await work()
+    print(name, counter.steps, counter.longest)
+    assert counter.steps <= most
+    assert counter.longest <= AT_ONCE, "one transaction keeps commits waiting for too long"
+
+
+async def test_the_count_of_steps_reveals_a_scan(database: Database, counter: Counter) -> None:
+    await database.rows("SELECT count(*) FROM turns WHERE body = 'nothing'")
+    assert counter.steps > 100 * FEW
+
+
+def test_every_age_and_state_has_its_index(filled: Path) -> None:
+    """The rows of the file are as they were asked for: without them the counts above mean nothing."""
+    connection = sqlite3.connect(filled)
+    try:
+        for table, least in (("inbox", ROWS), ("turns", 2 * ROWS), ("outbox", ROWS), ("conversations", ROWS // 2)):
+            assert connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] >= least
+    finally:
+        connection.close()
