@@ -12,6 +12,7 @@
         ModelUnavailable       unreachable, overloaded or too slow
         ModelRefused           it refused, or our request was wrong
         MalformedReply         it answered in the wrong form
+          CutShort             it met its output limit before there was anything to use
       ChannelError             Slack or another channel
         NotDelivered           surely not sent; sending again is safe
         DeliveryUncertain      may or may not have been sent; look before sending again
@@ -85,6 +86,10 @@ class MalformedReply(ModelError):
     def __init__(self, message: str, *, reply: str, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.reply = reply
+
+
+class CutShort(MalformedReply):
+    """It met its output limit before there was anything to use."""
 
 
 class ChannelError(DaemonError):

@@ -32,7 +32,7 @@ class JobRunner:
         services, calls = self._services, list[LLMCall]()
         soul, trace = services.soul(), new_trace()
         context = SubprocessContext(
-            mind=services.mind(soul, calls.append, trace),
+            mind=await services.mind(soul, calls.append, trace),
             soul=soul,
             conversation=job.conversation,
             audience=job.audience,

@@ -211,7 +211,7 @@ async def test_an_answer_cut_off_at_the_limit_is_malformed_unless_the_step_accep
     cut = Completion("fake/one", stop="length")
     h = head(["fine", cut], ["short", END])
     assert (await h.mind.run(MEMORY, ECHO))[1] == "SHORT"
-    tolerant = Step(name="t", command="T", read=read_echo, remember=lambda _: (), accepts_cut=True)
+    tolerant = Step(name="t", command="T", read=read_echo, remember=lambda _: (), read_cut=read_echo)
     assert (await head(["fine", cut]).mind.run(MEMORY, tolerant))[1] == "FINE"
 
 
