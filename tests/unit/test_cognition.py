@@ -75,6 +75,7 @@ async def test_a_call_is_recorded_with_all_its_figures() -> None:
             tokens_out=3,
             first_ms=250,
             cost_usd=0.003,
+            thought_aloud=False,
         )
     ]
 
@@ -167,7 +168,7 @@ async def test_a_second_malformed_answer_is_raised_by_iteration_and_finished() -
 
 async def test_text_shown_before_a_repair_is_void_and_the_value_replaces_it() -> None:
     thought = head(["so bad", END], ["fine", END]).mind.stream(MEMORY, ECHO)
-    assert "".join(await listen(thought)) == thought.shown == "SO BAD"
+    assert "".join(await listen(thought)) == thought.shown == "SO BA"
     assert (await thought.finished())[1] == "FINE"
     assert thought.void
 

@@ -5,6 +5,7 @@ Sources: the reasoning parsers of vLLM, SGLang and Dynamo, the tags of Open WebU
 
 import re
 
+from daemon.mind.tagged_output import VOCABULARY
 from daemon.mind.tagged_output.tags import Kind, Token, Tokenizer, Vocabulary
 
 _CHANNEL = "reasoning_channel"
@@ -20,14 +21,13 @@ _VOCABULARY = Vocabulary.of(
 # Marks that are no plain tags: of Kimi, Mistral, Seed, MiniMax, Hunyuan, OpenThinker, Cohere, Gemma and GPT-OSS.
 _BAR = "[|\uff5c]"
 _MARKS = (
-    (r"\u25c1\s*think\s*\u25b7|\[think\]|<(?:seed|mm):think>|<seed:cot_budget_reflect>|<think:[a-z]{1,20}>", "<think>"),
-    (
-        r"\u25c1\s*/\s*think\s*\u25b7|\[/think\]|</(?:seed|mm):think>|</seed:cot_budget_reflect>|</think:[a-z]{1,20}>",
-        "</think>",
-    ),
+    (r"\u25c1\s*think\s*\u25b7|\[think\]", "<think>"),
+    (r"\u25c1\s*/\s*think\s*\u25b7|\[/think\]", "</think>"),
+    (r"<(?:seed|mm):think>|<seed:cot_budget_reflect>|<think:[a-z]{1,20}>", "<think>"),
+    (r"</(?:seed|mm):think>|</seed:cot_budget_reflect>|</think:[a-z]{1,20}>", "</think>"),
     (rf"<{_BAR}(?:begin_of_thought|start_thinking|think){_BAR}>", "<think>"),
-    (rf"<{_BAR}(?:end_of_thought|end_thinking){_BAR}>|<channel{_BAR}>", "</think>"),
-    (rf"<{_BAR}channel{_BAR}?>\s{{0,8}}final", f"</{_CHANNEL}>"),
+    (rf"<{_BAR}(?:end_of_thought|end_thinking){_BAR}>", "</think>"),
+    (rf"<{_BAR}channel{_BAR}?>\s{{0,8}}final|<channel{_BAR}>", f"</{_CHANNEL}>"),
     (rf"<{_BAR}channel{_BAR}?>", f"<{_CHANNEL}>"),
     (rf"<{_BAR}start{_BAR}>(?:assistant)?", ""),
     (rf"<{_BAR}(?:(?:begin|end)_of_solution|(?:start|end)_(?:response|text)|message|end|return){_BAR}>", ""),
@@ -45,8 +45,10 @@ class InlineReasoning:
 
     The content of reasoning marks is left out. An unclosed mark, or a disguised one, ends the text. A closing mark
     without an opening one makes everything before it reasoning: then `alone` is true, and `withdrawn` too if some of
-    that was passed on already. Text is passed on while it streams only with `streams`, and until the first mark: a
-    later mark may say that what stands before it is reasoning.
+    that was passed on already. If it stands within an element of ours, all that follows is private, too.
+
+    Text is passed on while it streams only with `streams`, and until the first mark: a later mark may say that what
+    stands before it is reasoning.
     """
 
     def __init__(self, *, streams: bool) -> None:
@@ -55,7 +57,7 @@ class InlineReasoning:
         self._held = ""
         self._kept: list[str] = []
         self._passed = 0
-        self._depth = 0
+        self._open: list[str] = []
         self._lost = False
         self.met = False
         self.alone = False
@@ -76,11 +78,6 @@ class InlineReasoning:
         """The answer so far without its reasoning."""
         return "".join(self._kept)
 
-    @property
-    def unfinished(self) -> bool:
-        """Whether the answer ends within its reasoning."""
-        return self._depth > 0
-
     def _translate(self, piece: str, *, ended: bool) -> None:
         """Feed the text that is certain to the tokenizer, with every mark written as a tag."""
         text = self._held + piece
@@ -98,31 +95,52 @@ class InlineReasoning:
         if self._lost:
             return
         if token.kind is Kind.TEXT:
-            if not self._depth:
+            if not self._open:
                 self._kept.append(token.raw)
             return
         self.met = True
-        if token.kind is Kind.OPEN:
-            self._depth = max(self._depth, 1) if token.name == _CHANNEL else self._depth + 1
-        elif token.kind is Kind.CLOSE:
-            self._close(token.name)
-        elif token.kind is Kind.SUSPECT:
-            self._lost = True
-            if not self._depth and "/" in token.raw:
-                self._drop_all()
+        match token.kind:
+            case Kind.OPEN if not (token.name == _CHANNEL and _CHANNEL in self._open):  # one channel follows another
+                self._open.append(token.name)
+            case Kind.CLOSE:
+                self._close(token.name)
+            case Kind.SUSPECT:
+                self._lost = True
+                if not self._open and "/" in token.raw:
+                    self._drop_all()
 
     def _close(self, name: str) -> None:
-        if not self._depth:
+        """Close the innermost mark of that name and what is open within it; another name closes nothing."""
+        if not self._open:
             self._drop_all()
-        else:
-            self._depth = 0 if name == _CHANNEL else self._depth - 1
+        elif name in self._open:
+            while self._open.pop() != name:
+                pass
 
     def _drop_all(self) -> None:
         """What was taken for the answer is reasoning."""
+        self._lost = self._lost or _ends_within_element(self.text)
         self.alone = True
         self.withdrawn = self.withdrawn or self._passed > 0
         self._kept.clear()
         self._passed = 0
+
+
+def _ends_within_element(text: str) -> bool:
+    """Whether a text has an element that is not closed, or a disguised tag."""
+    open_tags: list[str] = []
+    disguised: list[Token] = []
+
+    def take(token: Token) -> None:
+        if token.kind is Kind.OPEN:
+            open_tags.append(token.name)
+        elif token.kind is Kind.CLOSE and token.name in open_tags:
+            open_tags.remove(token.name)
+        elif token.kind is Kind.SUSPECT:
+            disguised.append(token)
+
+    Tokenizer(VOCABULARY, take).feed(text)
+    return bool(open_tags or disguised)
 
 
 def _as_tag(mark: re.Match[str]) -> str:

@@ -13,21 +13,20 @@ class PlainOutput:
 
     def __init__(self) -> None:
         self._tokens = Tokenizer(VOCABULARY, self._take)
+        self._tagged = TaggedOutput()
         self._speech: list[str] = []
         self._passed = 0
-        self._tagged: TaggedOutput | None = None
-        self._over = False
+        self._tag_met = False
         self.withdrawn = False
 
     def feed(self, piece: str) -> str:
         """Take the next piece; return the words that may be shown now."""
         self._tokens.feed(piece)
-        return "" if self._tagged else self._fresh()
+        self._tagged.feed(piece)
+        return "" if self._tag_met else self._fresh()
 
     def finish(self) -> str:
         """End the answer; return the words that may still be shown."""
-        if self._tagged is None:
-            return self._fresh()
         self._tagged.finish()
         if not self._tagged.reply_met:
             return self._fresh()
@@ -37,9 +36,7 @@ class PlainOutput:
     @property
     def words(self) -> str:
         """What the answer says aloud; empty when that can't be distinguished."""
-        if self._tagged is not None and self._tagged.reply_met:
-            return self._tagged.reply or ""
-        return "".join(self._speech)
+        return (self._tagged.reply or "") if self._tagged.reply_met else "".join(self._speech)
 
     def _fresh(self) -> str:
         fresh = "".join(self._speech[self._passed :])
@@ -47,24 +44,15 @@ class PlainOutput:
         return fresh
 
     def _take(self, token: Token) -> None:
-        if self._over:
+        if self._tag_met:
             return
-        if self._tagged is not None:
-            self._tagged.feed(token.raw)
-        elif token.kind is Kind.TEXT:
+        if token.kind is Kind.TEXT:
             self._speech.append(token.raw)
-        elif token.kind is Kind.SUSPECT or (token.kind is Kind.CLOSE and token.name == REPLY_TAG):
-            self._over = True
-            if "/" in token.raw and token.kind is Kind.SUSPECT:
-                self._drop_speech()
-        else:
-            if token.kind is Kind.CLOSE:
-                self._drop_speech()
-            self._tagged = TaggedOutput()
-            self._tagged.feed(token.raw)
-
-    def _drop_speech(self) -> None:
-        """A private element ended that was never begun: the speech belonged to it."""
-        self.withdrawn = self.withdrawn or self._passed > 0
-        self._speech.clear()
-        self._passed = 0
+            return
+        self._tag_met = True
+        closes = token.kind is Kind.CLOSE and token.name != REPLY_TAG
+        if closes or (token.kind is Kind.SUSPECT and "/" in token.raw):
+            # A private element ends that never began: the speech before belonged to it.
+            self.withdrawn = self._passed > 0
+            self._speech.clear()
+            self._passed = 0
