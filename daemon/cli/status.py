@@ -22,7 +22,8 @@ def command(as_json: bool) -> None:
     JSON: database, now_ms, sqlite, schema, journal,
     daemons [{soul, workspace, kind, host, pid, version, sqlite, started_ms, seen_ms, state, detail, gone, silent}],
     inbox, outbox, jobs {state: count}, oldest_inbox_ms, oldest_outbox_ms, oldest_job_ms,
-    spent {calls, failed, tokens_in, tokens_cached, tokens_out, cost_usd, unpriced}.
+    spent {calls, failed, tokens_in, tokens_cached, tokens_out, cost_usd, unpriced},
+    weak_models [{model, recent, split_until_ms, split_for_ms, hold_back}].
     """
     settings = load_settings()
     now = SystemClock().now_ms()
@@ -42,6 +43,7 @@ def command(as_json: bool) -> None:
             "outbox": _queue(seen.outbox, seen.oldest_outbox_ms, now),
             "jobs": _queue(seen.jobs, seen.oldest_job_ms, now),
             "today": _spending(seen.spent),
+            **({"models": "; ".join(one.weakness(now) for one in seen.weak_models)} if seen.weak_models else {}),
             "store": f"{path} (schema {seen.schema}, journal {seen.journal}, SQLite {sqlite_build().version})",
         }
     )

@@ -9,6 +9,14 @@ from daemon.mind.tagged_output.inline_reasoning import InlineReasoning
 from daemon.mind.tagged_output.plain_output import PlainOutput
 
 
+def words_aloud(text: str) -> str:
+    """What of a text in a model's JSON may be said to users word for word."""
+    reasoning, plain = InlineReasoning(streams=False), PlainOutput()
+    plain.feed(reasoning.feed(text) + reasoning.finish())
+    plain.finish()
+    return plain.words.strip()
+
+
 class AnswerFilter:
     """Takes an answer piece by piece; the Mind puts one under every call, so that no step can do without it.
 

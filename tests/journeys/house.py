@@ -15,7 +15,7 @@ from daemon.channels.slack.channel import SlackChannel
 from daemon.channels.slack.outgoing.appearance import Appearance
 from daemon.cli.commands import soul
 from daemon.core.config import Settings
-from daemon.core.ports import Prompt
+from daemon.core.ports import LLM, Prompt
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.model import Json
@@ -32,7 +32,7 @@ _POSTING = ("chat.postMessage", "chat.startStream", "chat.appendStream", "chat.s
 class SlackDaemon:
     """One running daemon, until it is stopped, cancelled, or fails."""
 
-    def __init__(self, settings: Settings, clock: TurnableClock, model: FakeModel) -> None:
+    def __init__(self, settings: Settings, clock: TurnableClock, model: LLM) -> None:
         self.events = Events()
         self.built: Daemon | None = None
         self._settings, self._clock, self._model = settings, clock, model
@@ -123,7 +123,7 @@ class House:
 
     # -- daemons ----------------------------------------------------------------------------------------------------
 
-    async def start(self, model: FakeModel | None = None, **changes: Any) -> SlackDaemon:  # noqa: ANN401  # any setting
+    async def start(self, model: LLM | None = None, **changes: Any) -> SlackDaemon:  # noqa: ANN401  # any setting
         """Start a daemon, with these settings changed."""
         self.daemon = SlackDaemon(self.settings.model_copy(update=changes), self.clock, model or self.model)
         self._daemons.append(self.daemon)

@@ -10,6 +10,7 @@ from pathlib import Path
 from daemon.core.errors import StoreError
 from daemon.memory.database import Database, Transaction, migrate, sqlite
 from daemon.memory.database.backup import check_pragma, file_faults
+from daemon.memory.knowledge.model_habits import ModelHabit, weak_habits
 from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.records import read_row
 
@@ -55,7 +56,10 @@ class Spending:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Rows of the inbox, the outbox and the jobs by state, and since when the oldest row of each waits."""
+    """Rows of the inbox, the outbox and the jobs by state, and since when the oldest row of each waits.
+
+    `weak_models` are those that can't keep the form of an answer for now, or think aloud.
+    """
 
     daemons: tuple[LiveDaemon, ...]
     inbox: Mapping[str, int]
@@ -65,6 +69,7 @@ class Overview:
     oldest_outbox_ms: int | None
     oldest_job_ms: int | None
     spent: Spending
+    weak_models: tuple[ModelHabit, ...]
     schema: int
     journal: str
 
@@ -135,6 +140,7 @@ async def survey(database: Database, now_ms: int, since_ms: int) -> Overview:
                 transaction, "SELECT min(created_ms) FROM jobs WHERE state IN ('ready', 'running')"
             ),
             spent=await _spending(transaction, since_ms),
+            weak_models=await weak_habits(transaction, now_ms),
             schema=schema or 0,
             journal=str(journal[0]) if journal else "",
         )

@@ -56,6 +56,17 @@ class ModelHabit:
         """Whether it speaks in the split pipeline for a while."""
         return now_ms < self.split_until_ms
 
+    def weakness(self, now_ms: int) -> str:
+        """What an admin should know of it, in words; empty for a model that does well."""
+        found = []
+        if self.speaks_split(now_ms):
+            minutes = (self.split_until_ms - now_ms) // MINUTE_MS + 1
+            answers = f"{self.malformed} of its last {len(self.recent)} answers"
+            found.append(f"{answers} lost the form, so it thinks and speaks in separate calls for {minutes} min more")
+        if not self.streams_elements:
+            found.append("it wrote reasoning into its speech, so its replies are shown only once they have ended")
+        return f"{self.model}: {'; '.join(found)}" if found else ""
+
     def after(self, call: LLMCall) -> "ModelHabit":
         """What is known after one more call."""
         known = self
