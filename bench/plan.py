@@ -22,6 +22,7 @@ FIGURES: Final = MappingProxyType(
         "machinery": "what subprocesses, processes and a second soul cost",
         "silence": "a minute without a word",
         "long_answer": "an answer of 30,000 characters",
+        "form": "models that lose the form, always meet their limit, or think aloud",
         "discretion": "private thoughts and mass mentions",
         "acknowledgement": "acknowledgements while others write and the model hangs",
     }
