@@ -23,12 +23,13 @@ REASONING = (
 class Author:
     """Writes hostile answers with a canary in all text that is private in any reading of the structure.
 
-    `plain` ones answer a step that asked for plain speech: words outside every mark may be shown.
+    `plain` ones answer a step that asked for plain speech: words outside every mark may be shown. With `reasons`, some
+    hold inline reasoning in the marks of a model family.
     """
 
-    def __init__(self, choice: random.Random, *, plain: bool = False) -> None:
+    def __init__(self, choice: random.Random, *, plain: bool = False, reasons: bool = True) -> None:
         self._choice = choice
-        self._plain = plain
+        self._plain, self._reasons = plain, reasons
 
     def answer(self) -> str:
         """One answer of a few top-level parts, sometimes cut short."""
@@ -38,7 +39,7 @@ class Author:
 
     def _parts(self) -> list[Callable[[], str]]:
         thoughts = [self._thought, self._thought, self._thought_with_quotes, self._unclosed_thought]
-        thoughts += [self._reasoning, self._reasoning]
+        thoughts += [self._reasoning, self._reasoning] if self._reasons else []
         replies = [self._spoken] * 3 if self._plain else [self._reply, self._reply, self._reply_with_secret]
         return [*thoughts, *replies, self._mismatched_thought, self._stray, self._noise, self._comment]
 
