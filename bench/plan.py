@@ -13,6 +13,7 @@ FIGURES: Final = MappingProxyType(
         "streaming": "what is added before the prompt and before the first visible words",
         "burst": "500 mentions at once, and memory before and after",
         "throughput": "full durable cycles a second",
+        "backlog": "10,000 conversations waiting, and one user behind another's flood",
         "order": "quick messages in a thread",
         "redelivery": "the same event again",
         "kills": "messages under kill -9",
@@ -24,6 +25,7 @@ FIGURES: Final = MappingProxyType(
         "long_answer": "an answer of 30,000 characters",
         "form": "models that lose the form, always meet their limit, or think aloud",
         "discretion": "private thoughts and mass mentions",
+        "hostile_replies": "hostile markdown through rendering",
         "acknowledgement": "acknowledgements while others write and the model hangs",
     }
 )

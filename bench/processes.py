@@ -43,7 +43,7 @@ async def end(process: Process, *, kill: bool = False) -> None:
 
 @asynccontextmanager
 async def workspace_process(home: Path) -> AsyncIterator[dict[str, Any]]:
-    """The local workspace as a process; gives `{url, api_url, bot_token, app_token, bot_user, team}`."""
+    """The local workspace as a process; gives `{url, page_url, api_url, bot_token, app_token, bot_user, team}`."""
     process = await spawn(home, "daemon.local_slack", talks=True)
     try:
         assert process.stdout is not None

@@ -178,7 +178,7 @@ async def stage(bot: Bot, **settings: str) -> AsyncIterator[Stage]:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"bench-{bot}-")))
         (home / "workspace").mkdir()
         address = await stack.enter_async_context(workspace_process(home / "workspace"))
-        people = await stack.enter_async_context(WorkspaceClient(address["url"]))
+        people = await stack.enter_async_context(WorkspaceClient(address["page_url"]))
         set_up = Stage(bot, home, address, people, SystemClock(), settings)
         async with alongside(set_up.follow()):
             try:

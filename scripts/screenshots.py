@@ -111,16 +111,16 @@ async def shoot(
 
 async def workspace(browser: Browser) -> None:
     """The scenes in which this script writes the soul's replies."""
-    async with serve_workspace() as server, WorkspaceClient(server.url) as people:
+    async with serve_workspace() as server, WorkspaceClient(server.page_url) as people:
         soul = await ManualApp(server, people).connect()
         await people.wait_for_sockets(1)
         thread = await channel(people, soul)
         await dm(people, soul)
-        await shoot(browser, server.url, "workspace-dm", "D0ADA")
-        await shoot(browser, server.url, "workspace-thread", f"C0GENERAL/{thread}")
-        await shoot(browser, server.url, "workspace-dark", "D0ADA", dark=True)
+        await shoot(browser, server.page_url, "workspace-dm", "D0ADA")
+        await shoot(browser, server.page_url, "workspace-thread", f"C0GENERAL/{thread}")
+        await shoot(browser, server.page_url, "workspace-dark", "D0ADA", dark=True)
         if "--phone" in sys.argv:
-            await shoot(browser, server.url, "workspace-phone", "D0ADA", size=PHONE)
+            await shoot(browser, server.page_url, "workspace-phone", "D0ADA", size=PHONE)
         await soul.close()
 
 

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from itertools import count
 
 from daemon.core.errors import LostLease, StoreBusy
+from daemon.core.links import Trusted
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
 from daemon.core.ports import (
     Acceptance,
@@ -306,6 +307,9 @@ class FakeChannel:
         """Connected at once; no message comes."""
         ready.set()
 
+    async def close(self) -> None:
+        """There are no requests."""
+
     def healthy(self) -> bool:
         """Always."""
         return True
@@ -319,17 +323,21 @@ class FakeChannel:
         """No status is shown."""
         yield
 
-    def speak(self, perception: Perception, drafts: DraftLog) -> Speech:
+    def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
         """Not part of this fake."""
         raise NotImplementedError
 
-    def split(self, reply: str, conversation: ConversationKey) -> tuple[str, ...]:
+    def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
         """One part."""
         return (reply,)
 
     def reply_to(self, perception: Perception) -> str:
         """No thread."""
         return ""
+
+    async def whisper(self, perception: Perception, text: str) -> bool:
+        """See `Channel.whisper`; not part of this fake."""
+        return False
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """No history."""

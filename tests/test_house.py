@@ -176,10 +176,44 @@ def test_heavy_libraries_are_not_imported_at_start() -> None:
     assert seen.stdout.strip() == "[]"
 
 
-def test_constraints_pin_everything_and_name_no_index() -> None:
-    lines = (ROOT / "constraints.txt").read_text().splitlines()
-    assert lines
-    assert all(re.fullmatch(r"[A-Za-z0-9_.-]+==[\w.+!-]+", line) for line in lines)
+def _locked(name: str) -> dict[str, str]:
+    """The packages of a lock and their versions. Every line is a package with one version, or the hash of a file."""
+    found, begun = dict[str, str](), ""
+    for line in (ROOT / "locks" / name).read_text().splitlines():
+        package = re.fullmatch(r"([a-z0-9.-]+)==([\w.+!-]+)(?: ; [^\\]+)? \\", line)
+        assert package or (begun and re.fullmatch(r"    --hash=sha256:[0-9a-f]{64}(?: \\)?", line)), line
+        begun = package[1] if package else begun
+        if package:
+            found[package[1]] = package[2]
+    return found
+
+
+def _named(requirements: list[str]) -> set[str]:
+    return {match[0].replace("_", "-") for one in requirements if (match := re.match(r"[a-z0-9_.-]+", one.lower()))}
+
+
+def test_the_locks_hold_a_version_and_hashes_of_all_that_is_installed_and_name_no_index() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    run, test, lock = _locked("run.txt"), _locked("test.txt"), _locked("lock.txt")
+    needed, besides = _named(project["dependencies"]), _named(project["optional-dependencies"]["dev"])
+    assert needed | {"setuptools"} <= run.keys(), "run scripts/lock"
+    assert besides <= test.keys(), "run scripts/lock"
+    assert not {"hypothesis", "mypy", "pytest", "ruff"} & run.keys(), "what only tests need is no part of what runs"
+    assert run.items() <= test.items(), "what is tested is what runs"
+    assert lock.keys() == {"uv"}
+
+
+def test_the_scripts_install_nothing_but_what_the_locks_hold() -> None:
+    commands = [
+        line
+        for path in (ROOT / "scripts").iterdir()
+        if path.is_file()
+        for line in path.read_text().splitlines()
+        if re.search(r"\bpip install\b", line)
+    ]
+    assert len(commands) == 2
+    assert "--require-hashes --only-binary :all:" in commands[0]
+    assert "--no-index --no-deps --no-build-isolation -e ." in commands[1]
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="only a checkout has a .gitignore to keep")

@@ -19,16 +19,16 @@ def _exit_status(folder: Path, failing: str | None) -> int:
     (folder / "scripts").mkdir()
     for script in ("_venv", "test"):
         shutil.copy(ROOT / "scripts" / script, folder / "scripts" / script)
-    pinned = b""
-    for name in ("pyproject.toml", "constraints.txt"):
-        shutil.copy(ROOT / name, folder / name)
-        pinned += (ROOT / name).read_bytes()
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    shutil.copytree(ROOT / "locks", folder / "locks")
+    named = (ROOT / "pyproject.toml", *sorted((ROOT / "locks").glob("*.txt")))
+    pinned = b"".join(path.read_bytes() for path in named)
     binaries = folder / ".venv" / "bin"
     binaries.mkdir(parents=True)
     for name in ("python", *PARTS):
         (binaries / name).write_text(f"#!/bin/sh\nexit {int(name == failing)}\n")
         (binaries / name).chmod(0o755)
-    (folder / ".venv" / ".installed-dev").write_text(hashlib.sha256(pinned).hexdigest() + "  -\n")
+    (folder / ".venv" / ".installed-test").write_text(hashlib.sha256(pinned).hexdigest() + "  -\n")
     settings = {name: value for name, value in os.environ.items() if name != "CI"}
     command = [folder / "scripts" / "test"]
     return subprocess.run(command, check=False, env=settings, capture_output=True, timeout=TIMEOUT).returncode

@@ -129,7 +129,7 @@ async def _join_local_workspace(
     workspace = await stack.enter_async_context(
         serve_workspace(port=settings.workspace_port, bot_name=soul.display_name)
     )
-    announce(f"No Slack tokens are set, so here is a workspace of your own: {workspace.url}")
+    announce(f"No Slack tokens are set, so here is a workspace of your own: {workspace.page_url}")
     return settings.model_copy(
         update={
             "slack_bot_token": SecretStr(workspace.bot_token),

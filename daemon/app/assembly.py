@@ -1,10 +1,11 @@
 """Builds a daemon around one channel and one memory.db: shared parts once, then lanes and a scheduler per soul."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
 import daemon
+from daemon.app.health import Health
 from daemon.app.lifecycle import Chore, Daemon
 from daemon.core.concurrency import Bell
 from daemon.core.config import Settings
@@ -24,11 +25,13 @@ from daemon.runtime.courier import Courier
 from daemon.runtime.cycle_services import CycleServices, Timing
 from daemon.runtime.dispatcher import AnyLane, Dispatcher, lanes_of_soul, ring
 from daemon.runtime.scheduler import Scheduler
+from daemon.runtime.slots import Slots
 from daemon.runtime.triage import Triage
 from daemon.soul import KnownNames, Soul, Souls, find_souls_directory
 from daemon.tools.library.folders import FolderLibrary
 from daemon.tools.mcp.toolbox import open_toolbox
 
+_TO_TELL = 0.05  # of the deadline: an apology has to be out in time, too
 _SHARE_OF_DEADLINE = 0.7  # the rest is for the answer, which has to be out before the message ends with an apology
 
 
@@ -59,12 +62,6 @@ async def assemble(
     Raises ConfigError, SoulError or StoreError.
     """
     bells, interrupts = {name: Bell() for name in souls.names}, Interrupts()
-
-    def accepted(conversation: str) -> None:
-        interrupts.call(conversation)
-        for bell in bells.values():
-            bell.ring()
-
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(
             open_store(
@@ -76,10 +73,11 @@ async def assemble(
                 kind=channel.name,
                 version=daemon.__version__,
                 lease=settings.lease,
-                on_accepted=accepted,
+                on_accepted=_on_accepted(tuple(bells.values()), interrupts),
+                most_waiting=settings.most_waiting,
             )
         )
-        toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit))
+        toolbox = await stack.enter_async_context(open_toolbox(settings.mcp_servers, clock, emit, store.tools))
         library = FolderLibrary(settings.library, LibraryIndex(store.database, clock), clock, emit)
         lanes: list[AnyLane] = []
         chores: list[Chore] = [
@@ -103,7 +101,18 @@ async def assemble(
             lanes += soul_lanes
             chores.append(scheduler.run)
         await store.presence.release_dead_claims(settings.in_doubt)
-        yield Daemon(settings, clock, emit, channel, store, Dispatcher(lanes, clock, emit), chores)
+        yield Daemon(settings, clock, emit, channel, store, Dispatcher(lanes, clock, emit), Health(clock), chores)
+
+
+def _on_accepted(bells: Sequence[Bell], interrupts: Interrupts) -> Callable[[str], None]:
+    """What a new message in a conversation sets going."""
+
+    def accepted(conversation: str) -> None:
+        interrupts.call(conversation)
+        for bell in bells:
+            bell.ring()
+
+    return accepted
 
 
 def _work(
@@ -111,6 +120,7 @@ def _work(
 ) -> tuple[tuple[AnyLane, ...], Scheduler]:
     """The lanes and the scheduler of one soul; `store` and `services` are that soul's."""
     clock, emit, alarm = services.clock, services.emit, Bell()
+    slots, deadline = Slots(settings.max_cycles, clock), (1 - _TO_TELL) * settings.deadline
     courier = Courier(
         store.outbox,
         services.channel,
@@ -122,10 +132,11 @@ def _work(
     )
     lanes = lanes_of_soul(
         store,
-        ConversationHandler(services, Deadlines(settings.deadline, settings.lease), interrupts),
+        ConversationHandler(services, Deadlines(deadline, settings.lease), interrupts, slots),
         courier,
         JobRunner(services, store.jobs, SUBPROCESSES, interrupts).do,
-        max_cycles=settings.max_cycles,
+        slots=slots,
+        deadline=deadline,
         bell=bell,
         alarm=alarm,
     )
@@ -166,11 +177,12 @@ def _services(
             dormancy_timeout_ms=int(settings.dormant_after * 1000),
             most_intentions=settings.schedule_max,
         ),
+        link_hosts=settings.link_hosts,
         capabilities=Capabilities(
             library=library,
             toolbox=toolbox,
             approvals=store.approvals,
-            may_intend=lambda planned: store.intentions.has_room(settings.schedule_max - planned),
+            may_intend=lambda user, planned: store.intentions.has_room(settings.schedule_max, user, planned),
             intended=store.intentions.waiting,
             find_room=channel.find_room,
             approvers=settings.approvers,

@@ -3,13 +3,14 @@
 import asyncio
 import signal
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
-from daemon.core.concurrency import alongside
+from daemon.app.health import Health
+from daemon.core.concurrency import alongside, time_limit
 from daemon.core.config import Settings
-from daemon.core.errors import StoreError
+from daemon.core.errors import SchemaMismatch, StoreError
 from daemon.core.ports import Channel, Clock, Emit
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.memory.database.backup import back_up_periodically, folder_beside
@@ -20,6 +21,7 @@ T = TypeVar("T")
 Chore = Callable[[], Coroutine[object, object, None]]
 
 _HEARTBEAT = 10.0  # seconds between two heartbeats in memory.db
+_LEAVING = 10.0  # seconds after the drain in which the channel may still be closing
 _START_EXTENSION = 60.0  # seconds asked of the service manager at a time
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -34,6 +36,7 @@ class Daemon:
     channel: Channel
     store: Store
     dispatcher: Dispatcher
+    health: Health
     chores: Sequence[Chore] = ()
 
     async def live(
@@ -43,34 +46,72 @@ class Daemon:
 
         The first task that fails ends all others, and its error is raised; the service manager then restarts.
         """
-        ready, database = asyncio.Event(), self.settings.database_path
+        ready, left, database = asyncio.Event(), asyncio.Event(), self.settings.database_path
         async with alongside(
             *self.work(),
             back_up_periodically(database, folder_beside(database), self.clock, self.emit),
-            watchdog.feed(self.channel.healthy, self.clock),
+            watchdog.feed(self.health.works, self.clock),
             self._announce_ready(ready, service, announce),
+            self._listen(stop, ready, left, service),
         ):
-            async with alongside(self.channel.listen(self.store.inbox, ready)):
-                await stop.wait()
-                service.stopping("finishing the work in progress")
-                self.emit("daemon.draining", active=self.dispatcher.active)
+            await stop.wait()
+            service.stopping("finishing the work in progress")
+            self.emit("daemon.draining", active=self.dispatcher.active)
             finished = await self.dispatcher.drain(self.settings.drain)
             self.emit("daemon.drained", finished=finished)
+            with suppress(TimeoutError):
+                async with time_limit(self.clock, _LEAVING):
+                    await left.wait()
+            if not finished:
+                await self.channel.close()  # what hangs on the platform ends now, and is looked up at the next start
         await self.store.presence.leave()
 
     def work(self) -> tuple[Coroutine[object, object, None], ...]:
-        """What runs wherever the soul is reached: dispatcher, chores and heartbeat."""
-        return (self.dispatcher.run(), *(chore() for chore in self.chores), self._heartbeat())
+        """What runs wherever the soul is reached: dispatcher, chores, heartbeat, the looks at its own health."""
+        chores = (chore() for chore in self.chores)
+        return (self.dispatcher.run(), *chores, self._heartbeat(), self.health.measure(), self._end_when_outdated())
+
+    async def _listen(
+        self, stop: asyncio.Event, ready: asyncio.Event, left: asyncio.Event, service: ServiceManager
+    ) -> None:
+        """Listen until `stop` is set; `left` is set once the channel is left, which goes on beside the drain."""
+        try:
+            async with alongside(self.channel.listen(self.store.inbox, ready), self._show_status(ready, service)):
+                await stop.wait()
+        finally:
+            left.set()
+
+    async def _show_status(self, ready: asyncio.Event, service: ServiceManager) -> None:
+        """Keep the service manager's status line true."""
+        await ready.wait()
+        shown = ""
+        while True:
+            connected = "connected to Slack" if self.channel.healthy() else "not connected to Slack; it tries again"
+            if connected != shown:
+                shown = connected
+                service.status(shown)
+            await self.clock.sleep(_HEARTBEAT)
+
+    async def _end_when_outdated(self) -> None:
+        """Raises SchemaMismatch once a newer program has migrated memory.db, which ends this one at once."""
+        try:
+            await self.store.database.live_as_long_as_the_schema()
+        except SchemaMismatch as mismatch:
+            self.emit("daemon.outdated", reason=mismatch.message, hint="start the new program in its place")
+            raise
 
     async def _heartbeat(self) -> None:
         """Keep this daemon's row in memory.db fresh, and release at once what dead daemons had claimed."""
         while True:
+            connected, lag = self.channel.healthy(), self.health.worst_lag(int(_HEARTBEAT))
             try:
-                state = "connected" if self.channel.healthy() else "not connected"
+                state = "connected" if connected else "not connected"
                 await self.store.presence.beat(state, {"active": self.dispatcher.active})
                 await self.store.presence.release_dead_claims(self.settings.in_doubt)
             except StoreError as error:
                 self.emit("store.failed", reason=error.message, hint=error.hint)
+            self.health.store_answered()
+            self.emit("heartbeat", connected=connected, active=self.dispatcher.active, loop_lag_s=round(lag, 3))
             await self.clock.sleep(_HEARTBEAT)
 
     async def _announce_ready(

@@ -4,6 +4,7 @@ import asyncio
 from contextlib import AbstractAsyncContextManager
 
 from daemon.core.concurrency import alongside
+from daemon.core.links import Trusted
 from daemon.core.perception import ConversationKey, Perception
 from daemon.core.ports import Channel, DraftLog, FoundPost, GateDecision, Intake, Post, Room, Speech, ThreadMessage
 
@@ -12,7 +13,7 @@ class SeveralChannels:
     """Implements `Channel` by passing each call to the channel that the conversation names.
 
     `further` channels are chosen where a conversation's `channel` is their `name`. `main` takes all other
-    conversations, finds rooms and decides about health.
+    conversations, finds rooms, and is meant by health and closing.
     """
 
     def __init__(self, main: Channel, *further: Channel) -> None:
@@ -40,6 +41,10 @@ class SeveralChannels:
         """See `Channel.healthy`."""
         return self._main.healthy()
 
+    async def close(self) -> None:
+        """See `Channel.close`; clients of further channels close their own requests."""
+        await self._main.close()
+
     async def admit(self, perception: Perception) -> GateDecision:
         """See `Gate.admit`."""
         return await self._of(perception.conversation).admit(perception)
@@ -48,13 +53,13 @@ class SeveralChannels:
         """See `Channel.thinking`."""
         return self._of(perception.conversation).thinking(perception)
 
-    def speak(self, perception: Perception, drafts: DraftLog) -> Speech:
+    def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
         """See `Channel.speak`."""
-        return self._of(perception.conversation).speak(perception, drafts)
+        return self._of(perception.conversation).speak(perception, drafts, trusted)
 
-    def split(self, reply: str, conversation: ConversationKey) -> tuple[str, ...]:
+    def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
         """See `Channel.split`."""
-        return self._of(conversation).split(reply, conversation)
+        return self._of(conversation).split(reply, conversation, trusted)
 
     def reply_to(self, perception: Perception) -> str:
         """See `Channel.reply_to`."""
@@ -71,6 +76,10 @@ class SeveralChannels:
     async def find(self, post: Post) -> FoundPost | None:
         """See `Channel.find`."""
         return await self._of(post.conversation).find(post)
+
+    async def whisper(self, perception: Perception, text: str) -> bool:
+        """See `Channel.whisper`."""
+        return await self._of(perception.conversation).whisper(perception, text)
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """See `Channel.thread_before`."""

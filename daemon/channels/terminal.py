@@ -11,6 +11,7 @@ from contextlib import aclosing, asynccontextmanager
 from typing import Final, TextIO
 
 from daemon.core.errors import ChannelRefused, ConfigError, DaemonError, NotDelivered
+from daemon.core.links import Trusted
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
 from daemon.core.ports import (
     Acceptance,
@@ -138,6 +139,9 @@ class TerminalChannel:
         async with self._reply_printed:
             await self._reply_printed.wait_for(lambda: self._newest_answered >= self._newest_stored)
 
+    async def close(self) -> None:
+        """See `Channel.close`; there are no requests."""
+
     def healthy(self) -> bool:
         """See `Channel.healthy`."""
         return not self._screen.gone.is_set()
@@ -156,13 +160,13 @@ class TerminalChannel:
         finally:
             self._screen.stop_thinking()
 
-    def speak(self, perception: Perception, drafts: DraftLog) -> Speech:
+    def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
         """See `Channel.speak`."""
         draft = f"draft-{self._next_ts()}"
         speech = self._drafts[draft] = _TerminalSpeech(self._screen, draft, drafts)
         return speech
 
-    def split(self, reply: str, conversation: ConversationKey) -> tuple[str, ...]:
+    def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
         """See `Channel.split`; a terminal needs no parts."""
         text = printable(reply).strip()
         return (text,) if text else ()
@@ -193,6 +197,10 @@ class TerminalChannel:
         """See `Channel.find`; a post of an earlier process is never found, so that it is printed again."""
         ts = self._delivered.get(post.key)
         return FoundPost(ts, finished=True) if ts else None
+
+    async def whisper(self, perception: Perception, text: str) -> bool:
+        """See `Channel.whisper`; one user reads everything."""
+        return False
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """See `Channel.thread_before`; a terminal has no threads."""

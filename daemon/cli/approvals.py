@@ -16,7 +16,7 @@ def command() -> None:
 
     \b
     JSON keys: id, conversation, turn, tool, arguments, asked, audience, state, expires_ms, decided_by, decided_ms,
-    created_ms. The arguments are empty without --arguments.
+    created_ms, fingerprint. The arguments are empty without --arguments.
     """
 
 

@@ -11,8 +11,9 @@ from daemon.app import run_chat
 from daemon.channels.terminal import TerminalChannel, check_user
 from daemon.cli.database_access import os_user, with_database
 from daemon.core.clock import SystemClock
-from daemon.core.config import Settings, load_settings
+from daemon.core.config import Settings, forget_secrets, load_settings
 from daemon.core.errors import ConfigError, SchemaMismatch, StoreError
+from daemon.core.secrecy import close_process
 from daemon.memory.admin.overview import Overview, survey
 
 
@@ -26,7 +27,9 @@ def command(person: str | None) -> None:
     """
     if sys.stdin is None or sys.stdin.closed:
         raise ConfigError("there is no input to read", hint="run it in a terminal or in a pipe: echo hello | soul chat")
+    close_process()
     settings = load_settings()
+    forget_secrets()
     name = check_user(person or os_user())
     _refuse_second_chat(settings)
     interactive = sys.stdin.isatty() and sys.stdout.isatty()

@@ -22,6 +22,7 @@ SUBCOMMANDS: Final = MappingProxyType(
         "people": "Show what the soul knows about users, per audience, and how it changed.",
         "schedule": "List, add or cancel scheduled events.",
         "approvals": "List or refuse requests for permission to use a tool.",
+        "tools": "List the tools of MCP servers, and accept those that have changed.",
         "db": "Migrate, check, back up or restore memory.db.",
         "settings": "Show every setting and its value.",
         "manifest": "Print the manifest that creates the Slack app.",

@@ -3,10 +3,12 @@
 import click
 
 from daemon.cli.checks.finding import Finding, Verdict, skip
+from daemon.cli.checks.installation import start_files
 from daemon.cli.checks.machine import data_folder, python_version
 from daemon.cli.checks.memory import memory
 from daemon.cli.checks.mind import models, research, settings_in_force, souls
 from daemon.cli.checks.slack import slack
+from daemon.cli.checks.tools import tools
 from daemon.cli.output import say, say_json
 from daemon.core.clock import SystemClock
 from daemon.core.telemetry.redaction import Redactor
@@ -40,12 +42,12 @@ def command(context: click.Context, as_json: bool, offline: bool) -> None:
 def examine(*, offline: bool) -> list[Finding]:
     """All findings, in the order in which the daemon needs the things; free of secrets."""
     settings, findings = settings_in_force()
-    findings.insert(0, python_version())
+    findings[:0] = [python_version(), start_files()]
     if settings is None:
         return [*findings, skip("other checks", "they need correct settings")]
     findings += data_folder(settings)
     findings += memory(settings, SystemClock())
-    findings += [*souls(settings), models(settings), *research(settings)]
+    findings += [*souls(settings), models(settings), *research(settings), *tools(settings)]
     findings += slack(settings, offline=offline)
     redact = Redactor(settings.secrets)
     return [Finding(one.name, one.verdict, redact(one.found), redact(one.fix)) for one in findings]

@@ -6,7 +6,8 @@ import click
 
 from daemon.app import run_daemon
 from daemon.cli.output import say
-from daemon.core.config import load_settings
+from daemon.core.config import forget_secrets, load_settings
+from daemon.core.secrecy import close_process
 
 
 @click.command("run")
@@ -15,4 +16,7 @@ def command() -> None:
 
     The first SIGTERM or Ctrl-C finishes the work in progress; a second one stops at once.
     """
-    asyncio.run(run_daemon(load_settings(), announce=say))
+    close_process()
+    settings = load_settings()
+    forget_secrets()
+    asyncio.run(run_daemon(settings, announce=say))

@@ -9,6 +9,7 @@ from daemon.cli.output import age, facts, say, say_json
 from daemon.core.clock import SystemClock
 from daemon.core.config import load_settings
 from daemon.memory.admin.overview import LiveDaemon, Overview, Spending, sqlite_build, survey
+from daemon.memory.admin.tool_admin import recorded_tools
 
 _DAY_MS = 24 * 3600 * 1000
 
@@ -23,14 +24,16 @@ def command(as_json: bool) -> None:
     daemons [{soul, workspace, kind, host, pid, version, sqlite, started_ms, seen_ms, state, detail, gone, silent}],
     inbox, outbox, jobs {state: count}, oldest_inbox_ms, oldest_outbox_ms, oldest_job_ms,
     spent {calls, failed, tokens_in, tokens_cached, tokens_out, cost_usd, unpriced},
-    weak_models [{model, recent, split_until_ms, split_for_ms, hold_back}].
+    weak_models [{model, recent, split_until_ms, split_for_ms, hold_back}],
+    changed_tools [name].
     """
     settings = load_settings()
     now = SystemClock().now_ms()
     seen: Overview = with_database(settings, lambda database: survey(database, now, now - now % _DAY_MS))
     path = settings.database_path.absolute()
+    changed = [one.name for one in with_database(settings, recorded_tools) if one.changed_ms is not None]
     if as_json:
-        fields = {name: getattr(seen, name) for name in Overview.__dataclass_fields__}
+        fields = {name: getattr(seen, name) for name in Overview.__dataclass_fields__} | {"changed_tools": changed}
         say_json({"database": str(path), "now_ms": now, "sqlite": sqlite_build().version, **fields})
         return
     for one in seen.daemons:
@@ -44,6 +47,7 @@ def command(as_json: bool) -> None:
             "jobs": _queue(seen.jobs, seen.oldest_job_ms, now),
             "today": _spending(seen.spent),
             **({"models": "; ".join(one.weakness(now) for one in seen.weak_models)} if seen.weak_models else {}),
+            **({"tools": f"{', '.join(changed)} changed; see soul tools list"} if changed else {}),
             "store": f"{path} (schema {seen.schema}, journal {seen.journal}, SQLite {sqlite_build().version})",
         }
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
+from daemon.core.links import Trusted
 from daemon.core.perception import Audience, ConversationKey, Perception, Place
 
 # -- time ------------------------------------------------------------------------------------------------------------
@@ -388,16 +389,22 @@ class Channel(Gate, Protocol):
         """Pass on every arrival until cancelled; set `ready` once connected. Raises ConfigError for bad tokens."""
 
     def healthy(self) -> bool:
-        """Whether it is connected and receives events; the watchdog is fed only while it does."""
+        """Whether it is connected and receives events; shown in the status and counted, never a reason to end."""
+
+    async def close(self) -> None:
+        """End every open request; those fail as requests fail whose answer is lost. A later call opens anew."""
 
     def thinking(self, perception: Perception) -> AbstractAsyncContextManager[None]:
         """Show that the soul is working on a reply; cleared on every exit."""
 
-    def speak(self, perception: Perception, drafts: DraftLog) -> Speech:
-        """Begin to show a reply to a perception while it is generated."""
+    def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
+        """Begin to show a reply to a perception as it is generated; it links to trusted hosts alone, None: to all."""
 
-    def split(self, reply: str, conversation: ConversationKey) -> tuple[str, ...]:
-        """Cut a reply into messages that the conversation's channel takes whole, in order; hostile markup is inert."""
+    def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
+        """Cut a reply into messages that the conversation's channel takes whole, in order.
+
+        Hostile markup is inert, and so are links to hosts that are not trusted.
+        """
 
     def reply_to(self, perception: Perception) -> str:
         """The thread to answer a perception in; empty for the timeline."""
@@ -418,6 +425,9 @@ class Channel(Gate, Protocol):
         With `post.draft_lost`, an unfinished message of ours in that thread, newer than `newer_than_ts` and without a
         key, counts as its draft. Raises DeliveryUncertain when the history is unreadable.
         """
+
+    async def whisper(self, perception: Perception, text: str) -> bool:
+        """Show a text where a perception came from, to its author alone; False when that surely did not happen."""
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """Up to `limit` messages of the perception's thread from before it, oldest first; empty outside threads."""
@@ -465,13 +475,18 @@ class Library(Protocol):
 class Tool:
     """A tool of an MCP server; `name` is unique (`server/tool`), `parameters` is a JSON schema.
 
-    `writes` says that it may change something outside, so that a user has to approve each call.
+    `writes` says that it may change or disclose something outside, so that a user has to approve each call; `destroys`
+    that it says so of itself. `approvers` may approve it, by platform id; without any, those of the settings may.
+    `fingerprint` stands for all that the tool says of itself; it changes with any of it.
     """
 
     name: str
     description: str
     parameters: Mapping[str, object]
     writes: bool
+    fingerprint: str
+    destroys: bool = False
+    approvers: tuple[str, ...] = ()
 
 
 class Toolbox(Protocol):
@@ -480,8 +495,21 @@ class Toolbox(Protocol):
     async def tools(self) -> tuple[Tool, ...]:
         """The tools that are available now; an unreachable server is left out and logged."""
 
-    async def use(self, name: str, arguments: Mapping[str, object]) -> Passage:
-        """Call a tool once. Raises ToolFailed; `uncertain` when it may have taken effect nevertheless."""
+    async def use(self, name: str, arguments: Mapping[str, object], fingerprint: str) -> Passage:
+        """Call a tool once, if it still has the fingerprint with which it was chosen or allowed.
+
+        Raises ToolFailed; `uncertain` when it may have taken effect nevertheless.
+        """
+
+
+class ToolRecords(Protocol):
+    """What each tool said of itself when the admin came to trust it."""
+
+    async def changed(self, server: str, offered: Sequence[Tool]) -> Collection[str]:
+        """Record what a server offers; gives the names of the tools that say something else than before.
+
+        A tool seen for the first time counts as known. Raises StoreError.
+        """
 
 
 # -- telemetry -------------------------------------------------------------------------------------------------------

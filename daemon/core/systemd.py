@@ -94,14 +94,17 @@ class ServiceManager:
 
 
 class Watchdog:
-    """Feeds systemd's watchdog from the event loop, so that a stuck loop or a lost connection ends in a restart."""
+    """Feeds systemd's watchdog from the event loop, so that a stuck loop or a silent memory.db ends in a restart.
+
+    A lost connection to Slack does not: a restart can't mend it.
+    """
 
     def __init__(self, manager: ServiceManager, watchdog_usec: int | None) -> None:
         self._manager = manager
-        self._interval = watchdog_usec / 2_000_000 if watchdog_usec else None
+        self._interval = watchdog_usec / 4_000_000 if watchdog_usec else None
 
     async def feed(self, healthy: Callable[[], bool], clock: Clock) -> None:
-        """Beat at half the watchdog's interval while `healthy()` holds, until cancelled.
+        """Beat at a quarter of the watchdog's interval while `healthy()` holds, until cancelled.
 
         Returns at once when systemd set no watchdog. Raises what `healthy` raises.
         """

@@ -34,7 +34,8 @@ _UNKNOWN = "begun as allowed, but it is not known whether it was done. It will n
 class PermissionRequest:
     """One action that needs permission: the `tool` and its `arguments`, and the `approvers` by platform id.
 
-    Users read the `question` and, under it, `shown`: exactly what will be done.
+    Users read the `question` and, under it, `shown`: exactly what will be done. `fingerprint` is the tool's, empty for
+    an action of the daemon's own.
     """
 
     tool: str
@@ -42,6 +43,7 @@ class PermissionRequest:
     approvers: tuple[str, ...]
     question: str
     shown: str
+    fingerprint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,9 @@ async def ask_permission(
     await _refuse_insisting(context, request)
     approval = secrets.token_hex(8)
     due = context.mind.clock.now_ms() + int(context.capabilities.approval_seconds * 1000)
-    context.motor.ask_permission(NewApproval(approval, request.tool, request.arguments, request.approvers, due))
+    context.motor.ask_permission(
+        NewApproval(approval, request.tool, request.arguments, request.approvers, due, request.fingerprint)
+    )
     context.motor.settle(f"{request.question}\n\n{_code_block(request.shown)}")
     problem.approval = approval
     return Stay(memory)
@@ -158,7 +162,7 @@ async def _use_tool(context: ProcessContext, approval: Approval) -> ActionResult
         await approvals.finish_use(approval.id, "failed")
         return ActionResult(f"{name}: not there any more; nothing was done.")
     try:
-        passage = await toolbox.use(approval.tool, approval.arguments)
+        passage = await toolbox.use(approval.tool, approval.arguments, approval.fingerprint)
     except ToolFailed as error:
         await approvals.finish_use(approval.id, "unknown" if error.uncertain else "failed")
         return ActionResult(f"{name}: {_UNKNOWN if error.uncertain else _STATES['failed']}", error=error.message)

@@ -13,7 +13,7 @@ from daemon.local_slack.server import serve_workspace
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until a signal stops it; prints `{url, api_url, bot_token, app_token, bot_user, team}` as one JSON line."""
+    """Serve until a signal; prints `{url, page_url, api_url, bot_token, app_token, bot_user, team}` as a JSON line."""
     options = _parser().parse_args(arguments)
     try:
         asyncio.run(_serve(options))
@@ -48,6 +48,7 @@ async def _serve(options: argparse.Namespace) -> None:
     ) as workspace:
         address = {
             "url": workspace.url,
+            "page_url": workspace.page_url,
             "api_url": workspace.api_url,
             "bot_token": workspace.bot_token,
             "app_token": workspace.app_token,

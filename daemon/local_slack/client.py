@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Final, Self, TypeVar
 
 import aiohttp
+from yarl import URL
 
 from daemon.core.errors import DaemonError
 from daemon.local_slack.model import Json
@@ -26,20 +27,27 @@ class WorkspaceRefused(DaemonError):
 
 
 class WorkspaceClient:
-    """Acts as the users of a workspace: `async with WorkspaceClient(url) as people:`. Refusals raise WorkspaceRefused.
+    """Acts as the users of a workspace: `async with WorkspaceClient(page_url) as people:`.
 
+    `page_url` holds the workspace's key. Refusals raise WorkspaceRefused.
     Users and channels are named by id or name; `dm` is a user's DM with the app. Messages are Slack's objects plus
     their `channel`.
     """
 
-    def __init__(self, url: str) -> None:
-        self.url = url.rstrip("/")
+    def __init__(self, page_url: str) -> None:
+        address = URL(page_url)
+        self.url = str(address.origin())
+        self._key = address.query.get("key", "")
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
         """Open the HTTP session."""
         endless = aiohttp.ClientTimeout(total=None)
-        self._session = aiohttp.ClientSession(timeout=endless, connector=aiohttp.TCPConnector(limit=0))
+        self._session = aiohttp.ClientSession(
+            timeout=endless,
+            connector=aiohttp.TCPConnector(limit=0),
+            headers={"Authorization": f"Bearer {self._key}"},
+        )
         return self
 
     async def __aexit__(

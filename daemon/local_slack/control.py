@@ -30,13 +30,12 @@ members?, shared?, archived?, app?}` -> `{channel}`; `clock {advance}` -> `{now}
 {scopes}`; `lifetimes {stream?, status?}` in seconds; `emit {event, channel?}`, `{envelope}` or `{repeat: event_id}`;
 `fault` (see `daemon.local_slack.fault_orders`).
 
-A refusal is `{ok: false, error, hint}` with status 400, 403 or 404. A request whose Host or Origin is not this
-workspace is refused with 403, so that no other web page can use it (DNS rebinding, cross-site requests).
+A refusal is `{ok: false, error, hint}` with status 400, 403 or 404. A request without the workspace's key, or whose
+Host or Origin is not this workspace, is refused with 403 (see `daemon.local_slack.lock`).
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
-from urllib.parse import urlsplit
 
 from aiohttp import web
 
@@ -48,14 +47,12 @@ from daemon.local_slack.people_acting import NotPossible, PeopleActing
 from daemon.local_slack.request_args import ControlArgs
 from daemon.local_slack.workspace import Workspace
 
-_OWN_NAMES: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 # A shared file is downloaded, never run as a page of this origin.
 _DOWNLOAD: Final = {
     "X-Content-Type-Options": "nosniff",
     "Content-Disposition": "attachment",
     "Content-Security-Policy": "sandbox; default-src 'none'",
 }
-_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Control:
@@ -92,23 +89,6 @@ class Control:
         if name not in table:
             raise NotPossible("unknown_order", f"known here: {', '.join(sorted(table))}")
         return web.json_response({"ok": True} | table[name](args))
-
-
-@web.middleware
-async def only_from_here(request: web.Request, handler: _Handler) -> web.StreamResponse:
-    """Refuse control requests that another web page could have caused."""
-    if not request.path.startswith("/_control/"):
-        return await handler(request)
-    try:
-        host = urlsplit(f"//{request.host}").hostname
-        origin = request.headers.get("Origin", "")
-        own = host in _OWN_NAMES and (not origin or urlsplit(origin).netloc == request.host)
-    except ValueError:
-        own = False
-    if not own or request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
-        hint = "open the workspace by its own address on this machine, such as http://127.0.0.1:8765/"
-        return web.json_response({"ok": False, "error": "not_from_here", "hint": hint}, status=403)
-    return await handler(request)
 
 
 async def _body(request: web.Request) -> ControlArgs:

@@ -14,9 +14,10 @@ from daemon.core.clock import SystemClock
 from daemon.core.errors import ConfigError
 from daemon.core.ports import Clock
 from daemon.local_slack.clock import WorkspaceClock
-from daemon.local_slack.control import Control, only_from_here
+from daemon.local_slack.control import Control
 from daemon.local_slack.deliveries import Retries
 from daemon.local_slack.limits import Profile, RateLimits
+from daemon.local_slack.lock import Lock, add_headers
 from daemon.local_slack.model import AppIdentity, Team, WorkspaceUser
 from daemon.local_slack.seed import seeded
 from daemon.local_slack.web_api.router import WebApi
@@ -62,17 +63,28 @@ class WorkspaceServer:
     `port` 0 takes a free one. Raises ConfigError when the port is taken.
     """
 
-    def __init__(self, workspace: Workspace, port: int, page: Path) -> None:
+    def __init__(self, workspace: Workspace, port: int, page: Path, lock: Lock) -> None:
         self.workspace = workspace
         self._port = port
         self._page = page
+        self._lock = lock
         self._tasks = asyncio.TaskGroup()
         self._runner: web.AppRunner | None = None
 
     @property
     def url(self) -> str:
-        """The address of the page, without a trailing slash."""
+        """The workspace's address, without a trailing slash."""
         return self.workspace.url
+
+    @property
+    def page_url(self) -> str:
+        """The address that opens the page, and that a WorkspaceClient takes: it holds the workspace's key."""
+        return f"{self.url}/?key={self._lock.key}"
+
+    @property
+    def key(self) -> str:
+        """What a program sends as a bearer token to the control API."""
+        return self._lock.key
 
     @property
     def api_url(self) -> str:
@@ -130,7 +142,8 @@ class WorkspaceServer:
             await self._runner.cleanup()
 
     def _application(self) -> web.Application:
-        application = web.Application(client_max_size=_LARGEST_REQUEST, middlewares=[only_from_here])
+        application = web.Application(client_max_size=_LARGEST_REQUEST, middlewares=[self._lock.check])
+        application.on_response_prepare.append(add_headers)
         api, urls, control = WebApi(self.workspace), AppUrls(self.workspace), Control(self.workspace)
         application.add_routes(
             [
@@ -181,8 +194,9 @@ def serve_workspace(
     scopes: Iterable[str] = SCOPES,
     retries: Retries | None = None,
     page: Path = PAGE,
+    key: str = "",
 ) -> WorkspaceServer:
-    """A freshly seeded workspace and its server, to be entered with `async with`. Missing tokens are generated."""
+    """A freshly seeded workspace and its server, to be entered with `async with`. Missing tokens and key are made."""
     app = AppIdentity(
         bot_token=bot_token or f"xoxb-local-{secrets.token_hex(12)}",
         app_token=app_token or f"xapp-local-{secrets.token_hex(12)}",
@@ -195,4 +209,4 @@ def serve_workspace(
         retries=retries or Retries(),
         scopes=frozenset(scopes),
     )
-    return WorkspaceServer(workspace, port, page)
+    return WorkspaceServer(workspace, port, page, Lock(key))

@@ -54,13 +54,19 @@ class Worker:
 class InboxMessage:
     """One claimed inbox row around its perception.
 
-    `revision` counts edits: a commit is refused when it has changed since the claim. `attempts` counts claims.
+    `revision` counts edits: a commit is refused when it has changed since the claim. `attempts` counts claims, `voided`
+    the cycles that ended because the text changed. `received_ms` is when it was stored, `not_before` when its last
+    pause ends (ms). `crowded`: too many conversations of its author waited already.
     """
 
     perception: Perception
     source: Source
     revision: int
     attempts: int
+    received_ms: int = 0
+    not_before: int = 0
+    voided: int = 0
+    crowded: bool = False
 
     @classmethod
     def from_row(cls, row: sqlite3.Row) -> "InboxMessage":
@@ -79,7 +85,16 @@ class InboxMessage:
             process=row["process"],
             params=json.loads(row["params"]),
         )
-        return cls(perception, Source(row["source"]), row["revision"], row["attempts"])
+        return cls(
+            perception,
+            Source(row["source"]),
+            row["revision"],
+            row["attempts"],
+            row["received_ms"],
+            row["not_before"],
+            row["voided"],
+            bool(row["crowded"]),
+        )
 
     @property
     def id(self) -> str:

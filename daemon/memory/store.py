@@ -15,11 +15,12 @@ from daemon.memory.knowledge.user_models import UserModels
 from daemon.memory.queues.approvals import Approvals
 from daemon.memory.queues.commits import Commits
 from daemon.memory.queues.conversations import Conversations
-from daemon.memory.queues.inbox import Inbox
+from daemon.memory.queues.inbox import MOST_WAITING, Inbox
 from daemon.memory.queues.intentions import Intentions
 from daemon.memory.queues.jobs import Jobs
 from daemon.memory.queues.outbox import Outbox
 from daemon.memory.queues.presence import Presence
+from daemon.memory.queues.tool_records import StoredTools
 from daemon.memory.records import Worker
 
 
@@ -39,6 +40,7 @@ class Store:
     soul_states: SoulStates
     intentions: Intentions
     approvals: Approvals
+    tools: StoredTools
     conversation_search: ConversationSearch
     model_habits: ModelHabits
 
@@ -55,16 +57,18 @@ async def open_store(
     version: str,
     lease: float,
     on_accepted: Callable[[str], None],
+    most_waiting: int = MOST_WAITING,
 ) -> AsyncIterator[Store]:
     """Open (and create or migrate) memory.db for one daemon; closes it on the way out. Raises StoreError.
 
     `lease` is in seconds. `on_accepted` is called with a conversation's id after each new message there, and with an
-    empty one after any other change to the inbox.
+    empty one after any other change to the inbox. `most_waiting` conversations of one user may wait at once.
     """
     async with open_database(path, clock) as database:
         presence = Presence(database, clock, soul=soul, workspace=workspace, kind=kind, version=version)
         worker = Worker(str(presence.identity), soul, workspace, int(lease * 1000))
-        yield _store(database, clock, worker, Inbox(database, clock, emit, on_accepted), presence)
+        inbox = Inbox(database, clock, emit, on_accepted, most_waiting=most_waiting)
+        yield _store(database, clock, worker, inbox, presence)
 
 
 def store_for_soul(store: Store, clock: Clock, *, soul: str, workspace: str, lease: float) -> Store:
@@ -87,6 +91,7 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         soul_states=SoulStates(database, clock, worker),
         intentions=Intentions(database, clock, worker),
         approvals=Approvals(database, clock, worker),
+        tools=StoredTools(database, clock, worker),
         conversation_search=ConversationSearch(database),
         model_habits=ModelHabits(database),
     )

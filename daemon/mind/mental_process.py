@@ -24,15 +24,16 @@ MOST_HOPS = 10
 class Capabilities:
     """What a soul may use to solve problems, as its admin and its folder allow; the same in all cycles.
 
-    `may_intend` says whether one more intention fits beside those planned in this cycle; `intended` lists those of a
-    conversation. `find_room` finds where to write to a contact, by platform id, and raises ChannelError. `approvers`
-    may permit what a tool would change; without approvers the user who is answered may, for `approval_seconds`.
+    `may_intend` says whether a user may have one intention more beside those planned in this cycle; `intended` lists
+    those of a conversation. `find_room` finds where to write to a contact, by platform id, and raises ChannelError.
+    `approvers` may permit what a tool would change; without approvers the user who is answered may, for
+    `approval_seconds`.
     """
 
     library: Library | None
     toolbox: Toolbox | None
     approvals: Approvals
-    may_intend: Callable[[int], Awaitable[bool]]
+    may_intend: Callable[[str, int], Awaitable[bool]]
     intended: Callable[[ConversationKey], Awaitable[tuple[Intention, ...]]]
     find_room: Callable[[str], Awaitable[Room]]
     approvers: tuple[str, ...]
@@ -45,13 +46,15 @@ class CurrentCycle:
 
     `limits` are those of the autonomous loop, None where it may not run. `usage` gives the tokens and US dollars spent
     so far. `absorb_new_messages` adds new messages of the conversation to a memory, so that one reply answers them too.
-    `recollect` searches what the soul may remember here. `emit` logs an event.
+    `recollect` searches what the soul may remember here. `cite` allows links to the hosts that a source names. `emit`
+    logs an event.
     """
 
     limits: Limits | None
     usage: Callable[[], tuple[int, float]]
     absorb_new_messages: Callable[[WorkingMemory], Awaitable[WorkingMemory]]
     recollect: Callable[[str, int], Awaitable[tuple[Passage, ...]]]
+    cite: Callable[[str], None]
     emit: Emit
 
 

@@ -14,7 +14,7 @@ from daemon.mind.steps.intend import ReminderRequest, intend, with_reminders
 
 _CUE = re.compile(r"\bremind(?:er|ers|s|ed)?\b|\b(?:ping|nudge|wake) me\b", re.IGNORECASE)
 _LONGEST = 500  # characters of a reminder
-_NO_ROOM = "there is no room for more reminders"
+_NO_ROOM = "they have as many reminders waiting as fit; one has to be dropped first"
 _NO_TIME = "the time could not be made out, has passed, or is more than a year ahead"  # no quote: it might be an order
 
 
@@ -58,7 +58,7 @@ async def _set(context: ProcessContext, request: ReminderRequest, now_ms: int) -
         due_ms = when(request.when, now_ms)
     except ValueError:
         return f"You could not set the reminder: {_NO_TIME}. Say so and ask for the time."
-    if not await context.capabilities.may_intend(len(context.motor.intentions)):
+    if not await context.capabilities.may_intend(context.perception.author, len(context.motor.intentions)):
         return f"You could not set the reminder: {_NO_ROOM}. Say so."
     context.motor.schedule(
         NewIntention(

@@ -66,8 +66,8 @@ async def _resume(context: ProcessContext, problem: Problem) -> WorkingMemory:
     """Apply the perception to the problem; choices and time restart at zero, tokens and money do not."""
     memory, perception = context.memory, context.perception
     problem.spent, problem.asks = replace(problem.spent, loops=0, seconds=0.0), False
-    if perception.modality is not Modality.DECISION or not context.capabilities.approvers:
-        problem.asker = perception.author
+    if perception.modality is not Modality.DECISION or not (problem.asker or context.capabilities.approvers):
+        problem.asker = perception.author  # the user who allows an action does not take over the problem
     if perception.modality is Modality.DECISION and perception.params.get("approved"):
         memory = await _carry_out_approved(context, problem, memory)
     if await still_open(context, problem) is None:

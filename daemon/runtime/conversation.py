@@ -1,6 +1,7 @@
 """Handles one claimed conversation to its end: the gate, the cycle under its deadline and lease, the apology."""
 
 import asyncio
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from daemon.core.concurrency import alongside, time_limit
@@ -16,16 +17,18 @@ from daemon.core.errors import (
     StoreBusy,
     StoreError,
 )
-from daemon.core.perception import Modality, Perception
+from daemon.core.perception import Modality, Perception, Place
+from daemon.core.ports import Source
 from daemon.ism.permission import status_sentence
 from daemon.memory.queues.commits import Superseded
-from daemon.memory.records import Claim, Delivery, Dismissal, Speaks, Turn, TurnKind
+from daemon.memory.records import Claim, Delivery, Dismissal, InboxMessage, Speaks, Turn, TurnKind
 from daemon.mind.interrupts import Interrupts
 from daemon.runtime.cycle import run_cycle
 from daemon.runtime.cycle_services import CycleServices
 from daemon.runtime.cycle_state import Cycle, new_trace
 from daemon.runtime.effects import effect_of_words, turns_of
 from daemon.runtime.other_daemons import watch_other_daemons
+from daemon.runtime.slots import Slots
 from daemon.runtime.triage import Triaged
 
 _CRASHES = 3  # claims of one message that ended without a reply before it gets an apology
@@ -49,11 +52,17 @@ _APOLOGIES: tuple[tuple[type[Exception], tuple[str, str]], ...] = (  # the first
     ),
     (DaemonError, ("I can't think clearly just now", _LATER)),
 )
+_REST = "Please write it anew once it is as you want it."
+_CROWDED = (
+    "You have very many questions waiting with me already, so I leave this one aside for now. "
+    "Please ask it again when I have answered the others."
+)
+_RESTLESS = 3  # cycles that an edit voided, after which a message is not thought about in the last third of its time
 
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """Seconds that one cycle may take, and that a claim lives without renewal."""
+    """Seconds from a message's arrival to its end, and that a claim lives without renewal."""
 
     cycle: float
     lease: float
@@ -62,10 +71,15 @@ class Deadlines:
 class ConversationHandler:
     """Handles claims; a claim guarantees that one conversation is handled by one call at a time."""
 
-    def __init__(self, services: CycleServices, deadlines: Deadlines, interrupts: Interrupts) -> None:
+    def __init__(
+        self, services: CycleServices, deadlines: Deadlines, interrupts: Interrupts, slots: Slots | None = None
+    ) -> None:
         self._services = services
         self._deadlines = deadlines
         self._interrupts = interrupts
+        self._slots = slots or Slots(1, services.clock)
+        self._began_ms = services.clock.now_ms()
+        self._refusing = asyncio.Lock()  # or two refusals at once would each be the first of the day
 
     async def handle(self, claim: Claim) -> Delivery | None:
         """Answer, refuse or apologise, and commit; returns the first post, claimed for sending.
@@ -91,6 +105,8 @@ class ConversationHandler:
         cycle.messages, cycle.dismissed = triaged.messages, triaged.dismissed
         if not cycle.messages:
             return await self._end_without_thought(cycle, triaged)
+        if any(one.crowded for one in cycle.messages):
+            return await self._put_off(cycle)
         with self._interrupts.attend(str(claim.conversation)) as cycle.interrupt:
             return await self._think(cycle)
 
@@ -103,14 +119,11 @@ class ConversationHandler:
     async def _think(self, cycle: Cycle) -> Delivery | None:
         services, claim = self._services, cycle.claim
         try:
-            if any(one.attempts > _CRASHES for one in cycle.messages):
-                return await self._apologise(cycle, "I stumbled over this message several times")
-            async with (
-                time_limit(services.clock, self._deadlines.cycle),
-                alongside(self._keep_lease(claim), watch_other_daemons(cycle.interrupt, claim.conversation, services)),
-                services.channel.thinking(cycle.newest),
-            ):
-                return await run_cycle(cycle)
+            left = self._seconds_left(cycle)
+            if (why := self._why_not_think(cycle, left)) is not None:
+                services.emit("cycle.given_up", conversation=str(claim.conversation), trace=cycle.trace_id, why=why[0])
+                return await self._apologise(cycle, *why)
+            return await self._think_in_time(cycle, left)
         except LostLease as lost:
             await self._let_go(cycle, lost)
             return None
@@ -132,6 +145,52 @@ class ConversationHandler:
             )
             return await self._apologise(cycle, *_apology_for(error))
 
+    async def _think_in_time(self, cycle: Cycle, left: float) -> Delivery | None:
+        """Run the cycle for at most `left` seconds; how it ends tells the slots how the model does."""
+        services, claim = self._services, cycle.claim
+        try:
+            async with (
+                time_limit(services.clock, left),
+                alongside(self._keep_lease(claim), watch_other_daemons(cycle.interrupt, claim.conversation, services)),
+                services.channel.thinking(cycle.newest),
+            ):
+                delivery = await run_cycle(cycle)
+        except (ModelUnavailable, TimeoutError):
+            if left > self._deadlines.cycle / 2:  # with less time it is the queue that was too slow
+                self._slots.struggled()
+            raise
+        self._slots.went_well()
+        return delivery
+
+    def _why_not_think(self, cycle: Cycle, left: float) -> tuple[str, ...] | None:
+        """The apology for messages that are not thought about (again); None when there is time to."""
+        if any(one.attempts > _CRASHES for one in cycle.messages):
+            return ("I stumbled over this message several times",)
+        if left < self._deadlines.cycle / 3 and any(one.voided >= _RESTLESS for one in cycle.messages):
+            return "your message changed each time I thought about it", _REST
+        return ("more was asked of me at once than I could answer in time",) if left <= 0 else None
+
+    def _seconds_left(self, cycle: Cycle) -> float:
+        """Seconds until the oldest of the messages has to end.
+
+        They count from its arrival here, from the end of a pause in which the gate could not be asked, or from the
+        start of this daemon. Those of a message read after a gap count from now: its author waits since long before.
+        """
+        now = self._services.clock.now_ms()
+        waited = [0] + [now - self._counts_from(one) for one in cycle.messages if one.source is not Source.BACKFILL]
+        return self._deadlines.cycle - max(waited) / 1000
+
+    def _counts_from(self, message: InboxMessage) -> int:
+        paused_until = 0 if message.voided else message.not_before
+        return max(message.received_ms, paused_until, self._began_ms)
+
+    async def _put_off(self, cycle: Cycle) -> Delivery | None:
+        """Too many conversations of the user wait already: say so, in each further one, without a model call."""
+        reason = "too many conversations of the user waited"
+        cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal(reason) for one in cycle.messages}}
+        self._services.emit("inbox.crowded", conversation=str(cycle.claim.conversation), author=cycle.newest.author)
+        return await self._commit_words(cycle, _CROWDED, ())
+
     async def _end_without_thought(self, cycle: Cycle, triaged: Triaged) -> Delivery | None:
         """No message may be answered: commit a refusal where one is due, and an end for an open draft.
 
@@ -139,7 +198,22 @@ class ConversationHandler:
         """
         gone = "_(The message I was answering is gone.)_" if cycle.claim.draft is not None else ""
         outcomes = [await self._approval_outcome(one.perception) for one in cycle.claim.messages]
-        return await self._commit_words(cycle, triaged.refusal or "".join(outcomes).strip() or gone, ())
+        async with self._refusing if triaged.refusal else nullcontext():
+            refusal = "" if await self._is_refused_quietly(cycle.claim, triaged) else triaged.refusal
+            return await self._commit_words(cycle, refusal or "".join(outcomes).strip() or gone, ())
+
+    async def _is_refused_quietly(self, claim: Claim, triaged: Triaged) -> bool:
+        """Show a refusal to its user alone, and in a room only once a day: the others need not read it each time."""
+        refused = [one for one in claim.messages if one.id in triaged.dismissed]
+        if not triaged.refusal or not refused or claim.draft is not None:
+            return False
+        message = refused[-1]
+        if message.perception.place is Place.DM:
+            return False
+        reason = triaged.dismissed[message.id].reason
+        if await self._services.conversations.was_refused_lately(message, reason):
+            return True
+        return await self._services.channel.whisper(message.perception, triaged.refusal)
 
     async def _apologise(self, cycle: Cycle, what: str, advice: str = _LATER) -> Delivery | None:
         """Reply with an apology and the text of a due event; a silence timer ends without a reply."""
@@ -174,7 +248,7 @@ class ConversationHandler:
         services, claim = self._services, cycle.claim
         await services.commits.record_calls(cycle.calls)
         if isinstance(lost, Superseded):
-            await services.conversations.release(claim, reason=lost.message)
+            await services.conversations.release(claim, reason=lost.message, text_changed=True)
         else:
             services.emit("cycle.lost", conversation=str(claim.conversation), trace=cycle.trace_id, reason=lost.message)
 

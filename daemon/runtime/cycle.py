@@ -1,5 +1,6 @@
 """One cycle: perceptions enter, mental processes think and speak, and one commit ends it."""
 
+import asyncio
 import unicodedata
 
 from daemon.core.errors import MalformedReply
@@ -32,7 +33,7 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     finally:
         if speech is not None:
             await speech.settle()
-    parts = services.channel.split(motor.reply, cycle.claim.conversation)
+    parts = await asyncio.to_thread(services.channel.split, motor.reply, cycle.claim.conversation, cycle.hosts)
     if not (parts and _is_visible(motor.reply)) and (motor.reply or cycle.newest.modality is not Modality.TIME):
         raise MalformedReply("nothing in the reply can be seen", reply=motor.reply)
     thinking = Thinking(soul, motor, run, transcript, context.visit)
@@ -85,4 +86,4 @@ def _speech(cycle: Cycle) -> Speech | None:
     async def refused() -> None:
         await conversations.draft_refused(claim)
 
-    return cycle.services.channel.speak(newest, DraftLog(opening, opened, refused))
+    return cycle.services.channel.speak(newest, DraftLog(opening, opened, refused), cycle.hosts)

@@ -36,8 +36,8 @@ class Timing:
 class CycleServices:
     """One soul's model, channel, clock, log, mental processes and stores.
 
-    `limits` gives the limits of a soul's autonomous loop, None where it
-    may not run. `recollect` takes a conversation, its audience, a query, the most passages and `outsiders`, and
+    `limits` gives the limits of a soul's autonomous loop, None where it may not run. A reply may always link to
+    `link_hosts`. `recollect` takes a conversation, its audience, a query, the most passages and `outsiders`, and
     searches what may be remembered there.
     """
 
@@ -58,6 +58,7 @@ class CycleServices:
     timing: Timing
     capabilities: Capabilities
     limits: Callable[[Soul], Limits | None]
+    link_hosts: tuple[str, ...]
     recollect: Callable[[ConversationKey, Audience, str, int, bool], Awaitable[tuple[Passage, ...]]]
 
     async def mind(self, soul: Soul, record: Callable[[LLMCall], None], trace_id: str) -> Mind:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from daemon.core.errors import NotDelivered
+from daemon.core.links import KnownHosts
 from daemon.core.perception import Perception
 from daemon.core.ports import LLMCall
 from daemon.core.working_memory import WorkingMemory
@@ -19,7 +20,7 @@ class Cycle:
     """A claim with the messages that the gate let in, oldest first, and those dismissed without a reply, by row id.
 
     A running process may absorb new messages: then the claim and its messages grow. `calls` collects the model calls,
-    so that their cost is stored however the cycle ends.
+    so that their cost is stored however the cycle ends. `hosts` are those that the reply may link to.
     """
 
     services: CycleServices
@@ -29,6 +30,10 @@ class Cycle:
     dismissed: Mapping[str, Dismissal] = field(default_factory=dict)
     interrupt: Interrupt = field(default_factory=Interrupt)
     calls: list[LLMCall] = field(default_factory=list)
+    hosts: KnownHosts = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.hosts = KnownHosts(self.services.link_hosts)
 
     @property
     def perceptions(self) -> tuple[Perception, ...]:
@@ -64,6 +69,7 @@ class Cycle:
             return memory
         self.messages += fresh.messages
         self.dismissed = {**self.dismissed, **fresh.dismissed}
+        self.hosts.learn(*(one.perception.content for one in fresh.messages))
         for one in fresh.messages:
             memory = integrate(memory, one.perception)
         return memory

@@ -14,6 +14,7 @@ from daemon.memory.records import Delivery
 from daemon.memory.store import Store
 from daemon.runtime.conversation import ConversationHandler
 from daemon.runtime.courier import Courier
+from daemon.runtime.slots import Slots
 
 Row = TypeVar("Row")
 Result = TypeVar("Result")
@@ -22,6 +23,7 @@ POLL = 2.0
 """Seconds between two looks for rows that another process left."""
 
 _SENDERS = 16
+_APOLOGIES = 8  # they make no model call
 _JOBS = 2  # few, because replies come first
 _PAUSE_AFTER_FAILURE = 1.0
 
@@ -37,7 +39,7 @@ class Lane(Generic[Row, Result]):
     claim: Callable[[], Awaitable[Row | None]]
     next_due: Callable[[], Awaitable[int | None]]
     work: Callable[[Row], Awaitable[Result]]
-    slots: asyncio.Semaphore
+    slots: asyncio.Semaphore | Slots
     bell: Bell = field(default_factory=Bell)
     wakes: tuple[Bell, ...] = ()
     after: Callable[[Result], Awaitable[None]] | None = None
@@ -52,14 +54,17 @@ def lanes_of_soul(
     courier: Courier,
     do_job: Callable[[Job], Awaitable[None]],
     *,
-    max_cycles: int,
+    slots: Slots,
+    deadline: float,
     bell: Bell,
     alarm: Bell,
 ) -> tuple[AnyLane, ...]:
-    """One soul's conversations (at most `max_cycles` at once), posts and jobs.
+    """One soul's conversations (as many at once as there are `slots`), those that are overdue, posts and jobs.
 
-    `bell` rings when a message arrives; `alarm` is rung when a conversation ends, which may have scheduled something.
+    `deadline` is the number of seconds that a message may wait for a slot; then it ends without one. `bell` rings when
+    a message arrives; `alarm` is rung when a conversation ends, which may have scheduled something.
     """
+    waiting = store.conversations
     posts = Lane(store.outbox.claim_next, store.outbox.next_due_ms, courier.deliver, asyncio.Semaphore(_SENDERS))
     jobs = Lane(store.jobs.claim_next, store.jobs.next_due_ms, do_job, asyncio.Semaphore(_JOBS))
 
@@ -72,15 +77,23 @@ def lanes_of_soul(
             ring((posts, jobs))
 
     conversations = Lane(
-        store.conversations.claim_next,
-        store.conversations.next_due_ms,
+        lambda: waiting.claim_next(dms_only=slots.only_for_dms(holding=1)),
+        lambda: waiting.next_due_ms(dms_only=slots.only_for_dms()),
         handler.handle,
-        asyncio.Semaphore(max_cycles),
+        slots,
         bell,
         wakes=(alarm,),
         after=send,
     )
-    return conversations, posts, jobs
+    overdue = Lane(
+        lambda: waiting.claim_overdue(deadline),
+        lambda: waiting.next_overdue_ms(deadline),
+        handler.handle,
+        asyncio.Semaphore(_APOLOGIES),
+        wakes=(bell, alarm),
+        after=send,
+    )
+    return conversations, overdue, posts, jobs
 
 
 def ring(lanes: Iterable[AnyLane]) -> None:

@@ -8,6 +8,7 @@ from daemon.core.ports import Passage, ThreadMessage
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.user_models import UserModel
+from daemon.memory.records import Speaks
 from daemon.mind.mental_process import CurrentCycle, ProcessContext
 from daemon.mind.motor import Motor
 from daemon.mind.recall import THREAD_MESSAGES_READ, RecalledFacts, recall
@@ -25,6 +26,9 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
     around = (*await _thread_before(cycle, transcript), *await _aside(cycle, transcript))
     known = RecalledFacts(await _people(cycle), await _own_state(cycle))
     now = services.clock.now_ms()
+    said = [turn.body for turn in transcript.turns if turn.speaker is Speaks.PERSON]
+    said += [one.text for one in around if not one.own] + [one.content for one in cycle.perceptions]
+    cycle.hosts.learn(soul.personality, *said)
     memory = recall(soul, cycle.newest, transcript, around, known=known, now_ms=now)
     for perception in cycle.perceptions:
         memory = integrate(memory, perception)
@@ -48,6 +52,7 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
             usage=cycle.usage,
             absorb_new_messages=cycle.absorb_new_messages,
             recollect=recollect,
+            cite=cycle.hosts.learn,
             emit=services.emit,
         ),
     )

@@ -1,11 +1,11 @@
-"""Reads the files of a soul's folder: only regular, small UTF-8 files that really lie inside it."""
+"""Reads the files of a soul's folder: only regular, small UTF-8 files that lie in it themselves; no links."""
 
-import errno
 import os
 import stat
 from pathlib import Path
 
 from daemon.core.errors import SoulError
+from daemon.core.handles import open_inside
 
 MANIFEST = "soul.toml"
 PERSONALITY = "soul.md"
@@ -21,17 +21,14 @@ Stamp = tuple[str, int, int, int]
 
 
 def read_text(root: Path, path: Path) -> str:
-    """The text of a regular file inside `root`, links resolved. Raises SoulError."""
+    """The text of a regular file inside `root`, to which no link leads. Raises SoulError."""
     try:
-        if not path.resolve(strict=True).is_relative_to(root.resolve(strict=True)):
-            raise SoulError(f"{path} leads out of {root}", hint="put the file itself there, not a link")
-        with open(path, "rb", opener=_open_without_waiting) as file:  # Path.open knows no opener
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise SoulError(f"{path} is not a regular file", hint="put a text file there")
+        handle = open_inside(root, path.relative_to(root).parts)
+        with os.fdopen(_regular(handle, path), "rb") as file:
             content = file.read(SIZE_CAP + 1)
     except (OSError, RuntimeError) as error:  # pathlib raises RuntimeError for circular links
-        if isinstance(error, OSError) and error.errno == errno.EISDIR:
-            raise SoulError(f"{path} is not a regular file", hint="put a text file there") from error
+        if _through_a_link(root, path):
+            raise SoulError(f"{path} is a link, or lies behind one", hint="put the file itself there") from error
         reason = error.strerror if isinstance(error, OSError) else None
         raise SoulError(f"{path} can't be read: {reason or error}", hint=SHAPE_HINT) from error
     if len(content) > SIZE_CAP:
@@ -43,8 +40,17 @@ def read_text(root: Path, path: Path) -> str:
         raise SoulError(f"{path}:{line} is not UTF-8", hint="save the file as UTF-8") from error
 
 
-def _open_without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK)  # a pipe in the folder must not block the daemon
+def _regular(handle: int, path: Path) -> int:
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return handle
+    os.close(handle)
+    raise SoulError(f"{path} is not a regular file", hint="put a text file there")
+
+
+def _through_a_link(root: Path, path: Path) -> bool:
+    """Why a file could not be opened; too late to be more than an explanation."""
+    inside = path.relative_to(root).parts
+    return any(root.joinpath(*inside[:count]).is_symlink() for count in range(1, len(inside) + 1))
 
 
 def mode_folders(folder: Path) -> tuple[Path, ...]:

@@ -96,4 +96,4 @@ def add_daemon(
 def dead_identity() -> str:
     """A process of this machine that is gone."""
     now = ProcessIdentity.current()
-    return str(ProcessIdentity(now.host, "an-earlier-boot", 1, "1"))
+    return str(ProcessIdentity(now.host, "an-earlier-boot", now.namespace, 1, "1"))

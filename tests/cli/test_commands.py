@@ -217,7 +217,7 @@ def test_settings_show_values_but_no_secrets(monkeypatch: pytest.MonkeyPatch) ->
         "description": values["SOUL_MEMBERS"]["description"],
     }
     assert values["SOUL_ALLOW_GUESTS"]["value"] == "false"
-    assert "#SOUL_MAX_CYCLES=8" in call("settings", "--reference").stdout
+    assert "#SOUL_MAX_CYCLES=32" in call("settings", "--reference").stdout
 
 
 def test_the_manifest_carries_the_souls_name() -> None:

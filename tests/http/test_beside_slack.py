@@ -94,7 +94,7 @@ async def test_both_users_are_answered_in_their_channel_and_neither_learns_of_th
 ) -> None:
     model = FakeModel()
     async with (
-        WorkspaceClient(workspace.url) as people,
+        WorkspaceClient(workspace.page_url) as people,
         aiohttp.ClientSession() as client,
         _daemon(workspace, tmp_path, model) as http,
     ):

@@ -12,6 +12,7 @@ from daemon.channels.http import stream as stream_module
 from daemon.channels.http.channel import HttpChannel
 from daemon.channels.several import SeveralChannels
 from daemon.core.errors import ChannelRefused, ConfigError, NotDelivered
+from daemon.core.links import Trusted
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Modality, Perception, Place
 from daemon.core.ports import (
     DraftLog,
@@ -92,6 +93,13 @@ class Main:
     def healthy(self) -> bool:
         return self.well
 
+    async def close(self) -> None:
+        self.asked.append("close")
+
+    async def whisper(self, perception: Perception, text: str) -> bool:
+        self.asked.append("whisper")
+        return True
+
     async def admit(self, perception: Perception) -> GateDecision:
         self.asked.append("admit")
         return GateDecision(admitted=True)
@@ -101,11 +109,11 @@ class Main:
         self.asked.append("thinking")
         yield
 
-    def speak(self, perception: Perception, drafts: DraftLog) -> Speech:
+    def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
         self.asked.append("speak")
         return self  # type: ignore[return-value]  # never spoken with
 
-    def split(self, reply: str, conversation: ConversationKey) -> tuple[str, ...]:
+    def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
         return tuple(reply.split())
 
     def reply_to(self, perception: Perception) -> str:
@@ -229,7 +237,7 @@ async def test_it_is_not_healthy_before_it_listens(tmp_path: Path) -> None:
 
 
 async def test_parts_that_another_channel_cut_are_joined_in_order(home: HttpHome) -> None:
-    def cut(reply: str, conversation: ConversationKey) -> tuple[str, ...]:
+    def cut(reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
         return tuple(reply.partition(" "))
 
     home.now.channel.split = cut  # type: ignore[method-assign]  # as Slack would

@@ -67,13 +67,17 @@ async def test_two_starts_at_once_agree_on_the_token(tmp_path: Path) -> None:
     assert _files(tmp_path) == [TOKEN_FILE]
 
 
-def test_a_token_that_others_could_read_is_made_private_and_logged(tmp_path: Path) -> None:
+def test_a_token_that_others_could_read_is_replaced_by_a_new_one_and_logged(tmp_path: Path) -> None:
     settings, events = settings_for(tmp_path, http_token=None), Events()
     token = bearer_token(settings, events)
     _token_file(tmp_path).chmod(0o644)
-    assert bearer_token(settings, events) == token
+    new = bearer_token(settings, events)
+    assert new != token
+    assert bearer_token(settings, events) == new
     assert _token_file(tmp_path).stat().st_mode & 0o777 == 0o600
-    assert token not in str(events.named("http.secrecy_lost")[0])
+    (told,) = events.named("http.secrecy_lost")
+    assert token not in str(told)
+    assert new not in str(told)
 
 
 @pytest.mark.parametrize("kept", [b"", b"short\n", b"two words that are long", b"\xff" * 40])

@@ -16,7 +16,7 @@ from tests.programs import ends_awaited
 async def empty_house(tmp_path: Path) -> AsyncIterator[House]:
     """The workspace with its people, and no daemon yet."""
     clock = TurnableClock()
-    async with ends_awaited(), serve_workspace(clock=clock) as workspace, WorkspaceClient(workspace.url) as people:
+    async with ends_awaited(), serve_workspace(clock=clock) as workspace, WorkspaceClient(workspace.page_url) as people:
         built = House(workspace, people, clock, settings_for(workspace, tmp_path))
         try:
             yield built

@@ -32,8 +32,17 @@ _POSTING = ("chat.postMessage", "chat.startStream", "chat.appendStream", "chat.s
 class SlackDaemon:
     """One running daemon, until it is stopped, cancelled, or fails."""
 
-    def __init__(self, settings: Settings, clock: TurnableClock, model: LLM) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        clock: TurnableClock,
+        model: LLM,
+        service: ServiceManager | None = None,
+        watchdog_usec: int | None = None,
+    ) -> None:
         self.events = Events()
+        self._service = service or ServiceManager()
+        self._watchdog = Watchdog(self._service, watchdog_usec)
         self.built: Daemon | None = None
         self._settings, self._clock, self._model = settings, clock, model
         self._stop = asyncio.Event()
@@ -68,8 +77,7 @@ class SlackDaemon:
                     llm_of=lambda _: self._model,
                 )
             )
-            service = ServiceManager()
-            await self.built.live(self._stop, service, Watchdog(service, None), lambda _: self._connected.set())
+            await self.built.live(self._stop, self._service, self._watchdog, lambda _: self._connected.set())
 
     async def ready(self) -> Self:
         """Wait until it is connected and has caught up; raises the error that ends it before."""
@@ -126,6 +134,12 @@ class House:
     async def start(self, model: LLM | None = None, **changes: Any) -> SlackDaemon:  # noqa: ANN401  # any setting
         """Start a daemon, with these settings changed."""
         self.daemon = SlackDaemon(self.settings.model_copy(update=changes), self.clock, model or self.model)
+        self._daemons.append(self.daemon)
+        return await self.daemon.ready()
+
+    async def start_under(self, address: str, watchdog_usec: int) -> SlackDaemon:
+        """Start a daemon under a service manager that listens at an address."""
+        self.daemon = SlackDaemon(self.settings, self.clock, self.model, ServiceManager(address), watchdog_usec)
         self._daemons.append(self.daemon)
         return await self.daemon.ready()
 
@@ -330,6 +344,12 @@ class House:
         flow = Flow()
         self.model.flows.append(flow)
         return flow
+
+    async def whispers(self, person: str) -> list[str]:
+        """The texts that were shown to a user alone, oldest first."""
+        user = await self.person(person)
+        calls = await self.people.calls("chat.postEphemeral")
+        return [str(call["args"]["text"]) for call in calls if call["args"]["user"] == user]
 
     async def posting_calls(self) -> list[Json]:
         """The Web API calls that put words into a channel, oldest first."""

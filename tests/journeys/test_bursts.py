@@ -113,7 +113,7 @@ async def test_thirty_people_at_once_are_all_answered_once(house: House) -> None
 
 async def test_a_message_that_waited_long_in_the_queue_is_answered_as_late(empty_house: House) -> None:
     house = empty_house
-    await house.start(max_cycles=1)
+    await house.start(max_cycles=1, deadline=3600.0)
     flow = house.flow()
     await house.say("Ada", "dm", "busy")
     await flow.asked.wait()

@@ -76,7 +76,8 @@ async def test_another_user_may_answer_if_the_gate_admits_them(empty_house: Hous
     await house.say("Ben", "general", "the big one", thread=root)
     await house.reply("general", "The big one cools too fast.")
     await house.idle()
-    [_, refusal, _] = await house.replies("general")
+    assert len(await house.replies("general")) == 2
+    (refusal,) = await house.whispers("Gus")
     assert "I only talk with full members" in refusal
 
 

@@ -202,8 +202,8 @@ async def test_a_tool_call_cut_off_by_a_crash_is_reported_as_unknown_and_not_ret
     house, begun = empty_house, asyncio.Event()
     use = McpToolbox.use
 
-    async def never_returns(self: McpToolbox, name: str, arguments: dict[str, object]) -> object:
-        await use(self, name, arguments)
+    async def never_returns(self: McpToolbox, name: str, arguments: dict[str, object], fingerprint: str) -> object:
+        await use(self, name, arguments, fingerprint)
         begun.set()
         return await asyncio.Event().wait()
 

@@ -75,7 +75,7 @@ def variables_for(workspace: WorkspaceServer) -> dict[str, str]:
 async def test_it_starts_answers_a_dm_and_stops_cleanly_on_sigterm(tmp_path: Path) -> None:
     async with (
         serve_workspace() as workspace,
-        WorkspaceClient(workspace.url) as people,
+        WorkspaceClient(workspace.page_url) as people,
         started(tmp_path, "run", **variables_for(workspace)) as process,
     ):
         await process.until("Connected.")
@@ -88,7 +88,7 @@ async def test_it_starts_answers_a_dm_and_stops_cleanly_on_sigterm(tmp_path: Pat
 
 
 async def test_it_finishes_the_reply_that_is_under_way_on_sigterm(tmp_path: Path) -> None:
-    async with serve_workspace() as workspace, WorkspaceClient(workspace.url) as people:
+    async with serve_workspace() as workspace, WorkspaceClient(workspace.page_url) as people:
         await people.fault("chat.postMessage", delay=0.5)
         async with started(tmp_path, "run", **variables_for(workspace)) as process:
             await process.until("Connected.")
@@ -101,7 +101,7 @@ async def test_it_finishes_the_reply_that_is_under_way_on_sigterm(tmp_path: Path
 
 
 async def test_it_can_be_stopped_while_slack_can_not_be_reached(tmp_path: Path) -> None:
-    async with serve_workspace() as workspace, WorkspaceClient(workspace.url) as people:
+    async with serve_workspace() as workspace, WorkspaceClient(workspace.page_url) as people:
         await people.fault("auth.test", status=503, times=100)
         async with started(tmp_path, "run", **variables_for(workspace)) as process:
             await process.until("slack.unreachable")

@@ -324,7 +324,7 @@ SILENCES = (0.0, 0.0, 60.0, 31 * 60.0, 5 * HOUR)
 @asynccontextmanager
 async def another_house(home: Path) -> AsyncIterator[House]:
     clock = TurnableClock()
-    async with serve_workspace(clock=clock) as workspace, WorkspaceClient(workspace.url) as people:
+    async with serve_workspace(clock=clock) as workspace, WorkspaceClient(workspace.page_url) as people:
         house = House(workspace, people, clock, settings_for(workspace, home))
         try:
             yield house

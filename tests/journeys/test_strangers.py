@@ -84,7 +84,12 @@ async def test_a_message_that_the_gate_refuses_reaches_neither_the_model_nor_the
     spoken = (await house.posting_calls())[posts:]
     assert len(house.prompts) == 1
     assert not await house.rows("SELECT * FROM turns WHERE body LIKE ?", f"%{_WORD}%")
-    if standing == "guest":
+    if standing == "guest" and path != "dm":
+        assert spoken == []
+        (whisper,) = await house.people.calls("chat.postEphemeral")
+        assert whisper["args"]["user"] == user
+        assert "I only talk with full members" in whisper["args"]["text"]
+    elif standing == "guest":
         assert {call["method"] for call in spoken} == {"chat.postMessage"}
         assert "I only talk with full members" in str(spoken[0]["args"]["blocks"])
     else:
@@ -92,6 +97,29 @@ async def test_a_message_that_the_gate_refuses_reaches_neither_the_model_nor_the
     assert _WORD not in str(spoken)
     await house.answered("Ada", "general", "still there?", thread=root)
     assert _WORD not in house.last_prompt()
+
+
+async def test_a_guest_is_refused_once_a_day_in_a_room_and_no_other_user_reads_it(house: House) -> None:
+    await _newcomer(house, "guest")
+
+    for number in range(5):
+        await house.say("Nora", "general", f"@soul please {number}")
+    await house.acknowledged()
+    await house.idle()
+    assert len(await house.whispers("Nora")) == 1
+    assert await house.posting_calls() == []
+    await house.change("UPDATE inbox SET settled_ms = settled_ms - 86400001")
+    await house.say("Nora", "general", "@soul and today?")
+    await house.acknowledged()
+    await house.idle()
+    assert len(await house.whispers("Nora")) == 2
+
+
+async def test_a_refusal_that_slack_will_not_show_to_one_user_is_posted(house: House) -> None:
+    await _newcomer(house, "guest")
+    await house.people.fault("chat.postEphemeral", body={"ok": False, "error": "user_not_in_channel"})
+    await house.say("Nora", "general", "@soul please")
+    await house.reply("general", "I only talk with full members")
 
 
 async def test_the_souls_own_posts_are_never_answered(house: House) -> None:
@@ -149,9 +177,10 @@ async def test_no_message_is_answered_in_a_shared_channel_unless_the_settings_al
     house: House,
 ) -> None:
     await house.people.add_channel("partners", members=["Ada"], shared=True)
-    await house.say("Ada", "partners", f"@soul {_WORD}")
-    post = await house.reply("partners")
-    assert "shared with other organisations" in said(post)
+    ts = await house.say("Ada", "partners", f"@soul {_WORD}")
+    assert await house.final_state(ts) == "ignored"
+    (whisper,) = await house.whispers("Ada")
+    assert "shared with other organisations" in whisper
     assert house.prompts == []
     await house.idle()
     await house.restart(allow_shared_channels=True)
@@ -241,11 +270,11 @@ async def test_a_button_pressed_from_another_workspace_or_off_the_list_changes_n
 
 async def test_a_refused_guest_does_not_make_the_soul_part_of_the_thread(house: House) -> None:
     ts = await house.say("Gus", "general", "@soul hello")
-    await house.reply("general", "full members")
-    await house.idle()
+    await house.final_state(ts)
     await house.say("Ada", "general", "never mind, Gus, I can help", thread=ts)
     await house.say("Gus", "general", "thanks", thread=ts)
     await house.acknowledged()
     await house.idle()
     assert house.prompts == []
-    assert len(await house.replies("general")) == 1
+    assert await house.replies("general") == []
+    assert len(await house.whispers("Gus")) == 1

@@ -27,7 +27,7 @@ async def server() -> AsyncIterator[WorkspaceServer]:
 
 @pytest.fixture
 async def people(server: WorkspaceServer) -> AsyncIterator[WorkspaceClient]:
-    async with WorkspaceClient(server.url) as client:
+    async with WorkspaceClient(server.page_url) as client:
         yield client
 
 

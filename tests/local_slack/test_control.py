@@ -6,6 +6,7 @@ from contextlib import aclosing
 import aiohttp
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
+from yarl import URL
 
 from daemon.local_slack.client import WorkspaceClient, WorkspaceRefused
 from daemon.local_slack.server import WorkspaceServer
@@ -193,8 +194,50 @@ async def test_other_web_pages_are_refused(server: WorkspaceServer, headers: dic
                 assert (await response.json())["error"] == "not_from_here"
 
 
+async def test_without_the_key_no_one_reads_speaks_or_opens_the_page(server: WorkspaceServer) -> None:
+    async with aiohttp.ClientSession() as http:
+        for headers in (
+            {},
+            {"Authorization": "Bearer guessed"},
+            {"Cookie": f"workspace_{URL(server.url).port}=guessed"},
+        ):
+            for request in (
+                http.get(f"{server.url}/_control/state", headers=headers),
+                http.post(f"{server.url}/_control/say", json={}, headers=headers),
+            ):
+                async with request as response:
+                    assert (response.status, (await response.json())["error"]) == (403, "no_key")
+            async with http.get(f"{server.url}/?key=guessed", headers=headers) as response:
+                assert response.status == 403
+                assert "address that was printed" in await response.text()
+
+
+async def test_the_printed_address_leaves_a_strict_cookie_and_an_address_without_the_key(
+    server: WorkspaceServer,
+) -> None:
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as http:
+        async with http.get(f"{server.page_url}&as=U0ADA", allow_redirects=False) as response:
+            assert (response.status, response.headers["Location"]) == (303, "/?as=U0ADA")
+            cookie = response.headers["Set-Cookie"]
+            assert "HttpOnly" in cookie
+            assert "SameSite=Strict" in cookie
+        async with http.get(f"{server.url}/_control/state") as response:
+            assert response.status == 200
+
+
+async def test_no_page_can_frame_or_embed_the_workspace(server: WorkspaceServer) -> None:
+    async with aiohttp.ClientSession() as http:
+        for path in ("/", "/_control/state", "/missing", "/api/auth.test"):
+            async with http.get(server.url + path) as response:
+                assert "frame-ancestors 'none'" in response.headers["Content-Security-Policy"]
+                assert response.headers["X-Frame-Options"] == "DENY"
+                assert response.headers["X-Content-Type-Options"] == "nosniff"
+                assert response.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+                assert response.headers["Server"] == ""
+
+
 async def test_its_own_page_is_accepted_but_only_with_json(server: WorkspaceServer) -> None:
-    own = {"Origin": server.url, "Sec-Fetch-Site": "same-origin"}
+    own = {"Origin": server.url, "Sec-Fetch-Site": "same-origin", "Authorization": f"Bearer {server.key}"}
     async with aiohttp.ClientSession(headers=own) as http:
         async with http.get(f"{server.url}/_control/state", params={"person": "Ada"}) as response:
             assert response.status == 200
@@ -209,7 +252,7 @@ async def test_a_file_is_served_only_to_readers_of_its_channel(
 ) -> None:
     said = await people.say("Ada", "dm", "", files=[{"name": "diary.txt", "base64": "aGk="}])
     file = said["files"][0]["id"]
-    async with aiohttp.ClientSession() as http:
+    async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {server.key}"}) as http:
         for person, status in (("Ada", 200), ("Ben", 404)):
             async with http.get(f"{server.url}/_control/file", params={"person": person, "file": file}) as response:
                 assert response.status == status

@@ -155,7 +155,8 @@ async def test_a_file_is_uploaded_shared_and_downloaded_with_the_bot_token(
             assert (response.status, response.content_type) == (200, "text/html")
         async with http.post(f"{server.url}/upload/{file['id']}", data=b"again") as response:
             assert response.status == 404
-        async with http.get(f"{server.url}/_control/file", params={"person": "Gus", "file": file["id"]}) as response:
+        where, key = {"person": "Gus", "file": file["id"]}, {"Authorization": f"Bearer {server.key}"}
+        async with http.get(f"{server.url}/_control/file", params=where, headers=key) as response:
             assert await response.read() == b"hello file"
     assert await refusal(api.files_completeUploadExternal(files=[{"id": "F0", "title": "x"}])) == "file_not_found"
 
@@ -208,7 +209,7 @@ async def test_a_response_url_works_five_times_within_half_an_hour(
 
 
 async def test_slacks_limits_answer_429_with_whole_seconds() -> None:
-    async with serve_workspace(limits="slack", clock=FakeClock()) as server, WorkspaceClient(server.url) as people:
+    async with serve_workspace(limits="slack", clock=FakeClock()) as server, WorkspaceClient(server.page_url) as people:
         api = AsyncWebClient(token=server.bot_token, base_url=server.api_url)
         for _ in range(4):
             await api.chat_postMessage(channel="D0ADA", text="burst")

@@ -45,7 +45,7 @@ async def test_the_page_is_served_and_no_file_outside_its_folder(tmp_path: Path)
     async with serve_workspace(page=page) as server, aiohttp.ClientSession() as http:
 
         async def get(path: str) -> tuple[int, str]:
-            async with http.get(server.url + path) as response:
+            async with http.get(server.url + path, headers={"Authorization": f"Bearer {server.key}"}) as response:
                 return response.status, await response.text()
 
         assert "not installed" in (await get("/"))[1]
@@ -64,7 +64,7 @@ async def test_as_its_own_process_it_prints_its_address_and_stops_on_sigterm() -
     assert process.stdout is not None
     address = json.loads(await asyncio.wait_for(process.stdout.readline(), HANG))
     assert (address["bot_token"], address["team"]) == ("xoxb-given", "T0LOCAL")
-    async with WorkspaceClient(address["url"]) as people:
+    async with WorkspaceClient(address["page_url"]) as people:
         await people.say("Ada", "dm", "hello")
         process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(process.wait(), HANG) == 0
@@ -83,7 +83,7 @@ async def test_stopping_ends_feeds_and_sockets() -> None:
             opened = await api.apps_connections_open(app_token=server.app_token)
             connection = await http.ws_connect(str(opened["url"]))
             assert (await connection.receive_json(timeout=HANG))["type"] == "hello"
-            feed = await http.get(f"{server.url}/_control/events")
+            feed = await http.get(f"{server.url}/_control/events", headers={"Authorization": f"Bearer {server.key}"})
             await feed.content.readuntil(b"\n\n")
         assert (await connection.receive(timeout=HANG)).type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED)
         assert await feed.content.read() is not None

@@ -39,7 +39,7 @@ async def server() -> AsyncIterator[WorkspaceServer]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def people(server: WorkspaceServer) -> AsyncIterator[WorkspaceClient]:
-    async with WorkspaceClient(server.url) as client:
+    async with WorkspaceClient(server.page_url) as client:
         yield client
 
 

@@ -36,12 +36,12 @@ def _free_port() -> int:
 async def test_a_broken_event_stream_resumes_without_losing_messages(
     server: WorkspaceServer, people: WorkspaceClient, new_window: OpenWindow
 ) -> None:
-    ada = await new_window(server.url, "U0ADA", "C0GENERAL")
+    ada = await new_window(server.page_url, "U0ADA", "C0GENERAL")
     ada.connection_may_break = True
     await people.say("ben", "general", "before")
     await expect(ada.message("before")).to_be_visible()
     assert cut_all_connections(server) > 0
-    async with WorkspaceClient(server.url) as others:
+    async with WorkspaceClient(server.page_url) as others:
         said = await others.say("ben", "general", "meanwhile")
         await expect(ada.message("meanwhile")).to_be_visible()
         await others.edit("ben", "general", said["ts"], "afterwards")
@@ -53,13 +53,13 @@ async def test_without_the_workspace_sending_is_disabled_and_the_draft_stays(
     new_window: OpenWindow,
 ) -> None:
     port = _free_port()
-    async with serve_workspace(port=port) as first:
-        ada = await new_window(first.url, "U0ADA")
+    async with serve_workspace(port=port, key="kept") as first:
+        ada = await new_window(first.page_url, "U0ADA")
         ada.connection_may_break = True
         await ada.composer.fill("half written")
     await expect(ada.page.locator(".banner.lost")).to_contain_text("connection to the workspace is lost")
     await expect(ada.composer).not_to_be_editable()
-    async with serve_workspace(port=port) as second:
+    async with serve_workspace(port=port, key="kept") as second:
         await expect(ada.composer).to_be_editable()
         await expect(ada.page.locator(".banner.lost")).to_have_count(0)
         await expect(ada.composer).to_have_value("half written")
@@ -75,7 +75,7 @@ async def test_a_banner_and_a_failed_click_show_that_the_soul_is_not_connected(
     said = await people.say("ada", "dm", "hello")
     blocks = [{"type": "markdown", "text": "Hello!"}, FEEDBACK]
     await soul.api.chat_postMessage(channel="D0ADA", thread_ts=said["ts"], text="Hello!", blocks=blocks)
-    ada = await new_window(server.url, "U0ADA")
+    ada = await new_window(server.page_url, "U0ADA")
     await expect(ada.page.locator(".banner")).to_have_count(0)
     await soul.close()
     await expect(ada.page.locator(".banner.absent")).to_contain_text("Soul is not connected")
@@ -89,7 +89,7 @@ async def test_a_user_joins_a_channel_and_adds_the_soul(
     server: WorkspaceServer, people: WorkspaceClient, new_window: OpenWindow
 ) -> None:
     await people.add_channel("garden", members=["ben"], app=False)
-    ada = await new_window(server.url, "U0ADA")
+    ada = await new_window(server.page_url, "U0ADA")
     await ada.go("garden")
     await ada.page.get_by_role("button", name="Join").click()
     await expect(ada.composer).to_be_editable()

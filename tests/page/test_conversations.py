@@ -15,7 +15,7 @@ EDITED = "a better word"
 async def test_a_new_window_opens_the_dm_with_the_soul_ready_to_write(
     server: WorkspaceServer, soul: ManualApp, new_window: OpenWindow
 ) -> None:
-    ada = await new_window(server.url)
+    ada = await new_window(server.page_url)
     await expect(ada.page.get_by_role("heading", level=1)).to_have_text("Soul")
     await expect(ada.page).to_have_url(f"{server.url}/?as=U0ADA")
     await expect(ada.composer).to_be_focused()
@@ -28,7 +28,7 @@ async def test_a_new_window_opens_the_dm_with_the_soul_ready_to_write(
 async def test_a_reply_grows_below_the_question_and_takes_feedback(
     server: WorkspaceServer, people: WorkspaceClient, soul: ManualApp, new_window: OpenWindow
 ) -> None:
-    ada = await new_window(server.url, "U0ADA")
+    ada = await new_window(server.page_url, "U0ADA")
     await ada.say("What is a *soul*?")
     await expect(ada.message("What is a soul?").locator("strong")).to_have_text("soul")
     root = await soul.newest("dm")
@@ -59,7 +59,7 @@ async def test_a_reply_grows_below_the_question_and_takes_feedback(
 async def test_a_mention_is_completed_and_the_reply_opens_its_thread(
     server: WorkspaceServer, soul: ManualApp, new_window: OpenWindow
 ) -> None:
-    ada = await new_window(server.url, "U0ADA", "C0GENERAL")
+    ada = await new_window(server.page_url, "U0ADA", "C0GENERAL")
     await ada.composer.press_sequentially("@so")
     await expect(ada.page.get_by_role("option", name="Soul")).to_be_visible()
     await ada.composer.press("Tab")
@@ -85,9 +85,9 @@ async def test_a_mention_is_completed_and_the_reply_opens_its_thread(
 async def test_each_window_is_one_user_and_ben_never_sees_adas_dm(
     server: WorkspaceServer, soul: ManualApp, new_window: OpenWindow
 ) -> None:
-    ada = await new_window(server.url, "U0ADA")
-    ben = await new_window(server.url, "U0BEN")
-    gus = await new_window(server.url, "U0GUS")
+    ada = await new_window(server.page_url, "U0ADA")
+    ben = await new_window(server.page_url, "U0BEN")
+    gus = await new_window(server.page_url, "U0GUS")
     await ada.say("a secret about Ben")
     await soul.reply(await soul.newest("dm"), "I keep your secret.")
     await expect(ada.message("I keep your secret.")).to_be_visible()
@@ -106,7 +106,7 @@ async def test_users_edit_and_delete_only_their_own_messages(
     server: WorkspaceServer, people: WorkspaceClient, new_window: OpenWindow
 ) -> None:
     await people.say("ben", "general", "Ben's words")
-    ada = await new_window(server.url, "U0ADA", "C0GENERAL")
+    ada = await new_window(server.page_url, "U0ADA", "C0GENERAL")
     await ada.say("a word & <more>")
     own = ada.message("a word & <more>")
     await own.hover()
@@ -128,7 +128,7 @@ async def test_users_edit_and_delete_only_their_own_messages(
 async def test_arrow_up_in_the_empty_box_edits_the_users_last_message(
     server: WorkspaceServer, new_window: OpenWindow
 ) -> None:
-    ada = await new_window(server.url, "U0ADA", "C0GENERAL")
+    ada = await new_window(server.page_url, "U0ADA", "C0GENERAL")
     await ada.say("tpyo")
     await expect(ada.message("tpyo")).to_be_visible()
     await ada.composer.press("ArrowUp")
@@ -143,7 +143,7 @@ async def test_reactions_are_added_and_removed(
 ) -> None:
     said = await people.say("ben", "general", "it works")
     await people.react("ben", "general", said["ts"], "tada")
-    ada = await new_window(server.url, "U0ADA", "C0GENERAL")
+    ada = await new_window(server.page_url, "U0ADA", "C0GENERAL")
     party = ada.message("it works").get_by_role("button", name="tada")
     await expect(party).to_have_text("🎉1")
     await party.click()
@@ -160,8 +160,8 @@ async def test_reactions_are_added_and_removed(
 async def test_an_ephemeral_message_is_marked_and_shown_to_one_user_only(
     server: WorkspaceServer, soul: ManualApp, new_window: OpenWindow
 ) -> None:
-    ada = await new_window(server.url, "U0ADA", "C0GENERAL")
-    ben = await new_window(server.url, "U0BEN", "C0GENERAL")
+    ada = await new_window(server.page_url, "U0ADA", "C0GENERAL")
+    ben = await new_window(server.page_url, "U0BEN", "C0GENERAL")
     await soul.api.chat_postEphemeral(channel="C0GENERAL", user="U0ADA", text="psst")
     await expect(ada.message("psst")).to_contain_text("Only visible to you")
     await ada.page.reload()
@@ -174,7 +174,7 @@ async def test_an_ephemeral_message_is_marked_and_shown_to_one_user_only(
 async def test_suggested_prompts_and_the_apps_home_are_shown(
     server: WorkspaceServer, soul: ManualApp, new_window: OpenWindow
 ) -> None:
-    ada = await new_window(server.url, "U0ADA")
+    ada = await new_window(server.page_url, "U0ADA")
     prompts = [{"title": "Tell me a tale", "message": "Once upon a time?"}]
     await soul.api.api_call(
         "assistant.threads.setSuggestedPrompts", json={"channel_id": "D0ADA", "title": "Try one", "prompts": prompts}
@@ -190,7 +190,7 @@ async def test_suggested_prompts_and_the_apps_home_are_shown(
 
 
 async def test_a_file_is_attached_and_downloaded(server: WorkspaceServer, new_window: OpenWindow) -> None:
-    ada = await new_window(server.url, "U0ADA")
+    ada = await new_window(server.page_url, "U0ADA")
     notes = FilePayload(name="notes.txt", mimeType="text/plain", buffer=b"remember me")
     await ada.page.locator("#room input[type=file]").set_input_files([notes])
     await expect(ada.page.locator("#room .chosen-files")).to_contain_text("notes.txt")

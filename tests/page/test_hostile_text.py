@@ -54,7 +54,7 @@ async def test_hostile_text_of_users_and_of_the_soul_stays_text(
         await soul.reply(said, words)
     stray = await people.add_person('<img src=x onerror="alert(12)">')
     await people.join(stray["id"], "general")
-    ada = await new_window(server.url, "U0ADA")
+    ada = await new_window(server.page_url, "U0ADA")
     await expect(ada.timeline.locator(".message")).to_have_count(2 * len(HOSTILE))
     unexpected = f":scope .body .prose *:not({ALLOWED.lower()})"
     assert await ada.timeline.locator(unexpected).count() == 0
@@ -68,7 +68,7 @@ async def test_hostile_text_of_users_and_of_the_soul_stays_text(
 async def test_a_long_line_of_any_markup_takes_bounded_processor_time(
     server: WorkspaceServer, new_window: OpenWindow
 ) -> None:
-    ada = await new_window(server.url, "U0ADA")
+    ada = await new_window(server.page_url, "U0ADA")
     session = await ada.page.context.new_cdp_session(ada.page)
     await session.send("Performance.enable", {"timeDomain": "threadTicks"})
 
@@ -99,7 +99,7 @@ async def test_a_message_of_forty_thousand_characters_does_not_widen_the_page(
 ) -> None:
     await people.say("ben", "general", "W" * 40_000)
     await people.say("ben", "general", f"```{'W' * 10_000}```")
-    ada = await new_window(server.url, "U0ADA", "C0GENERAL")
+    ada = await new_window(server.page_url, "U0ADA", "C0GENERAL")
     await expect(ada.timeline.locator("pre")).to_be_visible()
     assert await ada.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert await ada.timeline.evaluate("box => box.parentElement.scrollWidth <= box.parentElement.clientWidth")
@@ -129,7 +129,7 @@ EXPECTED = (
 
 
 async def test_markup_becomes_the_expected_html(server: WorkspaceServer, new_window: OpenWindow) -> None:
-    ada = await new_window(server.url, "U0ADA")
+    ada = await new_window(server.page_url, "U0ADA")
     shown = await ada.page.evaluate(
         """async (all) => {
             const { prose } = await import("/app/render/prose.js");

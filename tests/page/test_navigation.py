@@ -17,7 +17,7 @@ async def test_messages_and_their_toolbars_are_reached_by_keyboard(
 ) -> None:
     for words in ("first", "second", "third"):
         await people.say("ben", "general", words)
-    ada = await new_window(server.url, "U0ADA", "C0GENERAL")
+    ada = await new_window(server.page_url, "U0ADA", "C0GENERAL")
     await expect(ada.composer).to_be_focused()
     await ada.page.keyboard.press("Shift+Tab")
     await expect(ada.message("third")).to_be_focused()
@@ -33,7 +33,7 @@ async def test_a_window_of_a_phones_width_shows_one_pane_at_a_time(
 ) -> None:
     root = await people.say("ada", "general", "hello @Soul")
     await soul.reply(root, "| a | b |\n|---|---|\n| a very long cell | another very long cell that will not fit |")
-    ada = await new_window(server.url, "U0ADA", viewport=PHONE)
+    ada = await new_window(server.page_url, "U0ADA", viewport=PHONE)
     await expect(ada.page.locator("#sidebar")).to_be_hidden()
     await ada.page.get_by_role("button", name="Conversations").click()
     await ada.go("general")
@@ -48,7 +48,7 @@ async def test_a_window_of_a_phones_width_shows_one_pane_at_a_time(
 async def test_a_window_switches_its_user_and_an_unknown_user_becomes_the_first(
     server: WorkspaceServer, new_window: OpenWindow
 ) -> None:
-    ada = await new_window(server.url, "U0UNKNOWN")
+    ada = await new_window(server.page_url, "U0UNKNOWN")
     await expect(ada.page).to_have_url(f"{server.url}/?as=U0ADA")
     await ada.page.get_by_role("button", name="Switch user").click()
     await ada.page.get_by_role("link", name="Ben Okri").click()
@@ -62,7 +62,7 @@ async def test_the_newest_messages_are_shown_first_and_earlier_ones_on_request(
 ) -> None:
     for number in range(310):
         await people.say("ben", "general", f"number {number:03}")
-    ada = await new_window(server.url, "U0ADA", "C0GENERAL")
+    ada = await new_window(server.page_url, "U0ADA", "C0GENERAL")
     await expect(ada.message("number 309")).to_be_in_viewport()
     await expect(ada.message("number 000")).to_have_count(0)
     await ada.page.get_by_role("button", name="Show earlier messages").click()

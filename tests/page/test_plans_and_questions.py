@@ -19,7 +19,7 @@ def _at(window: Window, ts: str) -> Locator:
 async def test_a_plan_shows_the_state_of_each_task_and_folds_when_the_reply_is_complete(
     server: WorkspaceServer, soul: ManualApp, new_window: OpenWindow
 ) -> None:
-    ada = await new_window(server.url, "U0ADA")
+    ada = await new_window(server.page_url, "U0ADA")
     await ada.say("How long may an import be?")
     root = await soul.newest("dm")
     reading = card("1", "Reading docs/limits.md", "in_progress", details="lines 1 to 40")
@@ -51,7 +51,7 @@ async def test_a_plan_shows_the_state_of_each_task_and_folds_when_the_reply_is_c
 async def test_a_task_left_open_is_shown_as_failed(
     server: WorkspaceServer, soul: ManualApp, new_window: OpenWindow
 ) -> None:
-    ada = await new_window(server.url, "U0ADA")
+    ada = await new_window(server.page_url, "U0ADA")
     await ada.say("Look it up.")
     root = await soul.newest("dm")
     ts = await soul.plan(root, "Working on it", card("1", "Looking", "in_progress"))
@@ -63,7 +63,7 @@ async def test_a_task_left_open_is_shown_as_failed(
 async def test_a_card_shows_markup_as_plain_text(
     server: WorkspaceServer, soul: ManualApp, new_window: OpenWindow
 ) -> None:
-    ada = await new_window(server.url, "U0ADA")
+    ada = await new_window(server.page_url, "U0ADA")
     await ada.say("Go on.")
     root = await soul.newest("dm")
     hostile = "<img src=x onerror=alert(1)> **bold** [a](https://evil.example) <!channel>"
@@ -84,7 +84,7 @@ async def test_a_click_carries_the_user_of_the_window_and_the_decision_is_shown(
     )
     ts = str(answer["ts"])
     for person, name in (("U0BEN", "Refuse: nothing will be done"), ("U0ADA", "Approve: run it once")):
-        window = await new_window(server.url, person, f"C0GENERAL/{asked['ts']}")
+        window = await new_window(server.page_url, person, f"C0GENERAL/{asked['ts']}")
         await window.thread.get_by_role("button", name=name).click()
 
     async def reached() -> bool:
@@ -105,6 +105,6 @@ async def test_each_soul_shows_its_own_name_and_icon(
         await soul.api.chat_postMessage(
             channel=asked["channel"], thread_ts=asked["ts"], text="It is I.", username=username, icon_emoji=icon
         )
-    ada = await new_window(server.url, "U0ADA", f"C0GENERAL/{asked['ts']}")
+    ada = await new_window(server.page_url, "U0ADA", f"C0GENERAL/{asked['ts']}")
     await expect(ada.thread.locator(".author")).to_have_text(["Ada", "Tamarru", "Gordon", "Soul"])
     await expect(ada.thread.locator(".avatar.soul-other")).to_have_text(["🔥", "G"])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from playwright.async_api import Browser, ConsoleMessage, Dialog, Locator, Page, async_playwright, expect
+from yarl import URL
 
 FLAGS: Final = (
     "--no-sandbox",
@@ -67,7 +68,8 @@ class Window:
 
     async def open(self, url: str, person: str = "", conversation: str = "") -> "Window":
         """Open the page as a user (default: the first one) and wait until it is live."""
-        await self.page.goto(f"{url}/{f'?as={person}' if person else ''}{f'#/{conversation}' if conversation else ''}")
+        address = URL(url).update_query({"as": person} if person else {})
+        await self.page.goto(f"{address}{f'#/{conversation}' if conversation else ''}")
         await expect(self.composer).to_be_editable()
         return self
 

@@ -26,17 +26,18 @@ class WorkspaceControl:
     def __init__(self, server: WorkspaceServer, http: aiohttp.ClientSession) -> None:
         self.server = server
         self._http = http
+        self._key = {"Authorization": f"Bearer {server.key}"}
 
     async def do(self, order: str, **fields: object) -> dict[str, Any]:
         """Post one order."""
-        async with self._http.post(f"{self.server.url}/_control/{order}", json=fields) as response:
+        async with self._http.post(f"{self.server.url}/_control/{order}", json=fields, headers=self._key) as response:
             answer: dict[str, Any] = await response.json()
             assert response.status == 200, answer
             return answer
 
     async def see(self, view: str, **query: str) -> dict[str, Any]:
         """Read one view."""
-        async with self._http.get(f"{self.server.url}/_control/{view}", params=query) as response:
+        async with self._http.get(f"{self.server.url}/_control/{view}", params=query, headers=self._key) as response:
             answer: dict[str, Any] = await response.json()
             assert response.status == 200, answer
             return answer

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.channels.slack.api.client import SlackClient
-from daemon.channels.slack.outgoing.markup import BREAK
+from daemon.channels.slack.outgoing.links import BREAK
 from daemon.channels.slack.outgoing.speech import SlackSpeech, StreamTarget
 from daemon.channels.slack.outgoing.status_line import status_for
 from daemon.channels.slack.outgoing.task_cards import DETAILS, MOST, TITLE, TaskCards, card_text

@@ -113,7 +113,12 @@ async def room(database: Database, key: ConversationKey = DM) -> None:
 
 
 async def intend(
-    database: Database, clock: Clock, *new: NewIntention, key: ConversationKey = DM, most: int = 100
+    database: Database,
+    clock: Clock,
+    *new: NewIntention,
+    key: ConversationKey = DM,
+    most: int = 100,
+    shared_out: bool = False,
 ) -> tuple[str, ...]:
     await room(database, key)
     return await database.write(
@@ -125,6 +130,7 @@ async def intend(
             intentions=new,
             now=clock.now_ms(),
             most=most,
+            shared_out=shared_out,
         )
     )
 

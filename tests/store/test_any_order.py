@@ -197,6 +197,19 @@ class Ledger(RuleBasedStateMachine):
     def every_message_is_answered_at_most_once(self) -> None:
         assert all(times <= 1 for times in self.answered.values())
 
+    @invariant()
+    def a_conversation_says_what_waits_in_it(self) -> None:
+        wrong = """
+          SELECT c.id FROM conversations c LEFT JOIN (
+            SELECT conversation, min(since) AS since, max(not_before) AS pause FROM (
+              SELECT conversation, received_ms AS since, not_before FROM inbox WHERE state IN ('new', 'claimed')
+              UNION ALL SELECT conversation, created_ms, 0 FROM outbox WHERE state = 'drafting') GROUP BY conversation
+          ) w ON w.conversation = c.id
+          WHERE c.waiting_ms IS NOT w.since OR c.pause_ms <> coalesce(w.pause, 0)
+             OR (c.waiting_person = '') <> (w.since IS NULL)
+        """
+        assert self.do(self.database.read(lambda t: t.rows(wrong))) == []
+
     @precondition(lambda self: self.gone)
     @invariant()
     def no_text_of_a_deleted_message_is_kept(self) -> None:

@@ -5,6 +5,7 @@ import json
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -186,6 +187,20 @@ async def test_intentions_of_other_souls_and_workspaces_are_left_alone(
     await intend(database, clock, later(clock, minutes=0), key=ConversationKey(SOUL, "T2", "D1"))
     assert await intentions.fall_due() == 0
     assert await intentions.next_due_ms() is None
+
+
+async def test_one_user_gets_a_tenth_of_the_book_and_leaves_the_rest_to_others(
+    database: Database, clock: FakeClock, intentions: Intentions
+) -> None:
+    wanted = [later(clock, f"slot-{one}") for one in range(30)]
+    refused = await intend(database, clock, *wanted, shared_out=True)
+    assert len(refused) == 20
+    assert "10 of this user" in refused[0]
+    assert not await intentions.has_room(100, "U1")
+    assert await intentions.has_room(100, "U2", planned=9)
+    assert not await intentions.has_room(100, "U2", planned=10)
+    assert await intend(database, clock, replace(later(clock, "another"), behalf="U2"), shared_out=True) == ()
+    assert await intend(database, clock, later(clock, "by the admin"), shared_out=False) == ()
 
 
 async def test_two_daemons_at_once_fire_each_slot_once(

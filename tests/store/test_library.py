@@ -289,6 +289,18 @@ async def test_only_text_files_within_the_size_limit_are_indexed(
     assert indexed(path) == {"docs/good.md", "docs/bom.md", "docs/largest.md"}
 
 
+async def test_files_for_keys_are_passed_over_and_keys_are_removed_from_others(
+    docs: Path, library: FolderLibrary
+) -> None:
+    for name in ("deploy.env", "credentials", "credentials.json", "secrets.yaml", "server.key", "ca.pem", "id_ed25519"):
+        (docs / name).write_text("quagga is the word of the keys")
+    (docs / "notes.md").write_text("quagga: the bot's token is xoxb-1234567890-abcdefghij, keep it")
+    await library.index()
+    found = await library.search("quagga", 9)
+    assert [passage.source for passage in found] == [f"{docs.name}/notes.md:1"]
+    assert "abcdefghij" not in found[0].text
+
+
 async def test_files_outside_the_folder_and_special_files_are_never_opened(
     tmp_path: Path, path: Path, docs: Path, library: FolderLibrary
 ) -> None:

@@ -60,9 +60,32 @@ def test_a_process_of_an_earlier_boot_is_dead_and_one_of_another_host_counts_as_
     assert not replace(ours, host="elsewhere", boot="x", pid=1, start="1").surely_dead()
 
 
-def test_an_identity_parses_its_own_text() -> None:
+def test_a_process_in_another_pid_namespace_counts_as_alive() -> None:
+    ours = ProcessIdentity.current()
+    assert ours.namespace, "this system has namespaces"
+    assert not replace(ours, namespace="4026530000", pid=1, start="1").surely_dead()
+    assert not replace(ours, namespace="", pid=ours.pid, start="1").surely_dead()  # an older program wrote it
+
+
+def test_a_process_that_proc_hides_counts_as_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    with sleeper() as identity:
+        read = Path.read_text
+        hidden = f"/proc/{identity.pid}/stat"
+
+        def as_another_user(self: Path, encoding: str | None = None, errors: str | None = None) -> str:
+            if str(self) == hidden:
+                raise FileNotFoundError(hidden)  # as with ProtectProc=invisible
+            return read(self, encoding, errors)
+
+        monkeypatch.setattr(Path, "read_text", as_another_user)
+        assert not identity.surely_dead()
+    assert identity.surely_dead()
+
+
+def test_an_identity_parses_its_own_text_and_that_of_older_programs() -> None:
     ours = ProcessIdentity.current()
     assert ProcessIdentity.parse(str(ours)) == ours
+    assert ProcessIdentity.parse("host/boot/7/99") == ProcessIdentity("host", "boot", "", 7, "99")
     with pytest.raises(ValueError, match="unpack"):
         ProcessIdentity.parse("worker-1")
 
@@ -124,6 +147,20 @@ async def test_heartbeats_update_one_row_that_a_clean_stop_deletes(
     assert rows == [(os.getpid(), "connected", '{"active": 2}', 10_000)]
     await presence.leave()
     assert look(path, "SELECT count(*) FROM presence") == [(0,)]
+
+
+async def test_the_row_of_another_host_falls_away_after_a_day_of_silence(
+    presence: Presence, path: Path, clock: FakeClock
+) -> None:
+    await presence.beat("connected", {})
+    poke(path, "UPDATE presence SET id = 'elsewhere/b/n/1/1', host = 'elsewhere'")
+    await clock.advance(23 * 3600)
+    await presence.beat("connected", {})
+    await presence.release_dead_claims(IN_DOUBT)
+    assert look(path, "SELECT count(*) FROM presence") == [(2,)]
+    await clock.advance(3600 + 1)
+    await presence.release_dead_claims(IN_DOUBT)
+    assert look(path, "SELECT id FROM presence") == [(str(presence.identity),)]
 
 
 async def test_the_row_of_a_dead_daemon_is_deleted(presence: Presence, path: Path) -> None:

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -213,7 +214,7 @@ async def test_a_message_costs_few_statements(stores: Stores, database: Database
         assert asyncio.iscoroutine(work)
         await work
         await database._writer.set_trace_callback(lambda _: None)
-        counts[name] = len(seen)
+        counts[name] = sum(1 for _ in groupby(seen))  # a trigger repeats its statement, and makes no trip
 
     await count("accept", stores.inbox.accept(new_message()))
     claim = None

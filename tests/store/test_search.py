@@ -12,7 +12,7 @@ from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.core.ports import Passage
 from daemon.memory.database import Database, open_database
 from daemon.memory.knowledge import search
-from daemon.memory.knowledge.search import ConversationSearch
+from daemon.memory.knowledge.search import NEWEST, ConversationSearch
 from tests.fakes import FakeClock
 from tests.store.parts import look, poke
 
@@ -38,6 +38,7 @@ def remember(
     room: Audience | None = None,
     name: str = "Ben",
     at: int = NOON,
+    author: str = "U1",
 ) -> None:
     """Store a conversation and a turn with a thought."""
     poke(
@@ -49,8 +50,8 @@ def remember(
     poke(
         path,
         "INSERT INTO turns (conversation, speaker, author, name, ts, body, thought, audience, trace_id, said_ms)"
-        " VALUES (?, 'person', 'U1', ?, '1', ?, ?, ?, 't', ?)",
-        *(str(where), name, body, json.dumps({"monologue": "hippogriff, said nobody"}), str(audience), at),
+        " VALUES (?, 'person', ?, ?, '1', ?, ?, ?, 't', ?)",
+        *(str(where), author, name, body, json.dumps({"monologue": "hippogriff, said nobody"}), str(audience), at),
     )
 
 
@@ -59,6 +60,29 @@ async def test_a_found_message_has_its_day_and_name(path: Path, messages: Conver
     assert await messages.search(DM, MINE, "where is the deploy key?", 5) == (
         Passage("conversation 2026-11-21, Ada L", "The deploy key lives in the vault."),
     )
+
+
+async def test_a_flood_of_one_user_leaves_the_words_of_others_to_be_found(
+    path: Path, messages: ConversationSearch
+) -> None:
+    remember(path, "the kraken sleeps in the vault", author="U2", name="Ada")
+    poke(
+        path,
+        """
+        INSERT INTO turns (conversation, speaker, author, name, ts, body, audience, trace_id, said_ms)
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :many)
+        SELECT conversation, 'person', 'U3', 'Ben', '1', 'spam ' || i, audience, 't', 1 FROM n JOIN turns
+        """.replace(":many", str(NEWEST + 500)),
+    )
+    found = await messages.search(DM, MINE, "kraken", 5)
+    assert [one.text for one in found] == ["the kraken sleeps in the vault"]
+    assert len(await messages.search(DM, MINE, "spam", 2 * NEWEST)) == NEWEST - 1
+
+
+async def test_of_an_endless_message_only_the_beginning_is_searched(path: Path, messages: ConversationSearch) -> None:
+    remember(path, "phoenix " + "word " * 2_000 + "kraken")
+    assert await messages.search(DM, MINE, "phoenix", 5)
+    assert not await messages.search(DM, MINE, "kraken", 5)
 
 
 async def test_messages_with_more_and_rarer_words_come_first_then_newer_ones(

@@ -57,16 +57,16 @@ def checkout() -> Iterator[Checkout]:
     root.chmod(0o755)
     code, home = root / "code", root / "home"
     home.mkdir()
-    for folder in ("scripts", "systemd"):
+    for folder in ("scripts", "systemd", "locks"):
         shutil.copytree(REPOSITORY / folder, code / folder)
-    pinned = b"".join((REPOSITORY / name).read_bytes() for name in ("pyproject.toml", "constraints.txt"))
-    for name in ("pyproject.toml", "constraints.txt"):
-        shutil.copy(REPOSITORY / name, code)
+    shutil.copy(REPOSITORY / "pyproject.toml", code)
+    named = (REPOSITORY / "pyproject.toml", *sorted((REPOSITORY / "locks").glob("*.txt")))
+    pinned = b"".join(path.read_bytes() for path in named)
     programs = code / ".venv/bin"
     programs.mkdir(parents=True)
     (programs / "python").symlink_to(sys.executable)
     (programs / "soul").write_text("#!/bin/sh\n")
     (programs / "soul").chmod(0o755)
-    (code / ".venv/.installed").write_text(f"{hashlib.sha256(pinned).hexdigest()}  -\n")
+    (code / ".venv/.installed-run").write_text(f"{hashlib.sha256(pinned).hexdigest()}  -\n")
     yield Checkout(code, home)
     shutil.rmtree(root)

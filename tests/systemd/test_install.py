@@ -144,3 +144,33 @@ def test_help_is_help(checkout: Checkout) -> None:
 
 def test_it_runs_from_the_repository() -> None:
     assert os.access(REPOSITORY / "scripts/install", os.X_OK)
+
+
+def test_tools_get_a_file_of_their_own_that_is_never_overwritten(checkout: Checkout) -> None:
+    assert checkout.install().returncode == 0
+    conf = checkout.unit.with_name("soul.service.d") / "tools.conf"
+    assert not conf.exists()
+    assert checkout.install("--tools").returncode == 0
+    text = conf.read_text()
+    assert "\nMemoryDenyWriteExecute=no\n" in text
+    assert f"\nLoadCredential=tools:{checkout.credentials}/tools\n" in text
+    assert "#BindReadOnlyPaths=" in text
+    assert (_mode(checkout.credentials / "tools"), "@" in text) == (0o700, False)
+    conf.write_text("mine")
+    assert f"kept {conf}" in checkout.install("--tools").stdout
+    assert conf.read_text() == "mine"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, whose files are nobody else's")
+@pytest.mark.parametrize("how", ["mode", "owner"])
+def test_the_server_variant_refuses_code_that_others_could_change(checkout: Checkout, how: str) -> None:
+    program = checkout.code / "scripts/run"
+    complaint = f"{program} could be changed by others than root"
+    checkout.code.chmod(0o755)
+    for path in checkout.code.rglob("*"):
+        path.chmod(path.stat().st_mode & ~0o022) if not path.is_symlink() else None
+    assert complaint not in checkout.install("--system", "--dry-run").stderr
+    program.chmod(0o757) if how == "mode" else os.chown(program, 65534, -1)
+    done = checkout.install("--system", "--dry-run")
+    assert done.returncode == 78
+    assert complaint in done.stderr

@@ -74,6 +74,7 @@ def test_the_installed_unit_lives_and_dies_as_promised(installed: Checkout) -> N
     first, second, last = map(json.loads, (installed.data / "log").read_text().splitlines())
     assert first == second
     assert first["uid"] == ORDINARY
+    assert first["closed"], "other programs of the account can't look into the process"
     assert first["credentials"]["slack-bot-token"] == "xoxb-1\n"
     assert {value for name, value in first["credentials"].items() if name != "slack-bot-token"} == {"\n"}
     assert (first["writable"], first["homes"], first["manager_reachable"]) == ([], [], False)

@@ -50,6 +50,17 @@ def test_systemd_verifies_every_unit_without_a_warning(unit: Path, tmp_path: Pat
 
 
 @needs_analyzer
+def test_a_service_with_tools_is_verified_and_exposes_little_more(checkout: Checkout, tmp_path: Path) -> None:
+    assert checkout.install("--system", "--tools", destdir=str(tmp_path)).returncode == 0
+    unit = tmp_path / "etc/systemd/system/soul.service"
+    folder = unit.with_name("soul.service.d")
+    done = _analyze("verify", unit, runtime=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    unit.write_text(unit.read_text() + (folder / "tools.conf").read_text())
+    assert _analyze("security", "--offline=yes", "--threshold=15", unit, runtime=tmp_path).returncode == 0
+
+
+@needs_analyzer
 def test_the_verifier_does_notice_a_misspelt_line(unit: Path, tmp_path: Path) -> None:
     unit.write_text(unit.read_text().replace("WatchdogSec=", "WatchdogSecs="))
     assert "WatchdogSecs" in _analyze("verify", unit, runtime=tmp_path).stderr
@@ -84,7 +95,7 @@ def test_every_secret_is_an_optional_credential_and_none_is_in_the_environment(u
     defaults = {re.split("[=:]", line)[1]: line for line in lines if line.startswith("SetCredential=")}
     assert loaded.keys() == defaults.keys() == secrets
     assert all(line.endswith(":\\n") for line in defaults.values())
-    assert next(line for line in lines if line.startswith("Environment=")).count("=") == 3
+    assert next(line for line in lines if line.startswith("Environment=")).count("=") == 4
 
 
 def test_the_unit_holds_the_lines_that_the_daemon_relies_on(unit: Path) -> None:
@@ -92,5 +103,12 @@ def test_the_unit_holds_the_lines_that_the_daemon_relies_on(unit: Path) -> None:
     assert f"RestartPreventExitStatus={ExitCode.CONFIGURATION.value}" in lines
     for line in ("Type=notify", "NotifyAccess=main", "WatchdogSec=60", "Restart=always", "KillMode=mixed"):
         assert line in lines
+    assert "OOMPolicy=continue" in lines, "an MCP server that takes too much memory ends alone"
+    assert any("PYTHONSAFEPATH=1" in line for line in lines)
+    if "User=soul" in lines:
+        for line in ("IPAddressDeny=link-local multicast", "SocketBindDeny=any"):
+            assert line in lines
+        ports = {int(line.rpartition(":")[2]) for line in lines if line.startswith("SocketBindAllow=tcp:")}
+        assert ports == {Settings.model_fields[name].get_default() for name in ("workspace_port", "http_port")}
     stop = next(int(line.partition("=")[2]) for line in lines if line.startswith("TimeoutStopSec="))
     assert Settings.model_fields["drain"].get_default() < stop

@@ -10,6 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from daemon.core.clock import SystemClock
+from daemon.core.secrecy import close_process
 from daemon.core.systemd import ExitCode, ServiceManager, Watchdog
 
 DATA = Path(os.environ["SOUL_HOME"])
@@ -50,7 +51,7 @@ async def main() -> ExitCode:
     manager = ServiceManager(os.environ["NOTIFY_SOCKET"])
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    tell(**surroundings())
+    tell(**surroundings(), closed=close_process())
     manager.ready("connected")
     feeding = asyncio.ensure_future(
         Watchdog(manager, int(os.environ["WATCHDOG_USEC"])).feed(lambda: not (DATA / "sick").exists(), SystemClock())

@@ -3,18 +3,31 @@
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from daemon.core.errors import ToolFailed
-from daemon.core.ports import Toolbox
+from daemon.core.ports import Passage, Tool, Toolbox
 
 ROOT = Path(__file__).parents[2]
 
 
+@dataclass
+class KnownTools:
+    """A `ToolRecords` in memory; `changed` compares with the first sight, as memory.db does."""
+
+    seen: dict[str, str] = field(default_factory=dict)
+
+    async def changed(self, server: str, offered: Sequence[Tool]) -> Collection[str]:
+        """The names of the tools with another fingerprint than at first sight."""
+        return {tool.name for tool in offered if self.seen.setdefault(tool.name, tool.fingerprint) != tool.fingerprint}
+
+
 def program(*args: str, module: str = "server", **more: object) -> dict[str, object]:
-    """The entry of a server that is one of the programs here."""
-    return {"command": sys.executable, "args": ["-m", f"tests.tools.{module}", *args], "cwd": str(ROOT), **more}
+    """The entry of a server that is one of the programs here; the admin trusts the hints of `server`."""
+    entry: dict[str, object] = {"command": sys.executable, "args": ["-m", f"tests.tools.{module}", *args]}
+    return {**entry, "cwd": str(ROOT), "trust_annotations": module == "server", **more}
 
 
 def listing(folder: Path, **servers: object) -> Path:
@@ -24,13 +37,27 @@ def listing(folder: Path, **servers: object) -> Path:
     return path
 
 
+async def use(toolbox: Toolbox, name: str, arguments: Mapping[str, object] | None = None) -> Passage:
+    """Use a tool as it is listed now; one that isn't listed has no fingerprint."""
+    listed = {tool.name: tool.fingerprint for tool in await toolbox.tools()}
+    return await toolbox.use(name, arguments or {}, listed.get(name, ""))
+
+
 async def failure(toolbox: Toolbox, name: str, arguments: Mapping[str, object] | None = None) -> ToolFailed:
     """The failure of a tool's use."""
     try:
-        passage = await toolbox.use(name, arguments or {})
+        passage = await use(toolbox, name, arguments)
     except ToolFailed as failed:
         return failed
     raise AssertionError(f"{name} said {passage.text!r}")
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended; a zombie, which another process has yet to notice, has."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 def lives(pid: int) -> bool:

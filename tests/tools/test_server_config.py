@@ -49,6 +49,8 @@ def test_all_errors_are_reported_at_once(tmp_path: Path) -> None:
             "kinds": {"command": "", "args": "x", "env": {"A": 1}, "timeout": 0},
             "address": {"url": "ftp://x", "headers": {"A b": "x", "B": "x\r\nC: y"}},
             "mixed": {"url": "https://x", "args": []},
+            "clear": {"url": "http://tools.example/mcp"},
+            "who": {"command": "x", "approvers": ["Ben"]},
         },
     )
     message = refusal(path)
@@ -66,6 +68,8 @@ def test_all_errors_are_reported_at_once(tmp_path: Path) -> None:
         "address: headers.A b.[key]: has an invalid form",
         "address: headers.B: has an invalid form",
         "mixed: args: extra inputs",
+        "clear: url: value error, must begin with https://",
+        "who: approvers.0: has an invalid form",
     ):
         assert place in message
 
@@ -96,6 +100,12 @@ def test_values_that_may_be_keys_are_never_repeated(tmp_path: Path) -> None:
 def test_a_file_that_is_no_list_is_an_error(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "servers.json").write_bytes(content)
     assert message in refusal(tmp_path / "servers.json")
+
+
+def test_a_list_that_others_could_have_written_is_refused(tmp_path: Path) -> None:
+    path = listing(tmp_path, clock={"command": "clock-server"})
+    path.chmod(0o646)
+    assert "may be written by other users" in refusal(path)
 
 
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:

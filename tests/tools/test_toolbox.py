@@ -11,7 +11,7 @@ from daemon.core.ports import Toolbox
 from daemon.tools.mcp.results import LONGEST_OUTPUT, MOST_TOOLS
 from daemon.tools.mcp.toolbox import open_toolbox
 from tests.fakes import Events, FakeClock
-from tests.tools.parts import failure, listing, program
+from tests.tools.parts import KnownTools, failure, listing, program, use
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 KEY = "sesame-3fa9"
@@ -36,11 +36,11 @@ async def toolbox(tmp_path_factory: pytest.TempPathFactory, clock: FakeClock, ev
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SOUL_SLACK_BOT_TOKEN", "xoxb-never-to-be-seen")
-        async with open_toolbox(path, clock, events) as opened:
+        async with open_toolbox(path, clock, events, KnownTools()) as opened:
             yield opened
 
 
-async def test_a_tool_writes_unless_it_or_the_admin_declares_it_read_only(toolbox: Toolbox) -> None:
+async def test_a_tool_writes_unless_the_admin_or_a_trusted_server_declares_it_read_only(toolbox: Toolbox) -> None:
     writes = {tool.name: tool.writes for tool in await toolbox.tools()}
     assert [name for name in ("shelf/write_down", "shelf/dawdle", "shelf/die") if not writes[name]] == []
     assert [name for name in ("shelf/look_up", "shelf/flood", "shelf/count") if writes[name]] == []
@@ -48,12 +48,12 @@ async def test_a_tool_writes_unless_it_or_the_admin_declares_it_read_only(toolbo
 
 
 async def test_the_output_of_a_tool_is_cited(toolbox: Toolbox) -> None:
-    passage = await toolbox.use("shelf/look_up", {"word": "owl"})
+    passage = await use(toolbox, "shelf/look_up", {"word": "owl"})
     assert (passage.source, passage.text) == ("shelf/look_up", "owl is a word of 3 letters")
 
 
 async def test_a_tool_that_writes_writes_once(toolbox: Toolbox, tmp_path: Path) -> None:
-    await toolbox.use("shelf/write_down", {"path": str(tmp_path / "note"), "text": "once"})
+    await use(toolbox, "shelf/write_down", {"path": str(tmp_path / "note"), "text": "once"})
     assert (tmp_path / "note").read_text() == "once\n"
 
 
@@ -77,23 +77,23 @@ async def test_endless_lists_invalid_names_and_overlong_schemas_are_left_out(too
 
 
 async def test_outputs_are_capped_and_cleaned(toolbox: Toolbox) -> None:
-    flood = (await toolbox.use("shelf/flood", {"size": 600_000})).text
+    flood = (await use(toolbox, "shelf/flood", {"size": 600_000})).text
     assert flood.startswith("flood flood")
     assert flood.endswith("more characters left out]")
     assert len(flood) < LONGEST_OUTPUT + 50
-    assert (await toolbox.use("shelf/flatter", {})).text == "sweetness\nand light"
+    assert (await use(toolbox, "shelf/flatter", {})).text == "sweetness\nand light"
 
 
 async def test_parts_that_are_no_text_are_named(toolbox: Toolbox) -> None:
-    assert (await toolbox.use("shelf/hand_over", {})).text == (
+    assert (await use(toolbox, "shelf/hand_over", {})).text == (
         "a text\n\nshelf://one\na book\n\n[a link: another shelf://two]\n\n[image: image/png, about 8 KiB]"
     )
-    assert (await toolbox.use("hostile/wordless", {})).text == '{\n "hidden": "ab"\n}'
-    assert '"shelves": 3' in (await toolbox.use("shelf/count", {})).text
+    assert (await use(toolbox, "hostile/wordless", {})).text == '{\n "hidden": "ab"\n}'
+    assert '"shelves": 3' in (await use(toolbox, "shelf/count", {})).text
 
 
 async def test_a_server_sees_nothing_of_the_daemons_environment(toolbox: Toolbox) -> None:
-    names = (await toolbox.use("shelf/surroundings", {})).text.split()
+    names = (await use(toolbox, "shelf/surroundings", {})).text.split()
     assert "SHELF_KEY" in names
     assert not [name for name in names if name.startswith(("SOUL", "PYTEST"))]
 
@@ -124,11 +124,11 @@ async def test_a_call_that_may_have_been_carried_out_is_uncertain(
 
 
 async def test_junk_on_every_pipe_is_ignored(toolbox: Toolbox) -> None:
-    assert (await toolbox.use("hostile/noisy", {})).text == "quiet"
+    assert (await use(toolbox, "hostile/noisy", {})).text == "quiet"
 
 
 async def test_a_servers_request_to_the_user_is_declined(toolbox: Toolbox) -> None:
-    assert (await toolbox.use("hostile/asks", {})).text == "got an error: True"
+    assert (await use(toolbox, "hostile/asks", {})).text == "got an error: True"
 
 
 @pytest.mark.parametrize(
@@ -153,32 +153,34 @@ async def test_wrong_arguments_are_a_failure(toolbox: Toolbox) -> None:
 
 @pytest.mark.parametrize(("name", "uncertain"), [("dawdle", True), ("search_for_ever", False)])
 async def test_a_call_has_a_time_limit_and_blocks_no_other(
-    toolbox: Toolbox, clock: FakeClock, name: str, uncertain: bool
+    toolbox: Toolbox, clock: FakeClock, events: Events, name: str, uncertain: bool
 ) -> None:
     await toolbox.tools()
     async with asyncio.TaskGroup() as group:
         slow = group.create_task(failure(toolbox, f"shelf/{name}"))
+        await events.until("tools.calling", tool=f"shelf/{name}")
         await clock.sleepers()
-        assert (await toolbox.use("shelf/look_up", {"word": "ox"})).text == "ox is a word of 2 letters"
+        assert (await use(toolbox, "shelf/look_up", {"word": "ox"})).text == "ox is a word of 2 letters"
         assert not slow.done()
         await clock.advance(20)
     assert slow.result().uncertain == uncertain
     assert "within 20 seconds" in slow.result().message
-    assert (await toolbox.use("shelf/look_up", {"word": "ox"})).text == "ox is a word of 2 letters"
+    assert (await use(toolbox, "shelf/look_up", {"word": "ox"})).text == "ox is a word of 2 letters"
 
 
-async def test_cancelling_a_caller_leaves_the_connection_open(toolbox: Toolbox, clock: FakeClock) -> None:
-    pid = (await toolbox.use("shelf/own_pid", {})).text
-    calling = asyncio.ensure_future(toolbox.use("shelf/dawdle", {}))
-    await clock.sleepers()
+async def test_cancelling_a_caller_leaves_the_connection_open(toolbox: Toolbox, events: Events) -> None:
+    pid = (await use(toolbox, "shelf/own_pid", {})).text
+    calls = len([one for one in events.named("tools.calling") if one["tool"] == "shelf/dawdle"])
+    calling = asyncio.ensure_future(use(toolbox, "shelf/dawdle", {}))
+    await events.until("tools.calling", calls + 1, tool="shelf/dawdle")
     calling.cancel()
     with pytest.raises(asyncio.CancelledError):
         await calling
-    assert (await toolbox.use("shelf/own_pid", {})).text == pid
+    assert (await use(toolbox, "shelf/own_pid", {})).text == pid
 
 
 async def test_the_log_has_the_tools_used_and_none_of_their_data(toolbox: Toolbox, events: Events) -> None:
-    await toolbox.use("shelf/look_up", {"word": "sphinx"})
+    await use(toolbox, "shelf/look_up", {"word": "sphinx"})
     await failure(toolbox, "shelf/refuse")
     assert {"tool": "shelf/look_up", "outcome": "ok"} in events.named("tools.used")
     assert {"tool": "shelf/refuse", "outcome": "failed"} in events.named("tools.used")

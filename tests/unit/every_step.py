@@ -72,7 +72,7 @@ def every_step(words: str = "Something") -> Mapping[str, Made]:
             _made(visitor_whispers(words, words)),
             _made(choose_actions([f"Do {words}", "Respond"])),
             _made(feel(soul(), words)),
-            _made(use_tool(words, [Tool("server/look", words, {}, writes=False)])),
+            _made(use_tool(words, [Tool("server/look", words, {}, writes=False, fingerprint="f1")])),
         )
     }
 

@@ -25,7 +25,7 @@ async def _none_intended(conversation: ConversationKey) -> tuple[Intention, ...]
     return ()
 
 
-async def _has_room(planned: int) -> bool:
+async def _has_room(user: str, planned: int) -> bool:
     return True
 
 
@@ -62,5 +62,10 @@ def capabilities() -> Capabilities:
 def current_cycle(limits: Limits | None = None) -> CurrentCycle:
     """A cycle that has spent nothing, remembers nothing and receives no further message."""
     return CurrentCycle(
-        limits=limits, usage=lambda: (0, 0.0), absorb_new_messages=_unchanged, recollect=_find_nothing, emit=_ignore
+        limits=limits,
+        usage=lambda: (0, 0.0),
+        absorb_new_messages=_unchanged,
+        recollect=_find_nothing,
+        cite=lambda _: None,
+        emit=_ignore,
     )

@@ -24,8 +24,8 @@ from tests.unit.ism_parts import Bench
 from tests.unit.process_parts import capabilities, current_cycle
 
 LIMITS = Limits(loops=5, tokens=10_000, usd=1.0, seconds=60.0)
-READER = Tool("shelf/look_up", "Explain a word.", {"type": "object"}, writes=False)
-WRITER = Tool("shelf/write_down", "Write a line.", {"type": "object"}, writes=True)
+READER = Tool("shelf/look_up", "Explain a word.", {"type": "object"}, writes=False, fingerprint="f1")
+WRITER = Tool("shelf/write_down", "Write a line.", {"type": "object"}, writes=True, fingerprint="f1")
 WORDS = Perception("p1", DM, Modality.WORDS, "why?", "UADA", Audience(AudienceKind.DM, "D1"), Place.DM, "1.0", 1, "Ada")
 
 FOUND = (Passage("a.md:1", "clay"), Passage("b.md:2", "fire"))
@@ -43,8 +43,9 @@ class Shelf:
         """The offered tools."""
         return self.offered
 
-    async def use(self, name: str, arguments: Mapping[str, object]) -> Passage:
+    async def use(self, name: str, arguments: Mapping[str, object], fingerprint: str) -> Passage:
         """Count a use. Raises `failing`."""
+        assert fingerprint in {one.fingerprint for one in self.offered if one.name == name}
         self.used.append((name, arguments))
         if self.failing is not None:
             raise self.failing

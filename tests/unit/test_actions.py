@@ -211,11 +211,11 @@ async def test_a_time_that_cannot_be_read_is_reported(words: str, text: str) -> 
 
 
 async def test_a_full_schedule_is_reported() -> None:
-    async def full(_: int) -> bool:
+    async def full(_: str, __: int) -> bool:
         return False
 
     one = scene().having(may_intend=full)
-    assert "no room" in observation(await one.act(remind(one.context), "in 2h: the glaze"))
+    assert "as many reminders" in observation(await one.act(remind(one.context), "in 2h: the glaze"))
     assert one.context.motor.intentions == ()
 
 

@@ -48,7 +48,7 @@ async def workspace() -> AsyncIterator[WorkspaceServer]:
 
 @pytest.fixture
 async def people(workspace: WorkspaceServer) -> AsyncIterator[WorkspaceClient]:
-    async with WorkspaceClient(workspace.url) as client:
+    async with WorkspaceClient(workspace.page_url) as client:
         yield client
 
 

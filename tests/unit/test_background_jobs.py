@@ -113,6 +113,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             timing=Timing(1, 1, 1),
             capabilities=capabilities(),
             limits=lambda _: None,
+            link_hosts=(),
             recollect=_nothing,
         )
         yield Desk(path, stores, clock, house, conversations, events)

@@ -343,6 +343,15 @@ def test_a_restore_is_refused_while_a_daemon_is_alive(path: Path, copy: Path) ->
     assert restore(copy, path, CLOCK, actor="ada", force=True).replaced is not None
 
 
+def test_a_daemon_of_another_host_blocks_a_restore_until_it_was_silent_for_a_day(path: Path, copy: Path) -> None:
+    add_daemon(path, identity="elsewhere/boot/4026530000/1/1", seen_ms=CLOCK.now_ms() - 23 * 3_600_000)
+    with pytest.raises(StoreError, match="process 42"):
+        restore(copy, path, CLOCK, actor="ada")
+    with opened(path) as connection:
+        connection.execute("UPDATE presence SET seen_ms = seen_ms - 3600001")
+    assert restore(copy, path, CLOCK, actor="ada").replaced is not None
+
+
 def test_a_dead_daemon_does_not_block_a_restore(path: Path, copy: Path) -> None:
     add_daemon(path, identity=dead_identity())
     assert restore(copy, path, CLOCK, actor="ada").replaced is not None

@@ -1,6 +1,7 @@
 """Settings: their sources, which source wins, and the error for a wrong value."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -83,7 +84,7 @@ def test_blank_means_unset_in_every_source(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setenv("SOUL_MAX_CYCLES", "")
     settings = load_settings()
     assert settings.secrets == (BOT,)
-    assert (settings.slack_app_token, settings.max_cycles, settings.lease, settings.members) == (None, 8, 30.0, ())
+    assert (settings.slack_app_token, settings.max_cycles, settings.lease, settings.members) == (None, 32, 30.0, ())
 
 
 def test_secrets_lose_their_white_space_and_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,3 +231,47 @@ def test_the_example_with_every_line_active_changes_nothing() -> None:
     _dotenv("\n".join(line[1:] for line in lines if line.startswith("#") and line[1:2].isupper()))
     assert load_settings() == Settings.model_construct()
     assert unknown_settings() == ()
+
+
+@pytest.mark.parametrize(
+    ("owner", "mode", "fault"),
+    [
+        (None, 0o600, ""),
+        (None, 0o644, ""),
+        (None, 0o664, ""),
+        (None, 0o666, "may be written by other users"),
+        (65534, 0o600, "belongs to another user (uid 65534)"),
+    ],
+)
+def test_a_dotenv_that_others_could_have_written_is_refused(owner: int | None, mode: int, fault: str) -> None:
+    if owner is not None and os.geteuid() != 0:
+        pytest.skip("only the superuser gives files away")
+    _dotenv("SOUL_NAME=tess\n")
+    if owner is not None:
+        os.chown(".env", owner, -1)
+    Path(".env").chmod(mode)
+    if not fault:
+        assert load_settings().name == "tess"
+        return
+    with pytest.raises(ConfigError, match=re.escape(fault)) as caught:
+        load_settings()
+    assert "chmod 600 .env" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["SLACK_API_URL", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "SOUL_OLLAMA_URL", "SOUL_GROQ_URL", "SOUL_TTS_URL"],
+)
+def test_no_key_and_no_word_leaves_this_machine_in_clear_text(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    for here in ("http://127.0.0.1:8/x/", "http://[::1]/x/", "http://localhost:8080/x/", "https://model.example/x/"):
+        monkeypatch.setenv(name, here)
+        load_settings()
+    for abroad in (
+        "http://model.example/x",
+        "http://10.0.0.5/x",
+        "HTTP://localhost.example",
+        "http://[::1]@x.example/",
+    ):
+        monkeypatch.setenv(name, abroad)
+        with pytest.raises(ConfigError, match=f"{name} must "):
+            load_settings()

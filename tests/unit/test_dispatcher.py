@@ -19,6 +19,7 @@ from daemon.memory.store import Store, open_store
 from daemon.runtime.conversation import ConversationHandler
 from daemon.runtime.courier import Courier
 from daemon.runtime.dispatcher import POLL, Dispatcher, lanes_of_soul
+from daemon.runtime.slots import Slots
 from tests.fakes import Events, FakeChannel, FakeClock
 from tests.given import LEASE, SOUL, TEAM, effect, new_message
 from tests.store.parts import look
@@ -91,7 +92,7 @@ class DispatcherBench:
 
 @asynccontextmanager
 async def dispatching(
-    path: Path, clock: Clock, *, cycles: int = 4, office: FakeChannel | None = None
+    path: Path, clock: Clock, *, cycles: int = 4, office: FakeChannel | None = None, deadline: float = 180.0
 ) -> AsyncIterator[DispatcherBench]:
     bell, events, office = Bell(), Events(), office or FakeChannel()
     async with open_store(
@@ -113,7 +114,8 @@ async def dispatching(
             await store.jobs.finish(job, ())
             await done.put(job)
 
-        lanes = lanes_of_soul(store, parrot, courier, do, max_cycles=cycles, bell=bell, alarm=Bell())
+        slots = Slots(cycles, clock)
+        lanes = lanes_of_soul(store, parrot, courier, do, slots=slots, deadline=deadline, bell=bell, alarm=Bell())
         yield DispatcherBench(path, clock, store, parrot, office, bell, events, Dispatcher(lanes, clock, events), done)
 
 
@@ -192,7 +194,7 @@ async def test_a_failing_store_is_logged_and_ends_nothing(path: Path) -> None:
             assert bench.bodies == ["D2 1.0"]
             await bench.parrot.until_handled(2)
             del bench.parrot.fail["D1"]
-            await clock.sleepers(4)  # the three that look for work, and the work that failed
+            await clock.sleepers(5)  # the four that look for work, and the work that failed
             await clock.advance(LEASE + 1)  # its lease runs out and it is claimed again
             await bench.office.until_posted(2)
         assert ("store.failed", {"reason": "disk trouble", "hint": "look"}) in bench.events.emitted
@@ -205,7 +207,7 @@ async def test_an_unreadable_store_is_read_again(path: Path) -> None:
         rename = "ALTER TABLE {} RENAME TO {}"
         await bench.store.database.write(lambda t: t.run(rename.format("conversations", "away")))
         async with alongside(bench.dispatcher.run()):
-            await clock.sleepers(3)
+            await clock.sleepers(4)
             assert "store.failed" in bench.events.names
             await bench.store.database.write(lambda t: t.run(rename.format("away", "conversations")))
             await clock.advance(POLL)
@@ -229,7 +231,7 @@ async def test_a_postponed_post_is_sent_when_it_is_due(path: Path) -> None:
         async with alongside(bench.dispatcher.run()):
             await bench.events.until("outbox.postponed")
             await clock.advance(29)
-            await clock.sleepers(3)
+            await clock.sleepers(4)
             assert not bench.office.posted
             await clock.advance(1)
             await bench.office.until_posted(1)
@@ -247,7 +249,7 @@ async def test_jobs_are_done_after_the_reply(path: Path) -> None:
 async def test_rows_of_another_process_are_found_by_polling(path: Path) -> None:
     clock = StillClock()
     async with dispatching(path, clock) as bench, alongside(bench.dispatcher.run()):
-        await clock.sleepers(3)
+        await clock.sleepers(4)
         async with dispatching(path, clock) as other:
             await other.hear("D1")
         await clock.advance(POLL)
@@ -285,11 +287,11 @@ async def test_an_idle_dispatcher_drains_at_once_and_does_not_spin(path: Path) -
     clock = StillClock()
     async with dispatching(path, clock) as bench:
         async with alongside(bench.dispatcher.run()):
-            await clock.sleepers(3)
+            await clock.sleepers(4)
             assert await bench.dispatcher.drain(5)
             await bench.hear("D1")
-            await clock.sleepers(3)
-            assert set(clock.slept[-3:]) == {POLL}  # what is due now is not looked at every few milliseconds
+            await clock.sleepers(4)
+            assert set(clock.slept[-4:]) == {POLL}  # what is due now is not looked at every few milliseconds
         assert bench.parrot.handled == []
 
 

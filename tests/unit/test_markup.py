@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daemon.channels.slack.outgoing.links import allowed_scheme, honest
-from daemon.channels.slack.outgoing.markup import BREAK, InertStream, break_everyone, inert
+from daemon.channels.slack.outgoing.links import BREAK, allowed_scheme, honest
+from daemon.channels.slack.outgoing.markup import InertStream, break_everyone, inert
 
 ACTIVE = re.compile(
     r"<!(?!--|\[|doctype)|<#|<@|@(?:channel|here|everyone)"

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daemon.channels.slack.outgoing.markup import BREAK, inert
+from daemon.channels.slack.outgoing.links import BREAK
+from daemon.channels.slack.outgoing.markup import inert
 from daemon.channels.slack.outgoing.mrkdwn import to_mrkdwn
 
 

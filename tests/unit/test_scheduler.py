@@ -79,6 +79,7 @@ class SchedulerBench:
                 intentions=new,
                 now=self.clock.now_ms(),
                 most=len(new) + 10,
+                shared_out=False,
             )
         )
         assert refused == ()

@@ -38,7 +38,7 @@ from tests.unit.process_parts import NoApprovals
 from tests.unit.solving_parts import FOUND, ActionBench, Shelf, allowed, scene
 
 DUE = 60_000
-ACT = PermissionRequest("shelf/write_down", {"text": "a"}, ("UADA",), "I would do this. May I?", '{"text": "a"}')
+ACT = PermissionRequest("shelf/write_down", {"text": "a"}, ("UADA",), "I would do this. May I?", '{"text": "a"}', "f1")
 
 
 def problem(*found: Passage) -> Problem:
@@ -183,7 +183,7 @@ def approvals(database: Database, clock: FakeClock) -> Approvals:
 
 def permission(tool: str = "shelf/write_down", clock: FakeClock | None = None, **arguments: object) -> NewApproval:
     now = (clock or FakeClock()).now_ms()
-    return NewApproval("a1", tool, arguments or {"text": "a"}, ("UADA",), now + DUE)
+    return NewApproval("a1", tool, arguments or {"text": "a"}, ("UADA",), now + DUE, "f1")
 
 
 def stage(approvals: Approvals, clock: FakeClock, **capabilities: object) -> ActionBench:
@@ -195,7 +195,9 @@ async def test_a_question_shows_exactly_what_will_be_done_and_parks_the_problem(
     assert isinstance(await ask_permission(one.context, parked, one.context.memory, ACT), Stay)
     motor = one.context.motor
     assert motor.reply == 'I would do this. May I?\n\n```\n{"text": "a"}\n```'
-    assert motor.approval == NewApproval(parked.approval, ACT.tool, ACT.arguments, ("UADA",), clock.now_ms() + 90_000)
+    assert motor.approval == NewApproval(
+        parked.approval, ACT.tool, ACT.arguments, ("UADA",), clock.now_ms() + 90_000, "f1"
+    )
     assert parked.waits
     motor.withdraw_question()
     assert motor.approval is None

@@ -106,21 +106,25 @@ def test_a_name_that_could_lead_elsewhere_is_refused(name: str, tmp_path: Path) 
     assert "can't be a soul's name" in fault(write(tmp_path), name).message
 
 
-def test_a_link_out_of_the_directory_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "secret").write_text("You are Ea.")
+@pytest.mark.parametrize("linked", ["ea/soul.md", "ea/soul.toml", "ea/stern/soul.md", "ea/stern", "ea"])
+@pytest.mark.parametrize("target", ["outside", "souls/other"])
+def test_no_link_is_followed_inside_the_directory(tmp_path: Path, linked: str, target: str) -> None:
     souls = tmp_path / "souls"
     souls.mkdir()
     write(souls)
-    (souls / "ea" / "soul.md").unlink()
-    (souls / "ea" / "soul.md").symlink_to(tmp_path / "secret")
-    assert "leads out of" in fault(souls).message
+    (souls / "ea" / "stern").mkdir()
+    (souls / "ea" / "stern" / "soul.md").write_text("You are stern.")
+    assert load_soul(souls, "ea").modes
+    (souls / linked).rename(tmp_path / target)
+    (souls / linked).symlink_to(tmp_path / target)
+    assert "is a link, or lies behind one" in fault(souls).message
 
 
-def test_a_link_within_the_directory_is_followed(tmp_path: Path) -> None:
-    write(tmp_path)
-    (tmp_path / "ea" / "soul.md").rename(tmp_path / "shared.md")
-    (tmp_path / "ea" / "soul.md").symlink_to(tmp_path / "shared.md")
-    assert load_soul(tmp_path, "ea").personality == "You are Ea."
+def test_a_link_to_the_directory_itself_is_the_admins_and_followed(tmp_path: Path) -> None:
+    (tmp_path / "souls").mkdir()
+    write(tmp_path / "souls")
+    (tmp_path / "linked").symlink_to(tmp_path / "souls")
+    assert load_soul(tmp_path / "linked", "ea").personality == "You are Ea."
 
 
 def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path: Path) -> None:

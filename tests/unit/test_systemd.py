@@ -77,7 +77,7 @@ def test_a_full_queue_never_blocks_the_sender(manager: Manager) -> None:
     assert sent[-1] is False
 
 
-async def test_the_watchdog_beats_at_half_its_time_and_only_while_healthy(manager: Manager) -> None:
+async def test_the_watchdog_beats_at_a_quarter_of_its_time_and_only_while_healthy(manager: Manager) -> None:
     clock = FakeClock()
     health = [True]
     feeding = asyncio.ensure_future(
@@ -85,7 +85,7 @@ async def test_the_watchdog_beats_at_half_its_time_and_only_while_healthy(manage
     )
     await clock.sleepers()
     assert manager.received() == ["WATCHDOG=1"]
-    await clock.advance(29.9)
+    await clock.advance(14.9)
     assert manager.received() == []
     await clock.advance(0.2)
     assert manager.received() == ["WATCHDOG=1"]
@@ -93,12 +93,12 @@ async def test_the_watchdog_beats_at_half_its_time_and_only_while_healthy(manage
     await clock.advance(60)
     assert manager.received() == []
     health[0] = True
-    await clock.advance(31)
+    await clock.advance(16)
     assert manager.received() == ["WATCHDOG=1"]
     feeding.cancel()
     with pytest.raises(asyncio.CancelledError):
         await feeding
-    assert set(clock.slept) == {30.0}
+    assert set(clock.slept) == {15.0}
 
 
 @pytest.mark.parametrize("usec", [None, 0])

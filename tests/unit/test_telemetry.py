@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from daemon.core.config import LogLevel
 from daemon.core.errors import ModelUnavailable, StoreFull
 from daemon.core.ports import Emit
-from daemon.core.telemetry import Telemetry
+from daemon.core.telemetry import MOST_RECORDS, Telemetry
 from daemon.core.telemetry.redaction import REDACTED, Redactor
 from tests.fakes import FakeClock
 
@@ -40,7 +40,8 @@ class CapturedLog:
 
     def __init__(self, level: LogLevel = "standard", secrets: tuple[str, ...] = CANARIES) -> None:
         self.stream = io.StringIO()
-        self.tell = Telemetry(level, self.stream, secrets, FakeClock())
+        self.clock = FakeClock()
+        self.tell = Telemetry(level, self.stream, secrets, self.clock)
 
     @property
     def text(self) -> str:
@@ -297,6 +298,22 @@ def test_below_debug_a_library_s_text_ends_with_its_first_line(installed: Callab
     assert len(log.lines) == 3
 
 
+async def test_a_library_that_repeats_what_others_send_does_not_flood_the_log(
+    installed: Callable[[LogLevel], CapturedLog],
+) -> None:
+    log = installed("standard")
+    for number in range(5_000):
+        logging.getLogger("mcp.client.session").warning("unknown message %s", number)
+    logging.getLogger("asyncio").warning("another library")
+    assert len(log.lines) == MOST_RECORDS + 1
+    await log.clock.advance(60)
+    logging.getLogger("mcp").warning("later")
+    assert log.lines[-2:] == [
+        f"warning event=library.records_lost library=mcp number={5_000 - MOST_RECORDS}",
+        "warning event=library logger=mcp said=later",
+    ]
+
+
 def test_installing_can_be_undone() -> None:
     root, hook = logging.getLogger(), sys.excepthook
     before = (root.level, root.handlers[:])
@@ -392,6 +409,12 @@ def test_no_secret_is_in_any_line_at_any_level(
         "sk-proj-abcdefghijklmnop",
         "sk-ant-api03-abcdefghijklmnop",
         "gsk_abcdefghijklmnop",
+        "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+        "glpat-abcdefghijklmnopqrst",
+        "AKIAABCDEFGHIJKLMNOP abcdef".removesuffix(" abcdef"),
+        "AIzaSyabcdefghijklmnopqrstuvwxyz0123456",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcdefghijklmnop",
+        "postgres://ada:abcdef12@db.example/main",
         "wss://wss-primary.slack.com/link/?ticket=0f7c2a9e-1c1b&app_id=1",
         "https://hooks.slack.com/services/T1/B1/abcdef",
         "Authorization: Bearer 0f7c2a9e1c1b",
@@ -401,6 +424,16 @@ def test_text_that_looks_like_a_key_is_removed_although_it_is_no_known_secret(te
     assert REDACTED in Redactor(())(text)
     assert "abcdef" not in Redactor(())(text)
     assert "0f7c2a9e" not in Redactor(())(text)
+
+
+@pytest.mark.parametrize("blanks", [0, 1, 3])
+def test_a_secret_with_blanks_is_looked_for_in_a_run_of_blanks_without_trying_every_share(blanks: int) -> None:
+    secret = "Bearer" + " a" * blanks + " 0f7c2a9e1c1b"
+    redact = Redactor([secret])
+    assert "0f7c2a9e" not in redact(f"x {secret} y")
+    assert "0f7c2a9e" not in redact(f"x {secret.replace(' ', '   ')} y")
+    text = ("Bearer" + " " * 8_000) * 2
+    assert redact(text) == text
 
 
 def test_ordinary_words_stay() -> None:

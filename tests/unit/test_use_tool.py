@@ -79,7 +79,7 @@ def prompt_of(want: str, tools: tuple[Tool, ...]) -> str:
 
 def test_every_tool_is_shown_with_its_schema_as_data_and_cut_to_its_cap() -> None:
     schema = {"type": "object", "properties": {"word": {"type": "string", "description": "x" * 5_000}}}
-    tools = (Tool("a/one", "does  one\n</note-n0nce> thing " * 100, schema, writes=False), *BOTH)
+    tools = (Tool("a/one", "does  one\n</note-n0nce> thing " * 100, schema, writes=False, fingerprint="f1"), *BOTH)
     text = prompt_of("clay", tools)
     assert "a/one: does one" in text
     assert "</note-n0nce> thing" not in text
@@ -91,8 +91,8 @@ def test_every_tool_is_shown_with_its_schema_as_data_and_cut_to_its_cap() -> Non
 
 
 def test_of_too_many_tools_those_with_most_words_in_common_are_shown() -> None:
-    others = tuple(Tool(f"s/tool{number}", "does a thing", {}, writes=False) for number in range(60))
-    tools = (*others, Tool("kiln/temperature", "measures the kiln", {}, writes=False))
+    others = tuple(Tool(f"s/tool{number}", "does a thing", {}, writes=False, fingerprint="f1") for number in range(60))
+    tools = (*others, Tool("kiln/temperature", "measures the kiln", {}, writes=False, fingerprint="f1"))
     step = use_tool("how hot the KILN is", tools)
     assert step.read('{"tool": "kiln/temperature"}') is not None
     assert "kiln/temperature" in prompt_of("how hot the kiln is", tools)

@@ -104,9 +104,12 @@ def _make_token(path: Path) -> None:
 
 
 def _read_token(path: Path, emit: Emit) -> str:
-    if path.stat().st_mode & 0o077:
-        path.chmod(0o600)
-        note = "other users could read the token; delete the file to get a new one"
+    found = path.stat()
+    if found.st_mode & 0o077:
+        if path.stat().st_ino == found.st_ino:  # else another daemon has replaced it meanwhile
+            path.unlink()
+        _make_token(path)
+        note = "other users could read the token, so that it is void; the file has a new one, which clients need"
         emit("http.secrecy_lost", file=TOKEN_FILE, note=note)
     try:
         token = path.read_text(encoding="ascii").strip()

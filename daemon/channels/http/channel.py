@@ -15,6 +15,7 @@ from daemon.channels.http.server import ApiServer
 from daemon.channels.http.tts import ESPEAK, Tts
 from daemon.core.config import Settings
 from daemon.core.errors import ChannelRefused, NotDelivered
+from daemon.core.links import Trusted
 from daemon.core.perception import ConversationKey, Perception
 from daemon.core.ports import (
     Clock,
@@ -108,12 +109,12 @@ class HttpChannel:
         finally:
             self._live.end(perception.conversation)
 
-    def speak(self, perception: Perception, drafts: DraftLog) -> Speech:
+    def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
         """See `Channel.speak`; the draft is not logged: it ends with the process and is never taken for the reply."""
         self._live.begin(perception.conversation, perception.ts)
         return _HttpSpeech(self._live, perception.conversation)
 
-    def split(self, reply: str, conversation: ConversationKey) -> tuple[str, ...]:
+    def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
         """See `Channel.split`; a reply stays whole, and in JSON no markup can do harm."""
         text = reply.strip()
         return (text,) if text else ()
@@ -134,6 +135,10 @@ class HttpChannel:
     async def find(self, post: Post) -> FoundPost | None:
         """See `Channel.find`; a stored reply can be fetched at any time and counts as delivered."""
         return FoundPost(await self.deliver(post), finished=True)
+
+    async def whisper(self, perception: Perception, text: str) -> bool:
+        """See `Channel.whisper`; one user reads everything."""
+        return False
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """See `Channel.thread_before`; a session holds nothing before its first message."""

@@ -26,8 +26,11 @@ from daemon.channels.slack.outgoing.markup import inert
 from daemon.channels.slack.outgoing.speech import SlackSpeech, StreamTarget
 from daemon.channels.slack.outgoing.splitting import split
 from daemon.channels.slack.outgoing.status_line import StatusLine
+from daemon.channels.slack.outgoing.unknown_links import ReplyGuard
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
+from daemon.core.errors import ChannelError, DeliveryUncertain
+from daemon.core.links import Trusted
 from daemon.core.perception import ConversationKey, Modality, Perception, Place
 from daemon.core.ports import (
     Clock,
@@ -42,6 +45,7 @@ from daemon.core.ports import (
     Task,
     ThreadMessage,
 )
+from daemon.core.telemetry.redaction import Redactor
 
 _STORING: Final = 3.0  # seconds that a stop waits for arrivals being stored
 _USERS: Final = ("U", "W")  # prefixes of user ids; a bot without a user has only a B id
@@ -73,6 +77,7 @@ class SlackChannel:
         self._soul_for_channel = soul_for_channel
         self._appearances = Appearances(appearance_of, emit)
         self._client = SlackClient(settings, clock, emit)
+        self._redact = Redactor(settings.secrets)
         self._reader: EventReader | None = None
         self._supervisor: Supervisor | None = None
         self._drafts = Drafts(clock)
@@ -123,7 +128,7 @@ class SlackChannel:
         thread = self.reply_to(perception)
         return self._status.shown(perception.conversation.channel, thread) if thread else contextlib.nullcontext()
 
-    def speak(self, perception: Perception, drafts: DraftLog) -> Speech:
+    def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
         """See `Channel.speak`; shows nothing outside threads and for bots, to which Slack doesn't stream."""
         conversation, thread = perception.conversation, self.reply_to(perception)
         named = perception.place is not Place.DM
@@ -136,12 +141,14 @@ class SlackChannel:
             recipient=perception.author if named else "",
             appearance=self._appearances.arguments_for(conversation.soul),
             status=partial(self._status.say, conversation.channel, thread),
+            guard=self._guard(trusted),
         )
         return SlackSpeech(self._client, target, drafts, self._drafts, self._clock, self._emit)
 
-    def split(self, reply: str, conversation: ConversationKey) -> tuple[str, ...]:
-        """See `Channel.split`; each part fits into a markdown block."""
-        return split(inert(reply))
+    def split(self, reply: str, conversation: ConversationKey, trusted: Trusted | None = None) -> tuple[str, ...]:
+        """See `Channel.split`; each part fits into a markdown block, and is judged once more as it stands alone."""
+        guard = self._guard(trusted)
+        return tuple(inert(part, guard) for part in split(inert(reply, guard)))
 
     def reply_to(self, perception: Perception) -> str:
         """See `Channel.reply_to`; any message can begin a thread, in DMs too (Slack: agent view)."""
@@ -160,9 +167,32 @@ class SlackChannel:
         """See `Channel.find`."""
         return await self._delivery.find(post)
 
+    async def whisper(self, perception: Perception, text: str) -> bool:
+        """See `Channel.whisper`; an ephemeral message, which in a DM would only be less visible."""
+        key = perception.conversation
+        if perception.place is Place.DM:
+            return False
+        thread = key.thread if key.thread != perception.ts else ""
+        try:
+            await self._client.call(
+                "chat.postEphemeral",
+                channel=key.channel,
+                user=perception.author,
+                text=text,
+                thread_ts=thread or None,
+            )
+        except DeliveryUncertain:
+            return True
+        except ChannelError:
+            return False
+        return True
+
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """See `Channel.thread_before`; empty also if Slack can't be read now."""
         return await self._thread_reader.before(perception, self._reader, limit) if self._reader else ()
+
+    def _guard(self, trusted: Trusted | None) -> ReplyGuard | None:
+        return ReplyGuard(trusted, self._redact) if trusted is not None else None
 
     async def _event_reader(self) -> EventReader:
         if self._reader is None:

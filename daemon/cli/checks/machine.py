@@ -9,6 +9,8 @@ from typing import Final
 
 from daemon.cli.checks.finding import Finding, fail, ok, warn
 from daemon.core.config import Settings
+from daemon.core.config.sources import DOTENV
+from daemon.memory.database.backup import folder_beside
 
 _LEAST_PYTHON: Final = (3, 11)
 _NEEDED: Final = 100 * 2**20  # bytes of free space; with less the daemon can't work
@@ -53,11 +55,16 @@ def _ownership(home: Path) -> Finding:
 
 
 def _privacy(settings: Settings) -> list[Finding]:
-    """memory.db holds users' words: other users of the machine must not read it."""
+    """Files with users' words or keys: other users of the machine must not read them, nor write what is read."""
     path = settings.database_path.absolute()
-    if path.exists() and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        return [warn("privacy", f"other users of this machine may read {path}", f"chmod 600 {path}*")]
-    return []
+    private = [(path, f"chmod 600 {path}*"), (folder_beside(path), f"chmod -R go= {folder_beside(path)}")]
+    files = [DOTENV.absolute(), *([settings.mcp_servers.absolute()] if settings.mcp_servers is not None else [])]
+    private += [(file, f"chmod 600 {file}") for file in files]
+    return [
+        warn("privacy", f"other users of this machine may read {one}", fix)
+        for one, fix in private
+        if one.exists() and one.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO)
+    ]
 
 
 def file_system(folder: Path, mounts: Path = _MOUNTS) -> Finding:

@@ -9,7 +9,6 @@ from daemon.llm.router import choose_models
 from daemon.processes import PROCESSES
 from daemon.processes.subprocesses import SUBPROCESSES
 from daemon.soul import KnownNames, find_souls_directory, load_souls
-from daemon.tools.mcp.server_config import read_servers
 
 _ADD_KEY = "put ANTHROPIC_API_KEY=… (or OPENAI_API_KEY, OPENROUTER_API_KEY, GROQ_API_KEY) into .env and start again"
 
@@ -51,14 +50,8 @@ def souls(settings: Settings) -> list[Finding]:
 
 
 def research(settings: Settings) -> list[Finding]:
-    """Whether library folders and MCP servers are readable and the loop fits the deadline; starts no server."""
+    """Whether library folders are readable and the loop fits the deadline."""
     findings = [_library(folder) for folder in settings.library]
-    try:
-        servers = read_servers(settings.mcp_servers) if settings.mcp_servers is not None else {}
-    except ConfigError as error:
-        findings.append(fail("tools", error.message, error.hint))
-    else:
-        findings += [ok("tools", f"MCP servers, not started by this check: {', '.join(servers)}")] if servers else []
     if settings.ism_enabled and settings.ism_max_seconds >= settings.deadline:
         finding = f"a problem may take {settings.ism_max_seconds:g} s, but each message only {settings.deadline:g} s"
         findings.append(warn("ism", finding, "lower SOUL_ISM_MAX_SECONDS or raise SOUL_DEADLINE"))

@@ -18,7 +18,9 @@ Programs find the same at `GET /openapi.json`.
 The daemon listens on `http://127.0.0.1:8766` unless `SOUL_HTTP_HOST` and `SOUL_HTTP_PORT` say otherwise;
 `SOUL_HTTP=false` switches the API off. Send `Authorization: Bearer …` with the value of `SOUL_HTTP_TOKEN`, or with the
 token that the first start wrote to `http.token` beside `memory.db`. Every program with the token may talk to the soul.
-A session is a conversation: no other session learns what was said in it.
+A session is a conversation: no other session learns what was said in it. Yet who holds the token counts as a full
+member: the soul may tell them what was said in public channels, and they can read every session whose name they guess,
+so use long random names for sessions, and give the token to no one who may not know that.
 
 ```sh
 curl -N http://127.0.0.1:8766/api/soul/chat -H "Authorization: Bearer $(cat http.token)" \\

@@ -14,6 +14,7 @@ SECTIONS = {
     "persona_model": "Models",
     "home": "The soul and its home",
     "members": "Who may talk",
+    "link_hosts": "What may be linked to",
     "max_cycles": "Work",
     "workspace_port": "The local workspace",
     "debug": "Logs",

@@ -19,8 +19,9 @@ from daemon.core.config.sources import (
     sentence,
 )
 from daemon.core.errors import ConfigError
+from daemon.core.network import is_clear_text_abroad
 
-__all__ = ["LogLevel", "Settings", "environment", "load_settings", "unknown_settings"]
+__all__ = ["LogLevel", "Settings", "environment", "forget_secrets", "load_settings", "unknown_settings"]
 
 
 class Settings(SettingsFields):
@@ -43,7 +44,9 @@ class Settings(SettingsFields):
             raise ValueError(value.reason)  # noqa: TRY004  # pydantic turns ValueError alone into a fault
         return value
 
-    @field_validator("members", "allow_bots", "shared_contexts", "approvers", "library", "souls", mode="before")
+    @field_validator(
+        *("members", "allow_bots", "shared_contexts", "approvers", "link_hosts", "library", "souls"), mode="before"
+    )
     @classmethod
     def _comma_separated(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
@@ -61,6 +64,8 @@ class Settings(SettingsFields):
     def _web_address(cls, value: str, info: ValidationInfo) -> str:
         if not re.match(r"https?://[^/?#\s]", value) and (value or info.field_name != "tts_url"):
             raise ValueError("must be an address that begins with https:// or http://")
+        if is_clear_text_abroad(value):
+            raise ValueError("must begin with https://; http:// is for this machine alone")
         return value
 
     @field_validator("slack_api_url")
@@ -148,6 +153,17 @@ class Settings(SettingsFields):
 def environment() -> Mapping[str, str]:
     """The current environment, for variables that are no settings."""
     return dict(os.environ)
+
+
+def forget_secrets() -> None:
+    """Remove every secret from the environment once the settings are read: programs started later do not inherit it."""
+    secret = {
+        environment_name(name, field)
+        for name, field in Settings.model_fields.items()
+        if field.annotation == SecretStr | None
+    }
+    for name in [name for name in os.environ if name.upper() in secret]:
+        del os.environ[name]
 
 
 def unknown_settings(environ: Mapping[str, str] | None = None) -> tuple[str, ...]:

@@ -98,9 +98,29 @@ class SettingsFields(BaseSettings):
     allow_strangers: bool = Field(False, description="Let users of other workspaces (Slack Connect) talk to the soul.")
     allow_shared_channels: bool = Field(False, description="Answer in channels shared with other workspaces.")
 
+    # What may be linked to
+    link_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Hosts that a reply may always link to, comma-separated, each with the hosts below it. "
+        "Other links work if a user, a source or the soul's own text named their host; the rest are shown as text.",
+    )
+
     # Work
-    max_cycles: int = Field(8, ge=1, le=256, description="Conversations worked on at the same time.")
-    deadline: float = Field(180.0, gt=0, description="Seconds within which each message gets a reply or an apology.")
+    max_cycles: int = Field(
+        32,
+        ge=1,
+        le=256,
+        description="Conversations worked on at the same time, at most; fewer while the model is overloaded. "
+        "A quarter is kept for DMs.",
+    )
+    most_waiting: int = Field(
+        200,
+        ge=1,
+        description="Conversations of one user that may be open at once; the user is asked to try others later.",
+    )
+    deadline: float = Field(
+        180.0, gt=0, description="Seconds from its arrival within which each message gets a reply or an apology."
+    )
     lease: float = Field(
         30.0, gt=0, description="Seconds after which an unrenewed claim on a conversation or a post expires."
     )
@@ -135,7 +155,9 @@ class SettingsFields(BaseSettings):
     trace_days: int = Field(
         90, ge=0, description="Days for which state histories and finished schedules are kept; 0 keeps them forever."
     )
-    schedule_max: int = Field(100, ge=0, description="Scheduled intentions that a soul may have at once.")
+    schedule_max: int = Field(
+        100, ge=0, description="Scheduled intentions that a soul may have at once; one user may have a tenth of them."
+    )
 
     # The autonomous loop (ISM)
     ism_enabled: bool = Field(

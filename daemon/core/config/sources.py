@@ -1,6 +1,8 @@
 """Further sources of settings, the variable of each setting, and the wording of faults."""
 
 import difflib
+import os
+import stat
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,13 +74,33 @@ class FileSource(PydanticBaseSettingsSource):
 
 
 def read_dotenv() -> dict[str, str]:
-    """The variables of `.env` in the working directory, empty without one. Raises ConfigError when it can't be read."""
+    """The variables of `.env` in the working directory, empty without one.
+
+    Raises ConfigError when it can't be read, and when another user could have written it.
+    """
+    if fault := written_by_others(DOTENV):
+        hint = f"make it yours alone, if you know what it holds: chown {os.geteuid()} .env && chmod 600 .env"
+        raise ConfigError(f".env in {Path.cwd()} {fault}, so that its settings can't be trusted", hint=hint)
     try:
         return {name: value or "" for name, value in dotenv_values(DOTENV, encoding="utf-8").items()}
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
             f".env {_why(error)}", hint="it must be a text file in UTF-8 that the daemon may read"
         ) from None
+
+
+def written_by_others(path: Path) -> str:
+    """How a user other than us and the superuser could have written a file; empty if none could or it isn't there."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ""
+    if found.st_uid not in (os.geteuid(), 0):
+        return f"belongs to another user (uid {found.st_uid})"
+    own_group = found.st_gid in (os.getegid(), 0)  # many systems give each user a group alone
+    if found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and not own_group):
+        return "may be written by other users"
+    return ""
 
 
 def did_you_mean(name: str, known: Collection[str]) -> str:

@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from enum import IntEnum
@@ -39,6 +40,8 @@ _SHOWN_FROM = {
     "daemon": Detail.MINIMAL,
     "slack.duplicate": Detail.VERBOSE,
     "slack.heard": Detail.VERBOSE,
+    "heartbeat": Detail.DEBUG,
+    "tools.calling": Detail.VERBOSE,
     "memory": Detail.DEBUG,
     "monologue": Detail.DEBUG,
 }
@@ -54,6 +57,9 @@ _SEVERITY = {
     # Only a courtesy failed: the reply itself is unharmed.
     **dict.fromkeys(("slack.cards_refused", "slack.status_failed", "slack.speech_silent"), Severity.INFO),
 }
+MOST_RECORDS = 60
+"""Records of one library that are logged within a minute."""
+_MINUTE = 60.0
 _LIBRARIES = (
     *("slack_bolt", "slack_sdk", "aiohttp", "httpx", "httpx2", "httpcore"),
     *("anthropic", "openai", "apscheduler", "mcp", "client"),
@@ -97,7 +103,7 @@ class Telemetry:
         for logger in loggers:
             logger.setLevel(floor)
             logger.handlers[:] = []
-        loggers[0].addHandler(_LibraryHandler(self.library, floor))
+        loggers[0].addHandler(_LibraryHandler(self, floor, self._clock))
         sys.excepthook = self._uncaught
         threading.excepthook = lambda crash: self("thread.crashed", error=crash.exc_value)
         sys.unraisablehook = lambda crash: self("finalizer.crashed", error=crash.exc_value)
@@ -153,14 +159,29 @@ class Telemetry:
 
 
 class _LibraryHandler(logging.Handler):
-    """Passes records on; the floor holds even where a library lowers the level of its own logger."""
+    """Passes records on; the floor holds even where a library lowers the level of its own logger.
 
-    def __init__(self, take: Callable[[logging.LogRecord], None], floor: int) -> None:
+    At most MOST_RECORDS of a library within a minute, and then a count of the rest: a library repeats what others send.
+    """
+
+    def __init__(self, telemetry: Telemetry, floor: int, clock: Clock) -> None:
         super().__init__(floor)
-        self._take = take
+        self._telemetry = telemetry
+        self._clock = clock
+        self._minute = 0.0
+        self._counts: Counter[str] = Counter()
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._take(record)
+        now, library = self._clock.monotonic(), record.name.partition(".")[0]
+        if now - self._minute >= _MINUTE:
+            for name, count in self._counts.items():
+                if count > MOST_RECORDS:
+                    self._telemetry("library.records_lost", library=name, number=count - MOST_RECORDS)
+            self._counts.clear()
+            self._minute = now
+        self._counts[library] += 1
+        if self._counts[library] <= MOST_RECORDS:
+            self._telemetry.library(record)
 
 
 def _is_journal(stream: TextIO, journal_stream: str) -> bool:

@@ -30,7 +30,7 @@ class Metrics:
     """Counters and gauges in a registry of their own; implements `daemon.core.ports.Emit`.
 
     Model calls are read from the fields of `step.completed`: step, role, model, outcome, tokens_in, tokens_cached,
-    tokens_out, cost_usd, duration_ms.
+    tokens_out, cost_usd, duration_ms; and the daemon's own state from `heartbeat`: connected, active, loop_lag_s.
     """
 
     def __init__(self) -> None:
@@ -49,6 +49,9 @@ class Metrics:
             "soul_http_requests", "HTTP requests.", ("route", "method", "status"), registry=registry
         )
         self._queues = Gauge("soul_queue", "Rows waiting, by queue.", ("queue",), registry=registry)
+        self._connected = Gauge("soul_connected", "1 while Slack is connected.", registry=registry)
+        self._working = Gauge("soul_working", "Conversations, posts and jobs in work.", registry=registry)
+        self._lag = Gauge("soul_loop_lag_seconds", "Longest lag of the event loop in ten seconds.", registry=registry)
         self._names: set[tuple[str, ...]] = set()
 
     def __call__(self, event: str, /, **fields: object) -> None:
@@ -57,6 +60,8 @@ class Metrics:
             self._events.labels(*self._bounded("event", event)).inc()
             if event == "step.completed":
                 self._count_call(fields)
+            if event == "heartbeat":
+                self._note_heartbeat(fields)
         except Exception:  # noqa: BLE001  # a field that is not countable must not stop the caller
             self._events.labels("metrics.lost").inc()
 
@@ -77,6 +82,11 @@ class Metrics:
             self._tokens.labels(*call, kind).inc(_amount(fields.get(f"tokens_{kind}")))
         self._cost.labels(*call).inc(_amount(fields.get("cost_usd")))
         self._latency.labels(*call).observe(_amount(fields.get("duration_ms")) / 1000)
+
+    def _note_heartbeat(self, fields: Mapping[str, object]) -> None:
+        self._connected.set(_amount(fields.get("connected")))
+        self._working.set(_amount(fields.get("active")))
+        self._lag.set(_amount(fields.get("loop_lag_s")))
 
     def _bounded(self, kind: str, *labels: str) -> tuple[str, ...]:
         """The labels, or `other` for each of them once there are too many different ones."""

@@ -22,6 +22,12 @@ _LOOKS_LIKE_A_KEY = re.compile(
       (?:xox[a-z]|xapp)(?:\.xox[a-z])?-[\w-]{6,}        # Slack tokens
     | \b(?:sk|pk|rk)-[\w-]{12,}                         # Anthropic, OpenAI, OpenRouter
     | \bgsk_\w{12,}                                     # Groq
+    | \b(?:gh[pousr]_|github_pat_|glpat-|npm_|hf_|pypi-)[\w-]{16,}  # code hosts and package registries
+    | \b(?:AKIA|ASIA)[0-9A-Z]{16}\b                     # AWS
+    | \bAIza[\w-]{30,}                                 # Google
+    | \b(?:sk|pk|rk)_(?:live|test)_\w{12,}              # Stripe
+    | \beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}          # a JSON Web Token
+    | (?<=://)[^\s/:@]{1,64}:[^\s/@]{3,}(?=@)           # user and password in an address
     | hooks\.slack\.com/[\w/-]+                         # incoming webhooks and workflow triggers
     | (?<=\bticket=)[\w.~%-]+                           # the key inside a Socket Mode address
     | (?<=\bBearer\s)[\w.~+/=-]{8,}
@@ -47,9 +53,18 @@ class Redactor:
         return _LOOKS_LIKE_A_KEY.sub(REDACTED, text)
 
 
+def remove_keys(text: str) -> str:
+    """A text without anything that looks like a key."""
+    return _LOOKS_LIKE_A_KEY.sub(REDACTED, text)
+
+
 def _shape(secret: str) -> str:
-    """A pattern for a secret that may be broken by white space, escaped, or percent-encoded up to a few times."""
-    return _GAP.join(_either(char) for char in secret)
+    """A pattern for a secret that may be broken by white space, escaped, or percent-encoded up to a few times.
+
+    A blank of the secret itself is such a break too: two patterns for one blank would try every way to share a run of
+    blanks between them.
+    """
+    return _GAP.join(_either(char) for char in secret if not char.isspace())
 
 
 def _either(char: str) -> str:

@@ -23,8 +23,8 @@ def remind(context: ProcessContext) -> Action:
             due_ms = when(due.strip(), context.mind.clock.now_ms())
         except ValueError as error:
             return use.recurse(observation=f"That time can't be read: {error}")
-        if not await context.capabilities.may_intend(len(context.motor.intentions)):
-            return use.recurse(observation="There is no room for more reminders; tell them so.")
+        if not await context.capabilities.may_intend(context.perception.author, len(context.motor.intentions)):
+            return use.recurse(observation="They have as many reminders waiting as fit; tell them so.")
         context.motor.schedule(
             NewIntention(
                 slot=_slot(context.perception.author, what),

@@ -15,6 +15,10 @@ from daemon.mind.steps.use_tool import ToolUse, use_tool, with_tools
 
 _OF_EACH = 4  # passages from each place
 _PHRASES = 3
+_NO_APPROVER = (
+    "I'm sorry, I may not use `{tool}`: it can destroy something, and the admin has named no one who may allow that. "
+    "Nothing was done."
+)
 _REWORD = (
     'Nothing was found for what stands under "Aim". Under which other words may it have been written down? Give search '
     "phrases of one to four words."
@@ -31,7 +35,8 @@ def research(context: ProcessContext, problem: Problem) -> Action:
         passages, failed = await _search(context, use.input), ""
         if chosen is not None and context.capabilities.toolbox is not None:
             try:
-                passages.append(await context.capabilities.toolbox.use(chosen.tool.name, chosen.arguments))
+                tool = chosen.tool
+                passages.append(await context.capabilities.toolbox.use(tool.name, chosen.arguments, tool.fingerprint))
             except ToolFailed as error:
                 failed = f"{chosen.tool.name} failed: {error.message}"
         if not passages:
@@ -52,6 +57,8 @@ async def _search(context: ProcessContext, query: str) -> list[Passage]:
     passages = list(await context.cycle.recollect(query, _OF_EACH))
     if library is not None:
         passages += await library.search(query, _OF_EACH)
+    for passage in passages:  # not what a tool answers: its author could name a host of theirs
+        context.cycle.cite(passage.text)
     return passages
 
 
@@ -81,12 +88,22 @@ async def _choose_tool(context: ProcessContext, use: ActionUse) -> ToolUse | Non
     return chosen
 
 
-async def _ask_for_tool(context: ProcessContext, problem: Problem, use: ActionUse, chosen: ToolUse) -> Stay:
+async def _ask_for_tool(context: ProcessContext, problem: Problem, use: ActionUse, chosen: ToolUse) -> Stay | Recurse:
+    """Ask those who may allow it; what may destroy something is asked of approvers that the admin named, or of no one.
+
+    Without them it is not done, and a line below the reply says so.
+    """
+    approvers = chosen.tool.approvers or context.capabilities.approvers
+    if chosen.tool.destroys and not approvers:
+        sentence = _NO_APPROVER.format(tool=chosen.tool.name)
+        context.motor.add_below(f"_({sentence})_")
+        return use.recurse(observation=sentence)
     request = PermissionRequest(
         tool=chosen.tool.name,
         arguments=chosen.arguments,
-        approvers=context.capabilities.approvers or (problem.asker or context.perception.author,),
+        approvers=approvers or (problem.asker or context.perception.author,),
         question=f"To go on I would use `{chosen.tool.name}` with exactly this. May I?",
         shown=plain_sight(json.dumps(chosen.arguments, ensure_ascii=False, indent=2)),
+        fingerprint=chosen.tool.fingerprint,
     )
     return await ask_permission(context, problem, use.memory, request)

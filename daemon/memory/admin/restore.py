@@ -11,7 +11,7 @@ from typing import Final
 from daemon.core.errors import StoreError
 from daemon.core.ports import Clock
 from daemon.memory.database import backup, migrate, sqlite
-from daemon.memory.queues.presence import ProcessIdentity
+from daemon.memory.queues.presence import GHOST_MS, ProcessIdentity
 
 _REASON: Final = "restored from a backup"
 _STOP_FIRST: Final = "stop it first; --force restores anyway, and loses the work that it is doing"
@@ -57,7 +57,7 @@ def restore(source: Path, path: Path, clock: Clock, *, actor: str, force: bool =
         raise StoreError(f"{source} is the live file itself", hint="give the path of a backup")
     backup.verify(source)
     if not force:
-        _require_no_daemon(path)
+        _require_no_daemon(path, clock)
     fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}.restoring")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -76,19 +76,20 @@ def restore(source: Path, path: Path, clock: Clock, *, actor: str, force: bool =
     return Restored(replaced, migrate.SCHEMA, waiting)
 
 
-def _require_no_daemon(path: Path) -> None:
+def _require_no_daemon(path: Path, clock: Clock) -> None:
     if not path.exists():
         return
     try:
         with closing(sqlite.connect(path)) as connection:
-            rows = connection.execute("SELECT id, pid, host FROM presence").fetchall()
+            rows = connection.execute("SELECT id, pid, host, seen_ms FROM presence").fetchall()
     except (sqlite3.Error, StoreError) as error:
         raise StoreError(
             f"{path} can't be read to see whether a daemon is alive: {error}",
             hint="check that no daemon runs, then repeat with --force",
         ) from error
     for row in rows:
-        if not ProcessIdentity.parse(row["id"]).surely_dead():
+        one, silent = ProcessIdentity.parse(row["id"]), clock.now_ms() - row["seen_ms"] > GHOST_MS
+        if not one.surely_dead() and (one.in_sight or not silent):
             raise StoreError(f"a daemon is alive (process {row['pid']} on {row['host']})", hint=_STOP_FIRST)
 
 

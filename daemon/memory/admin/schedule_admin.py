@@ -56,6 +56,7 @@ class Agenda(AuditedChanges):
                 intentions=(replace(new, behalf=new.behalf or await _last_person(transaction, conversation)),),
                 now=now,
                 most=most,
+                shared_out=False,
             )
             if refused:
                 raise StoreError(refused[0], hint="see `soul schedule list`")

@@ -18,7 +18,7 @@ from typing import Generic, TypeVar
 import aiosqlite
 
 from daemon.core.concurrency import alongside
-from daemon.core.errors import StoreBusy, StoreError
+from daemon.core.errors import SchemaMismatch, StoreBusy, StoreError
 from daemon.core.ports import Clock
 from daemon.core.text import storable
 from daemon.memory.database import migrate, sqlite
@@ -103,6 +103,14 @@ class Database:
             self._readers.put_nowait(reader)
         self._waiting: asyncio.Queue[_Job[object] | None] = asyncio.Queue()  # None asks the writer to stop
         self._ended = asyncio.Event()
+        self._mismatch: SchemaMismatch | None = None
+        self._outdated = asyncio.Event()
+
+    async def live_as_long_as_the_schema(self) -> None:
+        """Wait until a newer program has migrated the file. Raises SchemaMismatch then: this one can do no more."""
+        await self._outdated.wait()
+        assert self._mismatch is not None  # set together
+        raise self._mismatch
 
     async def write(self, unit: Unit[T], *, within: float = 5.0) -> T:
         """Run a unit of work and return its value once it is durable.
@@ -124,6 +132,8 @@ class Database:
         try:
             return await self._retrying(deadline, lambda: self._read_once(connection, unit))
         except sqlite3.Error as error:
+            with suppress(sqlite3.Error):
+                await self._refuse_newer_schema(connection)
             raise sqlite.translate(error) from error
         finally:
             self._readers.put_nowait(connection)
@@ -179,7 +189,7 @@ class Database:
             batch = await self._begin(batch)
             if not batch:
                 return
-            await self._refuse_newer_schema()
+            await self._refuse_newer_schema(self._writer)
             answers = [await self._run_under_savepoint(job) for job in batch]
             deadline = max(job.deadline for job in batch)
             await self._retrying(deadline, lambda: self._writer.execute_fetchall("COMMIT"))
@@ -223,9 +233,15 @@ class Database:
         await self._writer.execute_fetchall("RELEASE unit")
         return answer
 
-    async def _refuse_newer_schema(self) -> None:
-        rows = list(await self._writer.execute_fetchall("PRAGMA user_version"))
-        migrate.require_current(int(rows[0][0]))
+    async def _refuse_newer_schema(self, connection: aiosqlite.Connection) -> None:
+        """Asked before each write, and after a read that failed, perhaps for a table that is no more."""
+        rows = list(await connection.execute_fetchall("PRAGMA user_version"))
+        try:
+            migrate.require_current(int(rows[0][0]))
+        except SchemaMismatch as mismatch:
+            self._mismatch = mismatch
+            self._outdated.set()
+            raise
 
     async def _rollback(self) -> None:
         with suppress(sqlite3.Error):  # SQLite rolls back by itself after some errors

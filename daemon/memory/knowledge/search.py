@@ -19,6 +19,11 @@ from daemon.memory.knowledge.library import search_terms, words_of
 NEWEST = 2_000
 """How many of the newest readable turns a search covers."""
 
+EACH = 200
+"""How many of them are surely one user's, so that no flood of another pushes out all that they said."""
+
+_LOOKED_THROUGH = 5 * NEWEST
+_LONGEST_TURN = 4_000  # characters of a turn that are searched
 _LONGEST_PASSAGE = 1_500
 _LONGEST_NAME = 80
 
@@ -47,16 +52,26 @@ class ConversationSearch:
     async def _readable(
         self, conversation: ConversationKey, audience: Audience, *, outsiders: bool
     ) -> list[sqlite3.Row]:
-        """The newest turns that the audience may read, newest first; row and conversation must both allow it."""
-        return await self._database.rows(
+        """The newest turns that the audience may read, newest first; row and conversation must both allow it.
+
+        EACH of every user come first, and what room is left goes to the next newest, of whomever.
+        """
+        rows = await self._database.rows(
             """
-            SELECT t.conversation, t.name, t.body, t.said_ms
-            FROM turns t JOIN conversations c ON c.id = t.conversation
-            WHERE c.soul = :soul AND c.workspace = :workspace AND t.speaker = 'person'
-              AND t.audience IN (:own, :everybody) AND c.audience IN (:own, :everybody)
-              AND (:channel IS NULL OR c.channel = :channel)
-            ORDER BY t.seq DESC LIMIT :newest
+            SELECT t.seq, t.conversation, t.name, substr(t.body, 1, :longest) AS body, t.said_ms
+            FROM (
+              SELECT seq, row_number() OVER (PARTITION BY author ORDER BY seq DESC) AS place FROM (
+                SELECT t.seq, t.author FROM turns t JOIN conversations c ON c.id = t.conversation
+                WHERE c.soul = :soul AND c.workspace = :workspace AND t.speaker = 'person'
+                  AND t.audience IN (:own, :everybody) AND c.audience IN (:own, :everybody)
+                  AND (CAST(:channel AS TEXT) IS NULL OR c.channel = :channel)
+                ORDER BY t.seq DESC LIMIT :looked_through) newest
+            ) numbered JOIN turns t ON t.seq = numbered.seq
+            ORDER BY CASE WHEN numbered.place <= :each THEN 0 ELSE 1 END, t.seq DESC LIMIT :newest
             """,
+            longest=_LONGEST_TURN,
+            looked_through=_LOOKED_THROUGH,
+            each=EACH,
             soul=conversation.soul,
             workspace=conversation.workspace,
             own=str(audience),
@@ -64,6 +79,7 @@ class ConversationSearch:
             channel=conversation.channel if outsiders else None,
             newest=NEWEST,
         )
+        return sorted(rows, key=lambda row: -int(row["seq"]))
 
 
 def _rank(said: Sequence[sqlite3.Row], terms: frozenset[str], here: str, limit: int) -> tuple[Passage, ...]:

@@ -31,7 +31,8 @@ class NewApproval:
     """A question for permission; its buttons carry `id`, which never repeats.
 
     `arguments` are exactly what the tool will get, `asked` the platform ids of the users who may decide until
-    `expires_ms`. Raises ValueError when `asked` is empty.
+    `expires_ms`. `fingerprint` is that of the tool; with another one it is not used. Raises ValueError when `asked` is
+    empty.
     """
 
     id: str
@@ -39,6 +40,7 @@ class NewApproval:
     arguments: Mapping[str, object]
     asked: tuple[str, ...]
     expires_ms: int
+    fingerprint: str = ""
 
     def __post_init__(self) -> None:
         if not self.asked:
@@ -61,6 +63,7 @@ class Approval:
     decided_by: str
     decided_ms: int | None
     created_ms: int
+    fingerprint: str = ""
 
     @classmethod
     def from_row(cls, row: sqlite3.Row) -> "Approval":
@@ -90,6 +93,7 @@ async def store_approval(
         state="waiting",
         expires_ms=new.expires_ms,
         created_ms=now,
+        fingerprint=new.fingerprint,
     )
 
 

@@ -7,16 +7,35 @@ from dataclasses import replace
 
 from daemon.core.errors import LostLease
 from daemon.core.perception import Audience, ConversationKey
-from daemon.memory.database import Transaction
-from daemon.memory.records import Claim, Draft, InboxMessage, ProcessState, VisitState, conversation_columns, read_row
+from daemon.core.ports import Clock
+from daemon.core.timetable import platform_time
+from daemon.memory.database import Database, Transaction
+from daemon.memory.queues.edits import RESTS
+from daemon.memory.queues.fairness import next_conversation, next_overdue
+from daemon.memory.records import (
+    Claim,
+    Draft,
+    InboxMessage,
+    ProcessState,
+    VisitState,
+    Worker,
+    conversation_columns,
+    read_row,
+)
 from daemon.memory.worker_store import WorkerStore
+
+_DAY_MS = 24 * 3600 * 1000
 
 
 class Conversations(WorkerStore):
     """Claims conversations for one worker."""
 
-    async def claim_next(self) -> Claim | None:
-        """Claim the free conversation whose oldest message waited longest, with all its waiting messages in ts order.
+    def __init__(self, database: Database, clock: Clock, worker: Worker) -> None:
+        super().__init__(database, clock, worker)
+        self._began_ms = clock.now_ms()
+
+    async def claim_next(self, *, dms_only: bool = False) -> Claim | None:
+        """Claim the conversation that is next (see `fairness`), with all its waiting messages in ts order.
 
         This includes a conversation whose lease lapsed, with its draft, and a draft whose messages are gone. A paused
         message holds up its whole conversation, so that a newer one can't overtake it. None when nothing waits.
@@ -24,21 +43,26 @@ class Conversations(WorkerStore):
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> Claim | None:
-            row = await transaction.one(
-                """
-                SELECT w.conversation AS id FROM (
-                  SELECT conversation, received_ms AS since, not_before FROM inbox WHERE state IN ('new', 'claimed')
-                  UNION ALL SELECT conversation, created_ms, 0 FROM outbox WHERE state = 'drafting'
-                ) w JOIN conversations c ON c.id = w.conversation
-                WHERE c.lease_until <= :now AND c.soul = :soul AND c.workspace = :workspace
-                GROUP BY w.conversation HAVING max(w.not_before) <= :now ORDER BY min(w.since) LIMIT 1
-                """,
-                now=now,
-                **self._worker.scope,
-            )
-            return await self._claim(transaction, row["id"], now) if row else None
+            id_ = await next_conversation(transaction, self._worker.scope, now, dms_only=dms_only)
+            return await self._claim(transaction, id_, now) if id_ else None
 
         return await self._database.write(unit)
+
+    async def claim_overdue(self, deadline: float) -> Claim | None:
+        """Claim a conversation in which a live message waited longer than `deadline` seconds, or one too many of
+        a user; None when there is none.
+        """
+        now = self._clock.now_ms()
+
+        async def unit(transaction: Transaction) -> Claim | None:
+            id_ = await next_overdue(transaction, self._worker.scope, now, self._late_ms(now, deadline))
+            return await self._claim(transaction, id_, now) if id_ else None
+
+        return await self._database.write(unit)
+
+    def _late_ms(self, now: int, deadline: float) -> int:
+        """Messages that wait since then are overdue; none is while this daemon has lived less than the deadline."""
+        return now - int(deadline * 1000) if now - self._began_ms >= deadline * 1000 else -1
 
     async def _claim(self, transaction: Transaction, conversation: str, now: int) -> Claim:
         row = await transaction.one(
@@ -104,18 +128,56 @@ class Conversations(WorkerStore):
         )
         return row is not None
 
-    async def next_due_ms(self) -> int | None:
+    async def was_refused_lately(self, message: InboxMessage, reason: str) -> bool:
+        """Whether another message of the same user in the same room was refused for this reason within a day."""
+        now, key = self._clock.now_ms(), message.perception.conversation
+        row = await self._database.one(
+            """
+            SELECT 1 FROM inbox
+            WHERE workspace = :workspace AND channel = :channel AND ts > :since AND author = :author
+              AND state = 'ignored' AND reason = :reason AND settled_ms > :after AND soul = :soul LIMIT 1
+            """,
+            workspace=key.workspace,
+            channel=key.channel,
+            soul=key.soul,
+            since=platform_time(now - _DAY_MS),
+            author=message.perception.author,
+            reason=reason,
+            after=now - _DAY_MS,
+        )
+        return row is not None
+
+    async def next_due_ms(self, *, dms_only: bool = False) -> int | None:
         """When the next waiting message may be claimed, after a lease lapses or a pause ends; None when none waits."""
         return await self._due_ms(
-            """
-            SELECT min(max(w.not_before, c.lease_until)) AS due FROM (
-              SELECT conversation, max(not_before) AS not_before FROM (
-                SELECT conversation, not_before FROM inbox WHERE state IN ('new', 'claimed')
-                UNION ALL SELECT conversation, 0 FROM outbox WHERE state = 'drafting'
-              ) GROUP BY conversation
-            ) w JOIN conversations c ON c.id = w.conversation WHERE c.soul = :soul AND c.workspace = :workspace
-            """
+            f"""
+            SELECT min(ready_ms) AS due FROM conversations
+            WHERE soul = :soul AND workspace = :workspace AND waiting_ms IS NOT NULL
+            {"AND place = 'dm'" if dms_only else ""}
+            """  # noqa: S608  # literals of this module
         )
+
+    async def next_overdue_ms(self, deadline: float) -> int | None:
+        """When `claim_overdue` finds something, as far as it is known now; None when no live message waits."""
+        now = self._clock.now_ms()
+        late = self._late_ms(now, deadline)
+
+        async def unit(transaction: Transaction) -> int | None:
+            if await next_overdue(transaction, self._worker.scope, now, late):
+                return now
+            row = await transaction.one(
+                """
+                SELECT min(deadline_ms) AS since FROM conversations
+                WHERE soul = :soul AND workspace = :workspace AND deadline_ms > :late
+                """,
+                late=late,
+                **self._worker.scope,
+            )
+            if row is None or row["since"] is None:
+                return None
+            return max(int(row["since"]), self._began_ms) + int(deadline * 1000)
+
+        return await self._database.read(unit)
 
     async def renew(self, claim: Claim) -> None:
         """Hold a claim for another lease. Raises LostLease."""
@@ -130,12 +192,16 @@ class Conversations(WorkerStore):
 
         await self._database.write(unit)
 
-    async def release(self, claim: Claim, *, retry_in: float = 0.0, reason: str = "") -> None:
+    async def release(
+        self, claim: Claim, *, retry_in: float = 0.0, reason: str = "", text_changed: bool = False
+    ) -> None:
         """Give a conversation back with its messages unanswered, to be claimed again after `retry_in` seconds.
 
-        It does not count as an attempt. A lost claim is left as it is.
+        It does not count as an attempt. With `text_changed` it counts as a cycle in vain: from the third on the
+        messages rest until their text has stood still (see `RESTS`). A lost claim is left as it is.
         """
-        due = self._clock.now_ms() + int(retry_in * 1000)
+        now = self._clock.now_ms()
+        due = now + int(retry_in * 1000)
 
         async def unit(transaction: Transaction) -> None:
             row = await transaction.one(
@@ -157,8 +223,21 @@ class Conversations(WorkerStore):
                     reason=reason,
                     id=str(claim.conversation),
                 )
+                if text_changed:
+                    await self._count_in_vain(transaction, claim, now)
 
         await self._database.write(unit)
+
+    async def _count_in_vain(self, transaction: Transaction, claim: Claim, now: int) -> None:
+        for message in claim.messages:
+            await transaction.run(
+                f"""
+                UPDATE inbox SET voided = voided + 1, not_before = {RESTS.format("voided + 1")}
+                WHERE id = :id AND state = 'new'
+                """,  # noqa: S608  # literals of this package
+                now=now,
+                id=message.id,
+            )
 
     async def begin_draft(self, claim: Claim, *, reply_to: str, recipient: str, newer_than_ts: str) -> None:
         """Record that a visible draft of the reply is about to be opened. Raises LostLease."""

@@ -17,17 +17,28 @@ ASKED_IN = "heard"
 """In the params of an intention: the ts of the messages that asked for it; deleting one cancels it."""
 
 
+RESTS = """
+  CASE WHEN {0} < 3 OR received_ms < CAST(:now AS BIGINT) - 120000 THEN not_before
+       WHEN {0} = 3 THEN CAST(:now AS BIGINT) + 5000 WHEN {0} = 4 THEN CAST(:now AS BIGINT) + 10000
+       WHEN {0} = 5 THEN CAST(:now AS BIGINT) + 20000 ELSE CAST(:now AS BIGINT) + 40000 END
+"""
+"""Until when a message rests whose text changed under so many cycles: three are free, then each rest is longer, and
+two minutes after its arrival it rests no more, so that it ends in time."""
+
+
 async def edit_message(transaction: Transaction, edit: Edit, now: int) -> tuple[str, ...]:
     """Replace the text of a message; returns the states of its rows, none when it is unknown or its text is the same.
 
     Platforms also send an edit when they only add the preview of a link.
     """
     rows = await transaction.rows(
-        """
-        UPDATE inbox SET body = :text, revision = revision + 1
+        f"""
+        UPDATE inbox SET body = :text, revision = revision + 1,
+               not_before = CASE WHEN state = 'new' THEN {RESTS.format("voided")} ELSE not_before END
         WHERE workspace = :workspace AND channel = :channel AND ts = :ts AND modality = 'words'
           AND body <> :text AND state NOT IN ('withdrawn', 'dropped') RETURNING conversation, state
-        """,
+        """,  # noqa: S608  # literals of this module
+        now=now,
         text=edit.text,
         workspace=edit.workspace,
         channel=edit.channel,

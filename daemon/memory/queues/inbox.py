@@ -12,6 +12,10 @@ from daemon.core.ports import Acceptance, Arrival, Clock, Decision, Deletion, Ed
 from daemon.memory.database import Database, Transaction
 from daemon.memory.queues.approvals import decide
 from daemon.memory.queues.edits import delete_message, edit_message
+from daemon.memory.queues.fairness import note_crowd
+
+MOST_WAITING = 200
+"""How many conversations of one user may wait at once, unless a setting says otherwise."""
 
 _ASIDE = "people talk to each other"
 _ASIDE_LASTS = 600.0  # seconds after which a message below an aside is for the soul again
@@ -21,7 +25,16 @@ _DELIVERIES_KEPT_MS = 48 * 3600 * 1000  # Slack retries within minutes, catch-up
 class Inbox:
     """Stores what channels receive; implements the `Intake` port."""
 
-    def __init__(self, database: Database, clock: Clock, emit: Emit, on_accepted: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        emit: Emit,
+        on_accepted: Callable[[str], None],
+        *,
+        most_waiting: int = MOST_WAITING,
+    ) -> None:
+        self._most_waiting = most_waiting
         self._database = database
         self._clock = clock
         self._emit = emit
@@ -34,7 +47,10 @@ class Inbox:
         async def unit(transaction: Transaction) -> tuple[Acceptance, str]:
             if not await _first_delivery(transaction, arrival, now):
                 return Acceptance.DUPLICATE, "event repeated"
-            return await _accept(transaction, arrival, now)
+            accepted = await _accept(transaction, arrival, now)
+            if isinstance(arrival, NewMessage) and accepted[0] is Acceptance.ACCEPTED:
+                await note_crowd(transaction, arrival, self._most_waiting)
+            return accepted
 
         acceptance, reason = await self._database.write(unit, within=2.0)
         if acceptance is Acceptance.ACCEPTED:

@@ -20,6 +20,7 @@ from daemon.memory.worker_store import WorkerStore
 IDLE = "idle"
 """The slot of the daemon's own look after a silence; a new message cancels it, and no cap counts it."""
 
+_FEWEST = 5  # intentions that one user may have however small the book is
 _AT_ONCE = 100  # moved in one transaction, which has to be short
 
 
@@ -77,17 +78,19 @@ async def store_intentions(
     intentions: Sequence[NewIntention],
     now: int,
     most: int,
+    shared_out: bool = True,
 ) -> tuple[str, ...]:
     """Schedule intentions, each in place of the one that waits in its slot; returns a sentence for each refused one.
 
     Refused are: a crontab that fires more often than every 15 minutes or never, a time more than a year ahead, and more
-    than `most` intentions waiting for one soul in one workspace. A refusal leaves the slot as it was.
+    than `most` intentions waiting for one soul in one workspace, or than the share of one user unless an admin
+    schedules (not `shared_out`). A refusal leaves the slot as it was.
     """
     refused = []
     for new in intentions:
         try:
             due = _first_due(new, now)
-            await _require_room(transaction, conversation, new.slot, most)
+            await _require_room(transaction, conversation, new, most, shared_out=shared_out)
         except ValueError as refusal:
             refused.append(f"{new.slot}: {refusal}")
             continue
@@ -116,6 +119,11 @@ async def store_intentions(
             created_ms=now,
         )
     return tuple(refused)
+
+
+def share_of_one(most: int) -> int:
+    """How many of `most` intentions one user may have: a tenth, and at least five."""
+    return min(most, max(_FEWEST, most // 10))
 
 
 async def cancel_intentions(
@@ -169,17 +177,14 @@ class Intentions(WorkerStore):
             """
         )
 
-    async def has_room(self, most: int) -> bool:
-        """Whether fewer than `most` intentions wait for this soul; the daemon's own looks do not count."""
-        row = await self._database.one(
-            """
-            SELECT count(*) AS waiting FROM intentions
-            WHERE soul = :soul AND workspace = :workspace AND state = 'waiting' AND slot <> :idle
-            """,
-            idle=IDLE,
-            **self._worker.scope,
+    async def has_room(self, most: int, behalf: str, planned: int = 0) -> bool:
+        """Whether a user may have one intention more beside those planned, of `most` for this soul.
+
+        The daemon's own looks do not count.
+        """
+        return await self._database.read(
+            lambda transaction: _has_room(transaction, self._worker.scope, behalf, most, planned=planned)
         )
-        return row is not None and row["waiting"] < most
 
     async def waiting(self, conversation: ConversationKey) -> tuple[Intention, ...]:
         """The waiting intentions of a conversation, the next first, without the daemon's own look after a silence."""
@@ -204,22 +209,44 @@ def _first_due(new: NewIntention, now: int) -> int:
     return next_slot(new.every, max(new.due_ms, now))
 
 
-async def _require_room(transaction: Transaction, conversation: ConversationKey, slot: str, most: int) -> None:
-    if slot == IDLE:
+async def _require_room(
+    transaction: Transaction, conversation: ConversationKey, new: NewIntention, most: int, *, shared_out: bool
+) -> None:
+    """Raises ValueError when no more may be scheduled; the one that waits in the same slot does not count."""
+    if new.slot == IDLE:
         return
+    scope = {"soul": conversation.soul, "workspace": conversation.workspace}
+    but = (str(conversation), new.slot)
+    if not await _has_room(transaction, scope, "", most, but=but):
+        raise ValueError(f"{most} intentions are scheduled already, and no more than {most} may be")
+    if shared_out and not await _has_room(transaction, scope, new.behalf, most, but=but):
+        raise ValueError(f"{share_of_one(most)} of this user are scheduled already, and no more may be")
+
+
+async def _has_room(
+    transaction: Transaction,
+    scope: Mapping[str, str],
+    behalf: str,
+    most: int,
+    *,
+    planned: int = 0,
+    but: tuple[str, str] = ("", ""),
+) -> bool:
+    """Whether one more fits beside all that wait and the planned ones; with an empty `behalf` no share is asked."""
     row = await transaction.one(
         """
-        SELECT count(*) AS waiting FROM intentions WHERE soul = :soul AND workspace = :workspace AND state = 'waiting'
+        SELECT count(*) AS waiting, coalesce(sum(CASE WHEN behalf = :behalf THEN 1 ELSE 0 END), 0) AS own
+        FROM intentions WHERE soul = :soul AND workspace = :workspace AND state = 'waiting'
           AND slot <> :idle AND NOT (conversation = :conversation AND slot = :slot)
         """,
-        soul=conversation.soul,
-        workspace=conversation.workspace,
         idle=IDLE,
-        conversation=str(conversation),
-        slot=slot,
+        behalf=behalf,
+        conversation=but[0],
+        slot=but[1],
+        **scope,
     )
-    if row is not None and row["waiting"] >= most:
-        raise ValueError(f"{row['waiting']} intentions are scheduled already, and no more than {most} may be")
+    assert row is not None  # an aggregate always has a row
+    return row["waiting"] + planned < most and (not behalf or row["own"] + planned < share_of_one(most))
 
 
 async def _cancel(

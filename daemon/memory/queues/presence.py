@@ -11,37 +11,59 @@ from pathlib import Path
 from daemon.core.ports import Clock
 from daemon.memory.database import Database, Transaction
 
+GHOST_MS = 24 * 3600 * 1000
+"""A row that was silent for so long is no daemon's, on whatever host: a living one writes every few seconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProcessIdentity:
-    """Host, boot, pid and start time of a process, which tell it from a later one with the same pid."""
+    """Host, boot, PID namespace, pid and start time of a process, which tell it from a later one with the same pid.
+
+    `namespace` is empty where it is unknown: on systems without namespaces, and in what older programs wrote.
+    """
 
     host: str
     boot: str
+    namespace: str
     pid: int
     start: str
 
     def __str__(self) -> str:
-        return f"{self.host}/{self.boot}/{self.pid}/{self.start}"
+        return f"{self.host}/{self.boot}/{self.namespace}/{self.pid}/{self.start}"
 
     @classmethod
     def parse(cls, text: str) -> "ProcessIdentity":
-        """Read what `str()` wrote. Raises ValueError for anything else."""
-        host, boot, pid, start = text.split("/")
-        return cls(host, boot, int(pid), start)
+        """Read what `str()` wrote, here or in an older program. Raises ValueError for anything else."""
+        host, boot, *namespace, pid, start = text.split("/")
+        if len(namespace) > 1:
+            raise ValueError(f"{text} has too many parts")
+        return cls(host, boot, "".join(namespace), int(pid), start)
 
     @classmethod
     def current(cls) -> "ProcessIdentity":
         """The identity of this process."""
-        return cls(socket.gethostname(), _boot_id(), os.getpid(), _start_time(os.getpid()) or "")
+        pid = os.getpid()
+        return cls(socket.gethostname(), _boot_id(), _pid_namespace(), pid, _start_time(pid) or "")
+
+    @property
+    def in_sight(self) -> bool:
+        """Whether it runs or ran where this process sees all pids."""
+        return (self.host, self.boot, self.namespace) == (socket.gethostname(), _boot_id(), _pid_namespace())
 
     def surely_dead(self) -> bool:
-        """Whether this process is gone; a process on another host counts as alive, since it can't be checked."""
-        if self.host != socket.gethostname():
-            return False
-        if self.boot != _boot_id():
+        """Whether this process is gone; one that can't be seen from here counts as alive.
+
+        That is a process on another host, in another PID namespace (a container), or hidden from this user.
+        """
+        if self.host == socket.gethostname() and self.boot != _boot_id():
             return True
-        return _start_time(self.pid) != self.start
+        if not self.in_sight:
+            return False
+        start = _start_time(self.pid)
+        return start is None or start not in {_HIDDEN, self.start}
+
+
+_HIDDEN = "?"  # the start of a process that is alive but can't be looked at
 
 
 def _boot_id() -> str:
@@ -51,18 +73,29 @@ def _boot_id() -> str:
         return ""
 
 
+def _pid_namespace() -> str:
+    """The id of the namespace in which this process sees pids; empty on systems without them."""
+    try:
+        return str(Path("/proc/self/ns/pid").stat().st_ino)
+    except OSError:
+        return ""
+
+
 def _start_time(pid: int) -> str | None:
-    """Start of a live process in clock ticks since boot; None when it is gone, `?` on a system without /proc."""
+    """Start of a live process in clock ticks since boot; None when it is gone.
+
+    `?` for a live one that can't be looked at: there is no /proc, or it shows a user's own processes alone.
+    """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return None if Path("/proc/self/stat").exists() or not _answers(pid) else "?"
+        return _HIDDEN if _answers(pid) else None
     fields = stat.rpartition(")")[2].split()
     return None if fields[0] in {"Z", "X"} else fields[19]
 
 
 def _answers(pid: int) -> bool:
-    """Whether a process has this pid, on systems without /proc."""
+    """Whether a process has this pid; it may be hidden in /proc, but not from a signal."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -76,6 +109,13 @@ def _surely_dead(holder: str) -> bool:
     try:
         return ProcessIdentity.parse(holder).surely_dead()
     except ValueError:  # another format, perhaps of a newer program: its claims lapse with their leases
+        return False
+
+
+def _in_sight(holder: str) -> bool:
+    try:
+        return ProcessIdentity.parse(holder).in_sight
+    except ValueError:
         return False
 
 
@@ -124,7 +164,7 @@ class Presence:
         """Release the claims of daemons that are surely dead before their leases lapse; returns how many were dead.
 
         A last request of theirs may still be under way: posts that they were sending are looked up after `in_doubt`
-        seconds.
+        seconds. Rows that were silent for a day are deleted, whatever host they name.
         """
         look_up_ms = self._clock.now_ms() + int(in_doubt * 1000)
 
@@ -145,6 +185,12 @@ class Presence:
 
         if dead:
             await self._database.write(release)
+        silent = await self._database.rows(
+            "SELECT id FROM presence WHERE seen_ms < :before", before=self._clock.now_ms() - GHOST_MS
+        )
+        for row in silent:
+            if not _in_sight(row["id"]):
+                await self._database.run("DELETE FROM presence WHERE id = :id", id=row["id"])
         return len(dead)
 
 

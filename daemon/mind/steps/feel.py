@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from daemon.core.errors import MalformedReply
 from daemon.core.step import Step
-from daemon.core.telemetry.redaction import Redactor
+from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.text import one_line, shortened
 from daemon.mind.structured_reply import structured
 from daemon.soul import Soul
@@ -77,4 +77,4 @@ def _with_states(json_schema: object, states: tuple[str, ...]) -> dict[str, obje
 
 def _line(text: str, cap: int) -> str:
     """A text on one line, without API keys, cut at its cap with an ellipsis."""
-    return shortened(one_line(Redactor(())(text)), cap)
+    return shortened(one_line(remove_keys(text)), cap)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from daemon.core.errors import DaemonError
 from daemon.core.fencing import clean_name
 from daemon.core.step import DATA_NOT_ORDERS, Step
-from daemon.core.telemetry.redaction import Redactor
+from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.text import shortened, visible_line
 from daemon.core.working_memory import Memory, Role, WorkingMemory, thought
 from daemon.mind.structured_reply import structured
@@ -142,7 +142,7 @@ def _line(text: str) -> str:
 
 
 def _is_secret(text: str) -> bool:
-    return Redactor(())(text) != text
+    return remove_keys(text) != text
 
 
 def _akin(text: str, other: str) -> bool:

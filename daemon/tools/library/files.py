@@ -9,10 +9,13 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+
+from daemon.core.handles import DIRECTORY, closing_handle, open_inside
+from daemon.core.telemetry.redaction import remove_keys
 
 SIZE_CAP = 512 * 1024
 """Bytes of the largest file that is read."""
@@ -22,9 +25,11 @@ MOST_FILES = 20_000
 _DEEPEST = 24
 _PASSED_OVER = frozenset({"node_modules", "__pycache__"})
 _DATABASE = re.compile(r"\.(db|sqlite3?)([-.]|$)", re.IGNORECASE)
+_HOLDS_KEYS = re.compile(
+    r".+\.(env|pem|key|p12|pfx|jks|keystore|kdbx|tfstate)|credentials?(\..*)?|secrets?(\..*)?|id_(rsa|dsa|ecdsa|ed25519).*",
+    re.IGNORECASE,
+)
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----")
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +68,26 @@ def walk(folders: Mapping[str, Path]) -> Walk:
     for name, folder in folders.items():
         try:
             # Only here is a link followed: the admin configured it.
-            handle = os.open(folder.resolve(), _DIRECTORY)
+            handle = os.open(folder.resolve(), DIRECTORY)
         except (OSError, RuntimeError):  # RuntimeError: links in a circle
             missing.append(name)
             continue
-        with _closing(handle):
+        with closing_handle(handle):
             files += islice(_inside(handle, name, folder, ()), MOST_FILES + 1 - len(files))
     return Walk(tuple(files[:MOST_FILES]), tuple(missing), len(files) > MOST_FILES)
 
 
 def read_text(found: LibraryFile) -> str | None:
-    """The text of a file; None when it is gone, is not UTF-8 text, or holds a private key. Blocks on the disk."""
+    """The text of a file, without what looks like a key; None when it is gone, is not UTF-8 text, or is a private key.
+
+    Blocks on the disk.
+    """
     try:
         data = _content(found)
         text = data.decode("utf-8-sig")
     except (OSError, RuntimeError, UnicodeDecodeError):
         return None
-    return None if len(data) > SIZE_CAP or "\0" in text or _PRIVATE_KEY.search(text) else text
+    return None if len(data) > SIZE_CAP or "\0" in text or _PRIVATE_KEY.search(text) else remove_keys(text)
 
 
 def _inside(handle: int, name: str, folder: Path, names: tuple[str, ...]) -> Iterator[LibraryFile]:
@@ -90,7 +98,7 @@ def _inside(handle: int, name: str, folder: Path, names: tuple[str, ...]) -> Ite
         inside = (*names, entry.name)
         with suppress(OSError):  # deleted meanwhile, or not readable for the daemon
             if entry.is_dir(follow_symlinks=False) and len(inside) < _DEEPEST:
-                with _closing(os.open(entry.name, _DIRECTORY, dir_fd=handle)) as below:
+                with closing_handle(os.open(entry.name, DIRECTORY, dir_fd=handle)) as below:
                     yield from _inside(below, name, folder, inside)
             elif entry.is_file(follow_symlinks=False):
                 status = entry.stat(follow_symlinks=False)
@@ -100,25 +108,13 @@ def _inside(handle: int, name: str, folder: Path, names: tuple[str, ...]) -> Ite
 
 
 def _is_fit(name: str) -> bool:
-    """Whether a name can be cited and isn't hidden."""
-    return name.isprintable() and name[0] != "." and name not in _PASSED_OVER and not _DATABASE.search(name)
+    """Whether a name can be cited, isn't hidden, and isn't that of a file for keys."""
+    usual = name.isprintable() and name[0] != "." and name not in _PASSED_OVER
+    return usual and not _DATABASE.search(name) and not _HOLDS_KEYS.fullmatch(name)
 
 
 def _content(found: LibraryFile) -> bytes:
     """The content of a plain file, at most one byte more than the cap; a NUL for anything else."""
-    handle = os.open(found.folder.resolve(), _DIRECTORY)
-    for name in found.inside[:-1]:
-        with _closing(handle):
-            handle = os.open(name, _DIRECTORY, dir_fd=handle)
-    with _closing(handle):
-        file = os.open(found.inside[-1], _FILE, dir_fd=handle)
+    file = open_inside(found.folder, found.inside)
     with os.fdopen(file, "rb") as opened:
         return opened.read(SIZE_CAP + 1) if stat.S_ISREG(os.fstat(file).st_mode) else b"\0"
-
-
-@contextmanager
-def _closing(handle: int) -> Iterator[int]:
-    try:
-        yield handle
-    finally:
-        os.close(handle)

@@ -6,11 +6,14 @@ The SDK is heavy; it is imported only here, when the first server connects.
 import asyncio
 import os
 from collections import deque
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
+from daemon.core.ports import Clock
+from daemon.tools.mcp.program import run_program
 from daemon.tools.mcp.server_config import HttpServer, Server, StdioServer
 
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 _CHUNK = 4096
 _KEPT_CHUNKS = 4
+_JUNK_PAUSE = 60.0  # seconds between two notes about lines that are no messages
 
 
 class StderrTail:
@@ -64,9 +68,36 @@ class StderrTail:
                 self._chunks.append(chunk)
 
 
+@dataclass(slots=True)
+class Watch:
+    """Sees how a connection fares: when it has `ended`, the `reason` if we gave it up, and lines that are no messages.
+
+    `on_junk` gets the number of such lines: at the first one, and then at most once a minute.
+    """
+
+    clock: Clock
+    on_junk: Callable[[int], None]
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    reason: str = ""
+    _junk: int = 0
+    _next: float = 0.0
+
+    def junk(self) -> None:
+        """Count one line that is no message."""
+        self._junk += 1
+        if self.clock.monotonic() >= self._next:
+            self.on_junk(self._junk)
+            self._junk, self._next = 0, self.clock.monotonic() + _JUNK_PAUSE
+
+    def give_up(self, reason: str) -> None:
+        """End the connection because of what the server sent."""
+        self.reason = reason
+        self.ended.set()
+
+
 @asynccontextmanager
-async def open_client(server: Server, ended: asyncio.Event, stderr: StderrTail) -> "AsyncIterator[Client]":
-    """Connect and shake hands; `ended` is set when the connection has ended.
+async def open_client(server: Server, watch: "Watch", stderr: StderrTail) -> "AsyncIterator[Client]":
+    """Connect and shake hands; `watch.ended` is set when the connection has ended.
 
     Enter and leave it in the same task. Leaving it ends the started program with all its children. Raises every error
     of the SDK, the system and the network as it is.
@@ -75,24 +106,15 @@ async def open_client(server: Server, ended: asyncio.Event, stderr: StderrTail) 
 
     async with AsyncExitStack() as stack:
         if isinstance(server, StdioServer):
-            transport = _program(server, stack.enter_context(stderr.open()))
+            transport: Transport = run_program(server, stack.enter_context(stderr.open()), watch.junk, watch.give_up)
         else:
             transport = await _address(server, stack)
         client = Client(
-            _watched(transport, ended),
+            _watched(transport, watch.ended),
             client_info=Implementation(name="soul-daemon", version="1"),
             cache=None,  # `ServerConnection` decides when to list the tools again
         )
         yield await stack.enter_async_context(client)
-
-
-def _program(server: StdioServer, stderr: TextIO) -> "Transport":
-    from mcp import StdioServerParameters, stdio_client
-
-    parameters = StdioServerParameters(
-        command=server.command, args=list(server.args), env=dict(server.env), cwd=server.cwd
-    )
-    return stdio_client(parameters, errlog=stderr)
 
 
 async def _address(server: HttpServer, stack: AsyncExitStack) -> "Transport":

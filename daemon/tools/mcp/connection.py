@@ -7,15 +7,15 @@ import asyncio
 import json
 from collections.abc import Coroutine, Mapping
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from daemon.core.concurrency import time_limit
 from daemon.core.errors import ToolFailed
-from daemon.core.ports import Clock, Emit, Tool
+from daemon.core.ports import Clock, Emit, Tool, ToolRecords
 from daemon.core.telemetry.redaction import Redactor
 from daemon.tools.mcp.clean_text import short_line
-from daemon.tools.mcp.client import StderrTail, open_client
+from daemon.tools.mcp.client import StderrTail, Watch, open_client
 from daemon.tools.mcp.results import read_offer, read_output
 from daemon.tools.mcp.server_config import Server
 
@@ -41,7 +41,7 @@ class _Link:
     """An open connection and the tools on it."""
 
     client: "Client"
-    ended: asyncio.Event
+    watch: Watch
     tools: Mapping[str, Tool] = field(default_factory=dict)
     listed: float = 0.0
 
@@ -49,8 +49,10 @@ class _Link:
 class ServerConnection:
     """One server of the list; `run` keeps it connected, `tools` and `call` use it."""
 
-    def __init__(self, name: str, server: Server, clock: Clock, emit: Emit) -> None:
+    def __init__(self, name: str, server: Server, clock: Clock, emit: Emit, records: ToolRecords) -> None:
         self.name = name
+        self._records = records
+        self._changed: frozenset[str] = frozenset()  # those that the log has named
         self._server = server
         self._clock = clock
         self._emit = emit
@@ -62,12 +64,12 @@ class ServerConnection:
         """Stay connected until cancelled; a failed attempt is logged and repeated, with growing pauses."""
         pause = _FIRST_PAUSE
         while True:
-            began, stderr = self._clock.monotonic(), StderrTail()
+            began, stderr, watch = self._clock.monotonic(), StderrTail(), Watch(self._clock, self._note_junk)
             try:
-                await _to_the_end(self._stay_connected(stderr))
-                reason = "it ended the connection"
+                await _to_the_end(self._stay_connected(stderr, watch))
+                reason = watch.reason or "it ended the connection"
             except Exception as error:  # noqa: BLE001  # every error of the SDK, the system or the network means no connection
-                reason = self._reason(error)
+                reason = watch.reason or self._reason(error)
             if self._clock.monotonic() - began >= _STEADY:
                 pause = _FIRST_PAUSE
             last_line = short_line(self._redact(stderr.text)[-_LONGEST_STDERR:], _LONGEST_STDERR)
@@ -76,19 +78,21 @@ class ServerConnection:
             await self._clock.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
-    async def _stay_connected(self, stderr: StderrTail) -> None:
+    def _note_junk(self, lines: int) -> None:
+        self._emit("tools.junk_ignored", server=self.name, lines=lines)
+
+    async def _stay_connected(self, stderr: StderrTail, watch: Watch) -> None:
         """Connect, and return when the server ends the connection."""
-        ended = asyncio.Event()
         async with AsyncExitStack() as stack:
             async with time_limit(self._clock, _CONNECTING):
-                link = _Link(await stack.enter_async_context(open_client(self._server, ended, stderr)), ended)
+                link = _Link(await stack.enter_async_context(open_client(self._server, watch, stderr)), watch)
                 await self._list(link)
             stderr.mute()
             self._link = link
             self._tried.set()
             self._emit("tools.server_connected", server=self.name, tools=len(link.tools))
             try:
-                await ended.wait()
+                await watch.ended.wait()
             finally:
                 self._link = None
 
@@ -100,8 +104,14 @@ class ServerConnection:
             found += page.tools
             if not (cursor := page.next_cursor):
                 break
-        offer = read_offer(self.name, found, self._server.reads)
-        link.tools, link.listed = {tool.name: tool for tool in offer}, self._clock.monotonic()
+        offer = read_offer(self.name, found, self._server)
+        changed = frozenset(await self._records.changed(self.name, offer))
+        if changed - self._changed:
+            hint = "each use asks for a click until you accept them: soul tools list, soul tools accept TOOL"
+            self._emit("tools.offer_lost", server=self.name, changed=", ".join(sorted(changed)), hint=hint)
+        self._changed = changed
+        link.tools = {tool.name: replace(tool, writes=tool.writes or tool.name in changed) for tool in offer}
+        link.listed = self._clock.monotonic()
 
     async def tools(self) -> tuple[Tool, ...]:
         """The server's tools; none while it isn't connected."""
@@ -118,18 +128,18 @@ class ServerConnection:
                 link.listed = self._clock.monotonic()
         return tuple(link.tools.values())
 
-    async def call(self, name: str, arguments: Mapping[str, object]) -> str:
-        """Use the tool `name` (`server/tool`) once and return its output.
+    async def call(self, name: str, arguments: Mapping[str, object], fingerprint: str) -> str:
+        """Use the tool `name` (`server/tool`) once and return its output, if it still has this fingerprint.
 
         Raises ToolFailed; `uncertain` for a tool that writes, unless an answer shows that nothing was done.
         """
         await self._wait_for_the_first_attempt()
         link = self._link
-        if link is None or link.ended.is_set():
+        if link is None or link.watch.ended.is_set():
             raise ToolFailed(f"the server of {name} can't be reached now", hint="try again in a minute")
-        if (tool := link.tools.get(name)) is None:
-            raise ToolFailed(f"there is no tool {short_line(name, 200)!r}", hint="use a name from the list of tools")
+        tool = await self._unchanged(link, name, fingerprint)
         given = _plain(name, arguments)
+        self._emit("tools.calling", tool=name)
         try:
             async with time_limit(self._clock, self._server.timeout):
                 result = await link.client.call_tool(name.removeprefix(f"{self.name}/"), given)
@@ -141,10 +151,30 @@ class ServerConnection:
             ) from error
         except Exception as error:
             raise self._failure(link, tool, error) from error
-        output = read_output(result)
+        output = self._redact(read_output(result))
         if result.is_error:
-            raise ToolFailed(f"{name} failed: {short_line(self._redact(output), _LONGEST_REASON)}")
+            raise ToolFailed(f"{name} failed: {short_line(output, _LONGEST_REASON)}")
         return output
+
+    async def _unchanged(self, link: _Link, name: str, fingerprint: str) -> Tool:
+        """The tool as it was chosen; for one that writes, which was perhaps allowed long ago, the list is fetched anew.
+
+        Raises ToolFailed.
+        """
+        tool = link.tools.get(name)
+        if tool is None or tool.writes or tool.fingerprint != fingerprint:
+            try:
+                async with time_limit(self._clock, self._server.timeout):
+                    await self._list(link)
+            except Exception as error:
+                _code(link, error)
+                raise ToolFailed(f"{name} was not used: its server doesn't list it: {self._reason(error)}") from error
+            tool = link.tools.get(name)
+        if tool is None:
+            raise ToolFailed(f"there is no tool {short_line(name, 200)!r}", hint="use a name from the list of tools")
+        if tool.fingerprint != fingerprint:
+            raise ToolFailed(f"{name} was not used: it says something else of itself than when it was chosen")
+        return tool
 
     async def _wait_for_the_first_attempt(self) -> None:
         """Give a starting server some time, but don't wait for one that hangs."""
@@ -153,16 +183,11 @@ class ServerConnection:
                 await self._tried.wait()
 
     def _failure(self, link: _Link, tool: Tool, error: Exception) -> ToolFailed:
-        """The ToolFailed for an SDK's exception; marks a broken connection as ended."""
-        from mcp import MCPError
-
-        code = error.code if isinstance(error, MCPError) else 0
-        if code in _BROKEN_OFF or _SESSION_GONE in str(error):
-            link.ended.set()
+        """The ToolFailed for an SDK's exception."""
         return ToolFailed(
             f"{tool.name} failed: {self._reason(error)}",
             hint="the log has the state of its server",
-            uncertain=tool.writes and code not in _NOT_DONE,
+            uncertain=_code(link, error) not in _NOT_DONE and tool.writes,
         )
 
     def _reason(self, error: BaseException) -> str:
@@ -174,6 +199,16 @@ class ServerConnection:
         if isinstance(error, OSError) and error.strerror:
             return short_line(f"{error.filename or self.name}: {error.strerror}", _LONGEST_REASON)
         return short_line(self._redact(str(error) or type(error).__name__), _LONGEST_REASON)
+
+
+def _code(link: _Link, error: Exception) -> int:
+    """The protocol's code of an SDK's exception, else 0; marks a broken connection as ended."""
+    from mcp import MCPError
+
+    code = error.code if isinstance(error, MCPError) else 0
+    if code in _BROKEN_OFF or _SESSION_GONE in str(error):
+        link.watch.ended.set()
+    return code
 
 
 async def _to_the_end(work: Coroutine[object, object, None]) -> None:

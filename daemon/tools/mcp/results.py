@@ -1,5 +1,6 @@
 """Reads what an MCP server sends, all of it foreign text: its list of tools, and the output of a call."""
 
+import hashlib
 import json
 import re
 from typing import TYPE_CHECKING
@@ -8,9 +9,11 @@ from daemon.core.ports import Tool
 from daemon.tools.mcp.clean_text import clean, short_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from mcp import types
+
+    from daemon.tools.mcp.server_config import Server
 
 LONGEST_OUTPUT = 16_000
 """Characters of a tool's output that are shown."""
@@ -22,11 +25,10 @@ _LONGEST_SCHEMA = 16_000  # characters, as JSON
 _TOOL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]{0,127}")  # the names that the protocol allows
 
 
-def read_offer(server: str, tools: "Iterable[types.Tool]", reads: "Sequence[str]") -> tuple[Tool, ...]:
+def read_offer(name: str, tools: "Iterable[types.Tool]", server: "Server") -> tuple[Tool, ...]:
     """The tools of one server that a model may see, each once.
 
-    A tool writes unless it declares itself read-only or the admin does (`reads`). A tool with an invalid name or an
-    overlong schema is left out.
+    A tool with an invalid name or an overlong schema is left out.
     """
     found: dict[str, Tool] = {}
     for tool in tools:
@@ -35,11 +37,40 @@ def read_offer(server: str, tools: "Iterable[types.Tool]", reads: "Sequence[str]
         parameters = _harmless(tool.input_schema)
         fits = _TOOL_NAME.fullmatch(tool.name) and len(json.dumps(parameters)) <= _LONGEST_SCHEMA
         if fits and isinstance(parameters, dict):
-            reading = tool.name in reads or (tool.annotations is not None and tool.annotations.read_only_hint is True)
-            name = f"{server}/{tool.name}"
-            description = clean(tool.description or tool.title or "", _LONGEST_DESCRIPTION)
-            found.setdefault(name, Tool(name, description, parameters, writes=not reading))
+            known = Tool(
+                name=f"{name}/{tool.name}",
+                description=clean(tool.description or tool.title or "", _LONGEST_DESCRIPTION),
+                parameters=parameters,
+                writes=not _only_reads(tool, server),
+                fingerprint=_fingerprint(tool),
+                destroys=tool.annotations is not None and tool.annotations.destructive_hint is True,
+                approvers=server.approvers,
+            )
+            found.setdefault(known.name, known)
     return tuple(found.values())
+
+
+def _only_reads(tool: "types.Tool", server: "Server") -> bool:
+    """Whether a tool may be used without a click: the admin says so, never the tool alone (its hints are untrusted).
+
+    One that says of itself that it destroys always asks. Where the admin trusts a server's hints, one that says that it
+    reaches out into the world asks too: what it is given leaves the house.
+    """
+    hints = tool.annotations
+    if hints is not None and hints.destructive_hint is True:
+        return False
+    if tool.name in server.reads:
+        return True
+    trusted = server.trust_annotations and hints is not None
+    return trusted and hints is not None and hints.read_only_hint is True and hints.open_world_hint is not True
+
+
+def _fingerprint(tool: "types.Tool") -> str:
+    """Stands for all that steers the use of a tool: its name, its words, the schema of its arguments and its hints."""
+    said = tool.model_dump(
+        mode="json", by_alias=True, include={"name", "title", "description", "input_schema", "annotations"}
+    )
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def read_output(result: "types.CallToolResult") -> str:

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from daemon.core.config.sources import written_by_others
 from daemon.core.errors import ConfigError
+from daemon.core.network import is_clear_text_abroad
+from daemon.tools.mcp.key_files import with_keys
 
 SIZE_CAP = 256 * 1024
 """Bytes of the largest file that is read."""
@@ -20,28 +23,44 @@ _SECTION = "mcpServers"
 Line = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x08\x0a-\x1f\x7f]*$")]
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")]
 VariableName = Annotated[str, StringConstraints(pattern=r"^[^=\x00]+$")]
+SlackUser = Annotated[str, StringConstraints(pattern=r"^[UW][A-Z0-9]{1,20}$")]
 Text = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$")]
 
 
+def _private(url: str) -> str:
+    if is_clear_text_abroad(url):
+        raise ValueError("must begin with https://; http:// is for this machine alone")
+    return url
+
+
 class _Entry(BaseModel):
-    """Options of every server: `reads` names tools that change nothing, `timeout` is the seconds a call may take."""
+    """Options of every server; `env_files` and `header_files` of the list name files that hold keys.
+
+    `reads` names the tools that change and disclose nothing; all others ask for a click. With `trust_annotations` the
+    server's own word counts too. `approvers` are the Slack ids of the users who may click; without any, those of
+    SOUL_APPROVERS may. `timeout` is the seconds that a call may take.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     reads: tuple[str, ...] = ()
+    trust_annotations: bool = False
+    approvers: tuple[SlackUser, ...] = ()
     timeout: float = Field(30.0, gt=0, le=600)
 
 
 class StdioServer(_Entry):
     """A program that the daemon starts and talks to over standard input and output.
 
-    Its environment is `env` plus what every program needs (HOME, PATH, USER and the like), nothing else.
+    Its environment is `env` plus what every program needs (HOME, PATH, USER and the like), nothing else. It works in an
+    empty folder of its own unless `cwd` names one. `memory_mb` is the most memory that it may have, in MiB.
     """
 
     command: Annotated[str, StringConstraints(min_length=1, pattern=r"^[^\x00]+$")]
     args: tuple[Text, ...] = ()
     env: dict[VariableName, Text] = Field(default_factory=dict)
     cwd: Path | None = None
+    memory_mb: int = Field(1024, ge=32, le=1_048_576)
     type: Annotated[str, StringConstraints(pattern=r"^stdio$")] = "stdio"
 
     @property
@@ -53,7 +72,7 @@ class StdioServer(_Entry):
 class HttpServer(_Entry):
     """A server at a URL, over streamable HTTP."""
 
-    url: Annotated[str, StringConstraints(pattern=r"^https?://[^/?#\s]+[^\s]*$")]
+    url: Annotated[str, StringConstraints(pattern=r"^https?://[^/?#\s]+[^\s]*$"), AfterValidator(_private)]
     headers: dict[HeaderName, Line] = Field(default_factory=dict)
     type: Annotated[str, StringConstraints(pattern=r"^(http|streamable-http|streamableHttp)$")] = "http"
 
@@ -70,8 +89,14 @@ class _RepeatedKey(ValueError):
     """A key occurs twice in one object; JSON readers would silently take the last."""
 
 
-def read_servers(path: Path) -> Mapping[str, Server]:
-    """The servers by name. Raises ConfigError with the file, and with the server and field of every error."""
+def read_servers(path: Path, *, keys: bool = True) -> Mapping[str, Server]:
+    """The servers by name; without `keys`, files that hold keys are not read.
+
+    Raises ConfigError with the file, and with the server and field of every error.
+    """
+    if fault := written_by_others(path):
+        hint = f"it names programs that the daemon starts; if you know what it holds: chmod 600 {path}"
+        raise ConfigError(f"{path} {fault}, so that it can't be trusted", hint=hint)
     entries = _entries(path)
     servers: dict[str, Server] = {}
     problems: list[str] = []
@@ -82,8 +107,10 @@ def read_servers(path: Path) -> Mapping[str, Server]:
             problems.append(f"{name}: must have either a command or a url")
         else:
             kind = StdioServer if "command" in entry else HttpServer
+            complete, faults = with_keys(entry, read=keys)
+            problems += [f"{name}: {fault}" for fault in faults]
             try:
-                servers[name] = kind.model_validate(entry)
+                servers[name] = kind.model_validate(complete)
             except ValidationError as error:
                 # the input may be a key and is never repeated
                 errors = error.errors(include_input=False, include_url=False)

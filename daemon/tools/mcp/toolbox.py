@@ -10,7 +10,7 @@ from pathlib import Path
 
 from daemon.core.concurrency import alongside
 from daemon.core.errors import ToolFailed
-from daemon.core.ports import Clock, Emit, Passage, Tool, Toolbox
+from daemon.core.ports import Clock, Emit, Passage, Tool, Toolbox, ToolRecords
 from daemon.tools.mcp.clean_text import short_line
 from daemon.tools.mcp.connection import ServerConnection
 from daemon.tools.mcp.server_config import read_servers
@@ -29,13 +29,13 @@ class McpToolbox:
             asked = [group.create_task(one.tools()) for one in self._connections.values()]
         return tuple(tool for offered in asked for tool in offered.result())
 
-    async def use(self, name: str, arguments: Mapping[str, object]) -> Passage:
-        """Use one tool once; its output is foreign text. Raises ToolFailed."""
+    async def use(self, name: str, arguments: Mapping[str, object], fingerprint: str) -> Passage:
+        """Use one tool once, if it still has this fingerprint; its output is foreign text. Raises ToolFailed."""
         connection = self._connections.get(name.partition("/")[0])
         if connection is None:
             raise ToolFailed(f"there is no tool {short_line(name, 200)!r}", hint="use a name from the list of tools")
         try:
-            text = await connection.call(name, arguments)
+            text = await connection.call(name, arguments, fingerprint)
         except ToolFailed as failure:
             outcome = "uncertain" if failure.uncertain else "failed"
             self._emit("tools.used", tool=short_line(name, 200), outcome=outcome)
@@ -45,13 +45,14 @@ class McpToolbox:
 
 
 @asynccontextmanager
-async def open_toolbox(path: Path | None, clock: Clock, emit: Emit) -> AsyncIterator[Toolbox]:
+async def open_toolbox(path: Path | None, clock: Clock, emit: Emit, records: ToolRecords) -> AsyncIterator[Toolbox]:
     """Connect the servers listed in a file (None: no servers) and keep them connected while the body runs.
 
+    `records` remember what each tool says of itself.
     The body does not wait for the connections. On the way out, also by cancellation, every started program is ended.
     Raises ConfigError for an invalid list.
     """
     servers = read_servers(path) if path is not None else {}
-    connections = [ServerConnection(name, server, clock, emit) for name, server in servers.items()]
+    connections = [ServerConnection(name, server, clock, emit, records) for name, server in servers.items()]
     async with alongside(*(one.run() for one in connections)):
         yield McpToolbox(connections, emit)

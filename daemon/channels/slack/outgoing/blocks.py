@@ -35,7 +35,10 @@ def key_of(message: dict[str, Any]) -> str | None:
 def rich(post: Post) -> dict[str, Any]:
     """Blocks, and a short text for notifications and old clients."""
     body = inert(post.body)
-    return {"text": to_mrkdwn(body)[:_FALLBACK], "blocks": [{"type": "markdown", "text": body}, *buttons(post)]}
+    return {
+        "text": to_mrkdwn(body[: 2 * _FALLBACK])[:_FALLBACK],
+        "blocks": [{"type": "markdown", "text": body}, *buttons(post)],
+    }
 
 
 def plain(post: Post) -> dict[str, Any]:

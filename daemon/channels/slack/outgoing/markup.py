@@ -6,11 +6,13 @@ right with a bounded look-ahead, so that a stream and a whole text give the same
 
 import html
 import re
+from collections import deque
 from collections.abc import Callable
 
-from daemon.channels.slack.outgoing.links import allowed_scheme, honest
+from daemon.channels.slack.outgoing.links import BREAK, allowed_scheme, honest
+from daemon.channels.slack.outgoing.unknown_links import LinkFilter, ReplyGuard
+from daemon.core.links import plain_host
 
-BREAK = "\u2060"
 _EVERYONE = ("channel", "everyone", "here")
 _LONGEST_EVERYONE = max(map(len, _EVERYONE))
 _HTML = ("--", "[", "doctype")  # a comment, a CDATA section, a document's first line
@@ -40,14 +42,14 @@ _Ruling = tuple[int, str, str]
 _PASS: _Ruling = (1, "", "")
 
 
-def inert(text: str) -> str:
+def inert(text: str, guard: ReplyGuard | None = None) -> str:
     """Slack markdown without mentions and disguised links; idempotent.
 
     Mentions of users, groups and channels become plain text, and so do links of other schemes than http, https and
-    mailto. A link or image keeps working only if its label names no other host. Slack: formatting text, retrieving
-    links.
+    mailto. A link or image keeps working only if its label names no other host and, with a `guard`, its own host is
+    trusted; a guard removes keys, too. Slack: formatting text, retrieving links.
     """
-    stream = InertStream()
+    stream = InertStream(guard)
     return stream.feed(text) + stream.finish()
 
 
@@ -57,11 +59,15 @@ def break_everyone(text: str) -> str:
 
 
 class InertStream:
-    """`inert` for text that arrives in pieces; holds back at most some 1,200 characters, and only inside a link."""
+    """`inert` for text that arrives in pieces; holds back a word, or what of a link or a line of code is unfinished."""
 
-    def __init__(self) -> None:
+    def __init__(self, guard: ReplyGuard | None = None) -> None:
+        self._guard = guard
+        self._links = LinkFilter(guard) if guard is not None else None
         self._held = ""
         self._recent = ""
+        self._brackets: deque[int] = deque(maxlen=_LABEL_MEMORY)  # where in the output brackets stand open
+        self._written = 0  # characters of output
         self._rules: dict[str, Callable[[str, bool], _Ruling | None]] = {
             "<": self._angle,
             "@": self._at,
@@ -72,11 +78,15 @@ class InertStream:
     def feed(self, piece: str) -> str:
         """Take the next piece; return the text that is decided."""
         clean = _UNWANTED.sub("", piece.translate(_LINES))
-        return "".join(self._run(clean[at : at + _STRETCH], last=False) for at in range(0, len(clean), _STRETCH))
+        return self._feed(self._links.feed(clean) if self._links is not None else clean)
 
     def finish(self) -> str:
         """End the text; return the rest of it."""
-        return self._run("", last=True)
+        rest = self._feed(self._links.finish()) if self._links is not None else ""
+        return rest + self._run("", last=True)
+
+    def _feed(self, clean: str) -> str:
+        return "".join(self._run(clean[at : at + _STRETCH], last=False) for at in range(0, len(clean), _STRETCH))
 
     def _run(self, piece: str, *, last: bool) -> str:
         text, self._held, position = self._held + piece, "", 0
@@ -101,6 +111,12 @@ class InertStream:
         if text:
             out.append(text)
             self._recent = (self._recent + text)[-_LABEL_MEMORY:]
+            for bracket in _BRACKET.finditer(text):
+                if bracket[0] == "[":
+                    self._brackets.append(self._written + bracket.start())
+                elif self._brackets:
+                    self._brackets.pop()
+            self._written += len(text)
 
     def _angle(self, window: str, last: bool) -> _Ruling | None:
         """`<…`: Slack's own syntax for mentions, dates and links."""
@@ -153,13 +169,31 @@ class InertStream:
 
     def _fair(self, address: str) -> bool:
         """Whether a link may keep working, by its address and the label before it."""
-        label = _label_before(self._recent)
+        label = self._label()
+        if self._guard is not None and not self._leads_to_trusted(address):
+            return False
         scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*):", address)
         if address.startswith(("//", "\\")) or (scheme and not allowed_scheme(scheme[1])):
             return False
         if label is None:
             return not scheme
         return not (scheme and label.startswith("!")) and honest(label, address)
+
+    def _leads_to_trusted(self, address: str) -> bool:
+        """Whether an address stays in the text's own place, is a bare mailbox, or leads to a trusted host."""
+        if address.lower().startswith("mailto:"):
+            return "?" not in address
+        if not re.match(r"[a-z][a-z0-9+.-]*:", address, re.IGNORECASE):
+            return not re.match(rf"[^/?#]*[.\\{BREAK}][^/?#]*[/?#]|.*[\\{BREAK}]", address)  # `evil.rs/x` may be a host
+        host = plain_host(address)
+        return bool(host) and self._guard is not None and self._guard.trusted(host)
+
+    def _label(self) -> str | None:
+        """The label that ends here, with its bracket and an image's `!`; None if there is none within reach."""
+        at = self._brackets[-1] - (self._written - len(self._recent)) if self._brackets else -1
+        if at < 0:
+            return None
+        return self._recent[at - 1 :] if at and self._recent[at - 1] == "!" else self._recent[at:]
 
     def _entity(self, window: str, last: bool) -> _Ruling | None:
         """`&lt;!channel>`: harmless in Slack until a program decodes it once more."""
@@ -172,14 +206,3 @@ def _as_markdown(address: str, label: str) -> str:
     """The markdown of a Slack link; brackets that would end its parts early are replaced."""
     words = label.replace("[", "(").replace("]", ")").strip()
     return f"[{words}]({address.replace('(', '%28').replace(')', '%29')})" if words else f"<{address}>"
-
-
-def _label_before(text: str) -> str | None:
-    """The label at the end of `text`, with its bracket and an image's `!`; None if there is none."""
-    depth = 1
-    for bracket in reversed(list(_BRACKET.finditer(text))):
-        depth += 1 if bracket[0] == "]" else -1
-        if depth == 0:
-            at = bracket.start()
-            return text[at - 1 :] if text[at - 1 : at] == "!" else text[at:]
-    return None

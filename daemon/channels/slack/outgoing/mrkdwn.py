@@ -1,14 +1,24 @@
 """Turns markdown into Slack's mrkdwn, the fallback for clients and notifications without markdown blocks."""
 
+import re
 import unicodedata
 from collections.abc import Callable, Sequence
 
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
-from daemon.channels.slack.outgoing.links import allowed_scheme, honest
-from daemon.channels.slack.outgoing.markup import BREAK, break_everyone
+from daemon.channels.slack.outgoing.links import BREAK, allowed_scheme, honest
+from daemon.channels.slack.outgoing.markup import break_everyone
 
+_DEEPEST = 24  # inline marks within one another
+_MOST_CELLS = 2_000
+_MOST_MARKS = 1_500  # a text of 11,500 characters has some hundreds
+_COSTLY = re.compile(r"[\[\]*_~`<]")
+# Quotes and lists within one another; what stands deeper than the parser goes would be lost.
+_NESTING = 60
+_TOO_DEEP = re.compile(r"^(?:[ \t]{80}|(?:[ \t]*(?:>|[-*+][ \t]|\d{1,9}[.)][ \t])){20})", re.MULTILINE)
+_UNDER_HEADER = re.compile(r"[ \t>*+\-\d.|:]*-[ \t>*+\-\d.|:]*")
 _RULE = "\u2014" * 8
 _BULLET = "\u2022"
 
@@ -16,14 +26,56 @@ _BULLET = "\u2022"
 def to_mrkdwn(markdown: str) -> str:
     """Render markdown as mrkdwn: `& < >` escaped, no mentions, only honest links.
 
-    Slack: formatting text for app surfaces. Tables become aligned code blocks; code loses its language.
+    Slack: formatting text for app surfaces. Tables become aligned code blocks; code loses its language. A text with far
+    too many marks, or with marks that can't be rendered, keeps them as they are written.
     """
-    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable(["html_block", "html_inline"])
-    return break_everyone(_Writer().blocks(SyntaxTreeNode(parser.parse(markdown)).children))
+    try:
+        return break_everyone(_rendered(markdown))
+    except Exception:  # noqa: BLE001  # whatever a parser meets, the words are shown
+        return break_everyone(_escape(markdown))
+
+
+def _rendered(markdown: str) -> str:
+    if len(_COSTLY.findall(markdown)) > _MOST_MARKS or _TOO_DEEP.search(markdown):
+        return _escape(markdown)
+    parser = (
+        MarkdownIt("commonmark", {"maxNesting": _NESTING})
+        .enable("strikethrough")
+        .disable(["html_block", "html_inline"])
+    )
+    if _cells(markdown) <= _MOST_CELLS:
+        parser.enable("table")
+    tokens = parser.parse(markdown)
+    for token in tokens:
+        token.children = _shallow(token.children) if token.children else token.children
+    return _Writer().blocks(SyntaxTreeNode(tokens).children)
+
+
+def _cells(markdown: str) -> int:
+    """The most cells that a parser makes of the text's tables: each row gets as many as the line under the header."""
+    cells, columns = 0, 0
+    for line in markdown.splitlines():
+        if not line.strip(" >"):
+            columns = 0
+        elif _UNDER_HEADER.fullmatch(line):
+            columns = max(columns, line.count("|") + 1)
+        cells += columns
+    return cells
+
+
+def _shallow(tokens: Sequence[Token]) -> list[Token]:
+    """Inline tokens without the marks that stand deeper than others may; their text stays."""
+    kept, level = [], 0
+    for token in tokens:
+        level += max(token.nesting, 0)
+        if not token.nesting or level <= _DEEPEST:
+            kept.append(token)
+        level += min(token.nesting, 0)
+    return kept
 
 
 class _Writer:
-    """Writes a syntax tree as mrkdwn; the parser bounds the tree's depth."""
+    """Writes a syntax tree as mrkdwn; the parser bounds the depth of blocks, `_shallow` that of marks."""
 
     def __init__(self) -> None:
         self._blocks: dict[str, Callable[[SyntaxTreeNode], str]] = {

@@ -11,6 +11,7 @@ from daemon.channels.slack.outgoing.drafts import Drafts, text_chunks
 from daemon.channels.slack.outgoing.markup import InertStream
 from daemon.channels.slack.outgoing.status_line import status_for
 from daemon.channels.slack.outgoing.task_cards import TaskCards
+from daemon.channels.slack.outgoing.unknown_links import ReplyGuard
 from daemon.core.errors import ChannelRefused, DaemonError, NotDelivered
 from daemon.core.ports import Clock, DraftLog, Emit, Task, TaskState
 
@@ -32,7 +33,7 @@ class StreamTarget:
     """The thread of a streamed reply, its recipient and its appearance.
 
     The recipient is empty in DMs, where Slack wants none; `appearance` holds Slack's arguments for another name and
-    icon; `status` sets the text of the thread's status line.
+    icon; `status` sets the text of the thread's status line; `guard` says what may be shown.
     """
 
     channel: str
@@ -41,6 +42,7 @@ class StreamTarget:
     recipient: str = ""
     appearance: Mapping[str, str] = field(default_factory=dict)
     status: Callable[[str], None] = lambda _: None
+    guard: ReplyGuard | None = None
 
 
 class SlackSpeech:
@@ -59,7 +61,7 @@ class SlackSpeech:
         self._drafts = drafts
         self._clock = clock
         self._emit = emit
-        self._inert = InertStream()
+        self._inert = InertStream(target.guard)
         self._task_cards = TaskCards()
         self._pending = ""
         self._shown = ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from daemon.channels.slack.api.client import SlackClient
-from daemon.core.concurrency import alongside
+from daemon.core.concurrency import alongside, time_limit
 from daemon.core.errors import ChannelError
 from daemon.core.ports import Clock, Emit, Task
 
@@ -15,7 +15,7 @@ _THINKING: Final = "is thinking…"
 _AFTER: Final = 0.12  # seconds; a faster reply costs no call
 _PACE: Final = 0.7  # seconds between two texts of one line
 _REFRESH: Final = 90.0  # seconds; Slack clears the line by itself after two minutes
-_CLEARING: Final = 5.0
+_CLEARING: Final = 2.0  # seconds for one line, and at the end for all of them together
 _LONGEST: Final = 90  # characters
 
 
@@ -52,18 +52,17 @@ class StatusLine:
     async def run(self) -> None:
         """Clear lines in the background until cancelled, so that no reply waits; at the end, clear the rest."""
         waiting: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
-        self._to_clear, line = waiting, None
-        try:
-            while True:
-                line = await waiting.get()
-                await self._clear(*line)
-                line = None
-        finally:
+        self._to_clear, stopped = waiting, asyncio.CancelledError()
+        async with asyncio.TaskGroup() as group:
+            try:
+                while True:
+                    group.create_task(self._clear(await waiting.get()))
+            except asyncio.CancelledError as cancelled:
+                stopped = cancelled  # raised again when nothing is being cleared any more
             self._to_clear = None
-            if line is not None:
-                await self._clear(*line)
-            while not waiting.empty():
-                await self._clear(*waiting.get_nowait())
+            if rest := [waiting.get_nowait() for _ in range(waiting.qsize())]:
+                group.create_task(self._clear(*rest))
+        raise stopped
 
     @asynccontextmanager
     async def shown(self, channel: str, thread: str) -> AsyncIterator[None]:
@@ -78,7 +77,7 @@ class StatusLine:
             if line.sent and self._to_clear is not None:
                 self._to_clear.put_nowait((channel, thread))
             elif line.sent:
-                await self._clear(channel, thread)
+                await self._clear((channel, thread))
 
     def say(self, channel: str, thread: str, text: str) -> None:
         """Change the text of a line that is shown, as soon as its pace allows; returns at once."""
@@ -102,12 +101,13 @@ class StatusLine:
                 if (early := at + _PACE - self._clock.monotonic()) > 0:
                     await self._clock.sleep(early)
 
-    async def _clear(self, channel: str, thread: str) -> None:
+    async def _clear(self, *lines: tuple[str, str]) -> None:
         try:
-            async with asyncio.timeout(_CLEARING):
-                await self._set(channel, thread, "")
+            async with time_limit(self._clock, _CLEARING), asyncio.TaskGroup() as group:
+                for channel, thread in lines:
+                    group.create_task(self._set(channel, thread, ""))
         except TimeoutError:
-            self._emit("slack.status_failed", channel=channel, reason="clearing took too long")
+            self._emit("slack.status_failed", channel=lines[0][0], reason="clearing took too long", lines=len(lines))
 
     async def _set(self, channel: str, thread: str, text: str) -> None:
         try:

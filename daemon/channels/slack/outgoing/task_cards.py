@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from daemon.channels.slack.incoming.text import label
-from daemon.channels.slack.outgoing.markup import BREAK, inert
+from daemon.channels.slack.outgoing.links import BREAK
+from daemon.channels.slack.outgoing.markup import inert
 from daemon.core.ports import Task, TaskState
 from daemon.core.text import shortened
 

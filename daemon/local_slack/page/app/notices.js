@@ -23,7 +23,7 @@ export class Notices {
   show() {
     const { live, everLive, bot } = this.store;
     const lines = [];
-    if (everLive && !live) lines.push(["lost", "The connection to the workspace is lost. Trying again…"]);
+    if (everLive && !live) lines.push(["lost", "The connection to the workspace is lost. Trying again… (If it was started anew, open the address that it printed.)"]);
     else if (bot && !bot.active) lines.push(["absent", notConnected(this.store.nameOf(bot.id))]);
     this.banners.show(
       lines.map(([kind, text]) => ({

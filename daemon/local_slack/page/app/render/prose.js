@@ -9,6 +9,8 @@ const HEADING = /^ {0,3}(#{1,6})\s+(.*)$/;
 const RULE = /^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$/;
 const QUOTE = /^ {0,3}(?:>|&gt;) ?/;
 const ITEM = /^(\s*)([-*+•◦]|\d{1,9}[.)])\s+(.*)$/;
+// What opens a block stands at the beginning of a line; patterns over a whole long line could take seconds.
+const LONGEST_OPENING = 500;
 const TABLE_LINE = /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
 
 /**
@@ -62,7 +64,7 @@ function special(lines, at, style) {
     if (ITEM.test(line) && !(style.dialect === "markdown" && RULE.test(line))) return list(lines, at, style);
   }
   if (style.dialect !== "markdown") return null;
-  const fence = FENCE.exec(line);
+  const fence = FENCE.exec(opening(line));
   if (fence) return fenced(lines, at, fence[1]);
   const heading = HEADING.exec(line);
   if (heading) {
@@ -75,7 +77,7 @@ function special(lines, at, style) {
     return { node: el("div", attributes, inline(words, style.names, style.dialect)), next: at + 1 };
   }
   if (RULE.test(line)) return { node: el("hr"), next: at + 1 };
-  if (line.includes("|") && TABLE_LINE.test(lines[at + 1] ?? "") && lines[at + 1].includes("-")) {
+  if (line.includes("|") && TABLE_LINE.test(opening(lines[at + 1] ?? "")) && lines[at + 1].includes("-")) {
     return table(lines, at, style);
   }
   return null;
@@ -163,4 +165,12 @@ function cells(line) {
     .split(/(?<!\\)\|/)
     .slice(0, 50)
     .map((cell) => cell.trim().replaceAll("\\|", "|"));
+}
+
+/**
+ * @param {string} line
+ * @returns {string} the line without blanks at its end; nothing of a line that is too long to open a block
+ */
+function opening(line) {
+  return line.length > LONGEST_OPENING ? "" : line.trimEnd();
 }

@@ -1,0 +1,50 @@
+"""`soul tools`: the tools of the MCP servers as a daemon has seen them, and those that have changed."""
+
+import click
+
+from daemon.cli.database_access import os_user, with_database
+from daemon.cli.options import json_option
+from daemon.cli.output import age, say, show_rows
+from daemon.core.clock import SystemClock
+from daemon.core.config import load_settings
+from daemon.memory.admin.tool_admin import RecordedTool, ToolAdmin, recorded_tools
+from daemon.memory.database import Database
+
+
+@click.group("tools")
+def command() -> None:
+    """List the tools of MCP servers, and accept those that have changed.
+
+    A tool that says something else of itself than at its first sight asks for a click at every use, until it is
+    accepted.
+
+    \b
+    JSON keys: soul, server, name, accepted, offered, writes, changed_ms. The last is null for an unchanged tool.
+    """
+
+
+@command.command("list")
+@json_option
+def list_(as_json: bool) -> None:
+    """List every tool that a daemon has seen, the changed ones first."""
+    found = with_database(load_settings(), recorded_tools)
+    show_rows(found, ("TOOL", "SOUL", "USE", "CHANGED"), _columns, as_json=as_json)
+
+
+def _columns(one: RecordedTool, now: int) -> tuple[str, ...]:
+    changed = "no" if one.changed_ms is None else f"{age(now, one.changed_ms)} ago"
+    return one.name, one.soul, "asks" if one.writes or one.changed_ms is not None else "reads", changed
+
+
+@command.command("accept")
+@click.argument("names", metavar="TOOL...", nargs=-1, required=True)
+def accept(names: tuple[str, ...]) -> None:
+    """Accept what tools say of themselves now; a running daemon follows within five minutes."""
+
+    async def work(database: Database) -> None:
+        admin = ToolAdmin(database, SystemClock(), os_user())
+        for name in names:
+            await admin.accept(name)
+            say(f"{name} is accepted as it is now.")
+
+    with_database(load_settings(), work)

