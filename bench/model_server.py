@@ -8,10 +8,12 @@ from typing import Final
 
 from aiohttp import web
 
+from bench.poor_models import PoorModel
 from bench.thinker import Thinker
 from daemon.core.clock import SystemClock
 
 _HUNG: Final = 3600.0
+_CHARACTERS_PER_TOKEN: Final = 4
 MODEL: Final = "openai/loopback"
 
 
@@ -19,7 +21,7 @@ MODEL: Final = "openai/loopback"
 class ModelServer:
     """Answers with `pieces`, `pause` seconds apart; while `hung` it never begins. Moments are in epoch ms.
 
-    With a `thinker` it answers as that does, and reports its token counts.
+    With a `thinker` it answers as that does, and reports its token counts. It keeps the output limit of the request.
     """
 
     clock: SystemClock
@@ -27,7 +29,7 @@ class ModelServer:
     pieces: Sequence[str] = ()
     pause: float = 0.0
     hung: bool = False
-    thinker: Thinker | None = None
+    thinker: Thinker | PoorModel | None = None
     asked_at: list[int] = field(default_factory=list)
     said_at: list[dict[str, int]] = field(default_factory=list)
 
@@ -51,11 +53,13 @@ class ModelServer:
         if self.thinker is not None:
             text, usage = self.thinker.answer(body)
             pieces = (text,)
+        room = _CHARACTERS_PER_TOKEN * int(body.get("max_completion_tokens") or body["max_tokens"])
         for piece in pieces:
             await self.clock.sleep(self.pause)
             said.setdefault(piece, self.clock.now_ms())
-            await response.write(_frame({"content": piece}))
-        await response.write(_frame({}, "stop") + _usage(usage) + b"data: [DONE]\n\n")
+            await response.write(_frame({"content": piece[: max(0, room)]}))
+            room -= len(piece)
+        await response.write(_frame({}, "stop" if room >= 0 else "length") + _usage(usage) + b"data: [DONE]\n\n")
         return response
 
 

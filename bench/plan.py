@@ -24,6 +24,7 @@ FIGURES: Final = MappingProxyType(
         "machinery": "what subprocesses, processes and a second soul cost",
         "silence": "a minute without a word",
         "long_answer": "an answer of 30,000 characters",
+        "form": "models that lose the form, always meet their limit, or think aloud",
         "discretion": "private thoughts and mass mentions",
         "hostile_replies": "hostile markdown through rendering",
         "refusals": "replies under every refusal of Slack's, in every way of posting",

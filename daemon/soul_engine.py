@@ -1,6 +1,7 @@
 """The one prompt builder: regions in a fixed order, users' words fenced as data, budgets kept, stable parts first."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -28,6 +29,11 @@ REGION_ORDER = (
 
 TURN_OVERHEAD = 20
 """Tokens that a fence costs around one turn."""
+
+CUT_TURN = 2_000
+"""Tokens that the prompt gives to a turn that met the output limit, most of them to its end."""
+
+_END, _END_OF_CUT = 0.25, 0.8  # the share of the end where a turn is shortened
 
 _RULES = """\
 # House rules
@@ -143,6 +149,21 @@ def _lateness(perception: Perception) -> str:
     return f"{minutes} minutes" if hours <= 1 else f"{hours} hours"
 
 
+_CUT = """\
+(Your last reply met its length limit and stops where it stops; they know. If they want you to go on, go on exactly \
+there: repeat nothing, introduce nothing, and if it stops within code, open a code block again.)"""
+
+
+def with_cut_turn(memory: WorkingMemory) -> WorkingMemory:
+    """Mark the soul's newest turn as cut off: its end is shown at length, and a note says how to go on."""
+    places = [place for place, one in enumerate(memory.memories) if one.region is None and one.role is Role.ASSISTANT]
+    cut_turn = memory.at(places[-1])
+    marked = replace(cut_turn, metadata={**cut_turn.metadata, "cut": "yes"})
+    return memory.replace((*memory.memories[: places[-1]], marked, *memory.memories[places[-1] + 1 :])).with_memory(
+        Memory(Role.SYSTEM, _CUT)
+    )
+
+
 def transcript_window(
     turns: Sequence[Memory], budget: int, turn_budget: int = Budgets().turn
 ) -> tuple[tuple[Memory, ...], tuple[Memory, ...]]:
@@ -183,7 +204,7 @@ def build_prompt(memory: WorkingMemory, step: Step[T], *, budgets: Budgets, nonc
         role=step.role,
         step=step.name,
         system=tuple(system),
-        messages=_render_chat(memory, closing, budgets, nonce),
+        messages=_render_chat(memory, step.own_turns, closing, budgets, nonce),
         json_schema=step.json_schema,
         placeholder=step.placeholder,
         creativity=step.creativity,
@@ -222,31 +243,43 @@ def _render_note(memory: Memory, text: str, region: str, nonce: str) -> str:
     return fence("note", text, nonce, about=memory.name or "")
 
 
-def _render_chat(memory: WorkingMemory, closing: str, budgets: Budgets, nonce: str) -> tuple[Message, ...]:
+OwnTurns = Callable[[str, str], str] | None
+
+
+def _render_chat(
+    memory: WorkingMemory, own_turns: OwnTurns, closing: str, budgets: Budgets, nonce: str
+) -> tuple[Message, ...]:
     """The transcript within its budget, roles alternating; the message being answered is always shown."""
     turns = memory.region(DEFAULT_REGION)
     by_users = [place for place, turn in enumerate(turns) if turn.role is Role.USER]
     current = by_users[-1] if by_users else len(turns)
     _, recent = transcript_window(turns[:current], budgets.transcript, budgets.turn)
-    spoken = [_render_turn(memory.soul_name, turn, budgets.turn, nonce) for turn in recent]
-    spoken += [_render_turn(memory.soul_name, turn, budgets.message, nonce) for turn in turns[current:]]
+    spoken = [_render_turn(memory.soul_name, turn, own_turns, budgets.turn, nonce) for turn in recent]
+    spoken += [_render_turn(memory.soul_name, turn, own_turns, budgets.message, nonce) for turn in turns[current:]]
     if closing:
         spoken.append((Speaker.USER, closing))
     return _alternating(spoken)
 
 
-def _render_turn(name: str, turn: Memory, budget: int, nonce: str) -> tuple[Speaker, str]:
-    text = cut(turn.content, budget)
+def _render_turn(name: str, turn: Memory, own_turns: OwnTurns, budget: int, nonce: str) -> tuple[Speaker, str]:
     match turn.role:
         case Role.USER:
             late = turn.metadata.get("late", "")
-            return Speaker.USER, fence("said", text, nonce, by=turn.name or "", late=late)
+            return Speaker.USER, fence("said", cut(turn.content, budget), nonce, by=turn.name or "", late=late)
         case Role.ASSISTANT:
-            thought = turn.metadata.get("kind") == "thought"
-            prefix = f"{name} {turn.metadata.get('verb', 'thought')}: " if thought else ""
-            return Speaker.ASSISTANT, prefix + defang(text, nonce)
+            return Speaker.ASSISTANT, _render_own(name, turn, own_turns, budget, nonce)
         case Role.SYSTEM:
-            return Speaker.USER, text
+            return Speaker.USER, cut(turn.content, budget)
+
+
+def _render_own(name: str, turn: Memory, own_turns: OwnTurns, budget: int, nonce: str) -> str:
+    """A thought with its verb, or what the soul said, in the form that the step asks for."""
+    verb = turn.metadata.get("verb", "")
+    was_cut = "cut" in turn.metadata
+    text = defang(cut(turn.content, CUT_TURN if was_cut else budget, tail=_END_OF_CUT if was_cut else _END), nonce)
+    if turn.metadata.get("kind") == "thought":
+        return f"{name} {verb or 'thought'}: {text}"
+    return own_turns(text, verb or "said") if own_turns else text
 
 
 def _alternating(spoken: Sequence[tuple[Speaker, str]]) -> tuple[Message, ...]:

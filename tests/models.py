@@ -3,7 +3,7 @@
 import asyncio
 from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from daemon.core.errors import ModelRefused
@@ -22,8 +22,11 @@ class ScriptedLLM:
 
     A reply is a text, a series of pieces (an exception among them breaks the stream there, a Completion ends it), an
     exception to raise at once, or an async function that takes the prompt and returns one of these. When the queue is
-    empty the `default` answers; without one the call fails with ModelRefused.
+    empty the `default` answers; without one the call fails with ModelRefused. Like a real model it stops at the
+    prompt's `max_output_tokens`, at so many characters a token.
     """
+
+    characters_per_token = 8  # as many as `ResilientLLM` lets pass
 
     def __init__(
         self,
@@ -47,11 +50,17 @@ class ScriptedLLM:
         self.prompts.append(prompt)
         completion = self._completion
         try:
+            room = prompt.max_output_tokens * self.characters_per_token
             for piece in _pieces(await self._next_reply(prompt)):
                 if isinstance(piece, Completion):
                     completion = piece
                     break
-                yield _text_of(piece)
+                text = _text_of(piece)
+                yield text[:room]
+                if len(text) > room:
+                    completion = replace(completion, stop="length")
+                    break
+                room -= len(text)
         except (GeneratorExit, asyncio.CancelledError):
             self.cut += 1
             raise
@@ -114,8 +123,10 @@ class FakeModel(ScriptedLLM):
     by the cognitive step that asks, each in its own order. `closed` counts the calls that ended.
     """
 
-    def __init__(self, *, model: str = "scripted/test", usage: Completion | None = None) -> None:
-        super().__init__(default=echo, model=model, usage=usage)
+    def __init__(
+        self, *, default: Script | None = None, model: str = "scripted/test", usage: Completion | None = None
+    ) -> None:
+        super().__init__(default=default or echo, model=model, usage=usage)
         self.flows: list[Flow] = []
         self.voices: dict[str, Flow] = {}
         self.steps: defaultdict[str, deque[Script]] = defaultdict(deque)

@@ -181,6 +181,7 @@ def _services(
         turns=store.turns,
         user_models=store.user_models,
         soul_states=store.soul_states,
+        model_habits=store.model_habits,
         triage=Triage(channel, clock, emit, stale_after=settings.stale_after),
         timing=Timing(
             visit_timeout_ms=int(settings.visit_silence * 1000),

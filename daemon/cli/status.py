@@ -26,6 +26,7 @@ def command(as_json: bool) -> None:
     inbox, outbox, jobs {state: count}, oldest_inbox_ms, oldest_outbox_ms, oldest_job_ms,
     catch_up [{soul, workspace, up_to, rooms, rooms_read, threads, threads_read}], dead_intentions,
     spent {calls, failed, tokens_in, tokens_cached, tokens_out, cost_usd, unpriced},
+    weak_models [{model, recent, split_until_ms, split_for_ms, hold_back}],
     changed_tools [name].
     """
     settings = load_settings()
@@ -49,6 +50,7 @@ def command(as_json: bool) -> None:
             **{f"catch-up of {state.soul}": _catch_up(state) for state in seen.catch_up},
             "parked": ", ".join(_parked(seen)),
             "today": _spending(seen.spent),
+            **({"models": "; ".join(one.weakness(now) for one in seen.weak_models)} if seen.weak_models else {}),
             **({"tools": f"{', '.join(changed)} changed; see soul tools list"} if changed else {}),
             "store": f"{path} (schema {seen.schema}, journal {seen.journal}, SQLite {sqlite_build().version})",
         }

@@ -13,6 +13,7 @@
         ModelUnavailable       unreachable, overloaded or too slow
         ModelRefused           it refused, or our request was wrong
         MalformedReply         it answered in the wrong form
+          CutShort             it met its output limit before there was anything to use
       ChannelError             Slack or another channel
         NotDelivered           surely not sent; sending again is safe
           AccessLost           the platform does not accept our token or its scopes; an admin has to act
@@ -92,6 +93,10 @@ class MalformedReply(ModelError):
     def __init__(self, message: str, *, reply: str, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.reply = reply
+
+
+class CutShort(MalformedReply):
+    """It met its output limit before there was anything to use."""
 
 
 class ChannelError(DaemonError):

@@ -35,21 +35,24 @@ def fresh_nonce() -> str:
     return secrets.token_hex(5)
 
 
-def cut(text: str, budget: int) -> str:
-    """A text of at most `budget` tokens: whole, or its beginning and end around a visible note."""
+def cut(text: str, budget: int, *, tail: float = 0.25) -> str:
+    """A text of at most `budget` tokens: whole, or its beginning and end around a visible note.
+
+    `tail` is the share of the end.
+    """
     if estimate_tokens(text) <= budget:
         return text
     low, high = 0, min(len(text), 4 * budget)  # no character takes less than a quarter token
     while low < high:
         middle = (low + high + 1) // 2
-        if estimate_tokens(_shortened(text, middle)) <= budget:
+        if estimate_tokens(_shortened(text, middle, tail)) <= budget:
             low = middle
         else:
             high = middle - 1
-    return _shortened(text, low)
+    return _shortened(text, low, tail)
 
 
-def _shortened(text: str, kept: int) -> str:
-    tail = kept // 4
+def _shortened(text: str, kept: int, share: float) -> str:
+    tail = int(kept * share)
     end = text[len(text) - tail :]
     return f"{text[: kept - tail]}\n[… {len(text) - kept} characters left out here …]\n{end}".strip()

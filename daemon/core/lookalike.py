@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 # Characters that look like `<`: fullwidth and small forms, angle brackets, arrows.
 OPENERS = "<\uff1c\ufe64\u2039\u2329\u3008\u27e8\u276e\u276c\u02c2\u1438\u227a"
-_SEPARATORS = frozenset("_-*`~\\.;\u00b7\u2010\u2011\u2012\u2013\u2014\u2212")  # markdown escapes, dashes, middle dot
+_SEPARATORS = frozenset("_-*`~\\.;:|\u00b7\u2010\u2011\u2012\u2013\u2014\u2212")  # markdown escapes, dashes
 _BEFORE_NAME = frozenset("/!?\u2044\u2215")
 _UNSEEN = _SEPARATORS | frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800"

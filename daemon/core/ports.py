@@ -607,6 +607,8 @@ class LLMCall:
     """One model call, a row of `llm_calls`; `latency_ms` from request to end, `first_ms` to the first text.
 
     `prompt` and `response` are for the log only, which decides how much of them is shown; they are never stored.
+    `kept_form` says whether a whole answer kept the elements it was asked for, `thought_aloud` whether it held
+    reasoning that only a later mark told from speech; None where the call does not show it.
     """
 
     trace_id: str
@@ -624,3 +626,5 @@ class LLMCall:
     prompt: str = field(default="", compare=False)
     response: str = field(default="", compare=False)
     repair: bool = False
+    kept_form: bool | None = None
+    thought_aloud: bool | None = None

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Generic, Protocol, TypeVar
 
 from daemon.core.ports import ModelRole
@@ -23,6 +24,19 @@ class StreamFilter(Protocol):
         """End the answer; return the rest of the visible text."""
 
 
+class AnswerForm(Enum):
+    """The form in which a step asks for its answer, which decides what the Mind leaves of it; JSON is one by itself."""
+
+    SPEECH = "speech"
+    """Words that may be said aloud: reasoning and elements are taken out."""
+
+    ELEMENTS = "elements"
+    """The elements of the fixed pipeline: reasoning is taken out, and only the reply is shown."""
+
+    THOUGHT = "thought"
+    """Private words, which can't be `visible`: reasoning is taken out."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step(Generic[T]):
     """A cognitive step as a value; nothing happens until a Mind runs it (seed 000).
@@ -30,10 +44,15 @@ class Step(Generic[T]):
     `command` tells the model what to do. A `standing` command is the same each turn and joins the stable, cached part
     of the prompt; any other command closes the last user message. `cue` is one closing line for either. `read` turns
     the whole answer into a value or raises MalformedReply, whose hint says how to answer correctly. `remember` gives
-    the memories that the value leaves in working memory. `visible` makes a stream filter; without one nothing is
+    the memories that the value leaves in working memory. `form` says what the answer is; `read` gets it without all
+    that the form leaves out. `visible` makes the last filter of what is shown while it streams; without one nothing is
     shown. `creativity` is the sampling temperature, None for the provider's default. `placeholder` is the placeholder
-    model's answer, which claims nothing; every step with a `json_schema` has one. `accepts_cut` says that `read`
-    judges answers cut off at `max_output_tokens`; otherwise such an answer is malformed.
+    model's answer, which claims nothing; every step with a `json_schema` has one. `read_cut` reads an answer
+    that was cut off at `max_output_tokens`; without it such an answer is malformed. `repair` makes the step that
+    follows a malformed answer, by default the step itself. `own_turns` writes an earlier reply of the soul, given with
+    its verb, in the form asked for.
+
+    Raises ValueError for a visible step whose answer is private or JSON.
     """
 
     name: str
@@ -48,4 +67,11 @@ class Step(Generic[T]):
     cue: str = ""
     visible: Callable[[], StreamFilter] | None = None
     max_output_tokens: int = 1024
-    accepts_cut: bool = False
+    form: AnswerForm = AnswerForm.SPEECH
+    read_cut: Callable[[str], T] | None = None
+    repair: "Callable[[], Step[T]] | None" = None
+    own_turns: Callable[[str, str], str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.visible is not None and (self.form is AnswerForm.THOUGHT or self.json_schema is not None):
+            raise ValueError(f"the step {self.name} can't be visible: its answer is not speech")

@@ -1,6 +1,9 @@
 """Makes text storable, single-line, short or quoted."""
 
+import re
 import unicodedata
+
+_FENCE = re.compile(r"[ \t>]{0,32}(`{3,}|~{3,})([^`\n]*)")
 
 
 def storable(text: str) -> str:
@@ -27,3 +30,17 @@ def shortened(text: str, most: int) -> str:
 def quoted(text: str, most: int = 40) -> str:
     """Text on one line between quotation marks, shortened."""
     return f"“{shortened(one_line(text), most)}”"
+
+
+def close_fence(markdown: str) -> str:
+    """Markdown that ends outside code: a code fence that is open at its end is closed (CommonMark)."""
+    fence = ""
+    for line in markdown.splitlines():
+        mark = _FENCE.fullmatch(line)
+        if mark is None:
+            continue
+        if not fence:
+            fence = mark[1]
+        elif mark[1].startswith(fence) and not mark[2].strip():
+            fence = ""
+    return f"{markdown.rstrip()}\n{fence}" if fence else markdown.rstrip()

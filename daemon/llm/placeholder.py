@@ -34,7 +34,10 @@ _ELEMENTS = (
 
 
 class Placeholder:
-    """A `Provider`; `pace` is the pause between two words in seconds, so that people can watch an answer stream."""
+    """A `Provider`; `pace` is the pause between two words in seconds, so that people can watch an answer stream.
+
+    It keeps the prompt's `max_output_tokens`, as models do.
+    """
 
     def __init__(self, clock: Clock, *, pace: float = 0.0) -> None:
         self._clock = clock
@@ -42,16 +45,23 @@ class Placeholder:
 
     async def stream(self, model: ModelId, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
         """See `Provider.stream`. Raises ModelRefused only as `placeholder_answer` does."""
-        answer = placeholder_answer(prompt)
+        whole = placeholder_answer(prompt)
+        answer = whole[: prompt.max_output_tokens * _CHARACTERS_PER_TOKEN]
         for word in _WORDS.findall(answer):
             if self._pace > 0:
                 await self._clock.sleep(self._pace)
             yield word
         shown = sum(len(part.text) for part in prompt.system) + sum(len(each.text) for each in prompt.messages)
-        yield Completion(model.full, shown // _CHARACTERS_PER_TOKEN, 0, len(answer) // _CHARACTERS_PER_TOKEN)
+        yield Completion(
+            model.full, shown // _CHARACTERS_PER_TOKEN, 0, len(answer) // _CHARACTERS_PER_TOKEN, _end(whole, answer)
+        )
 
     async def aclose(self) -> None:
         """Holds no connections."""
+
+
+def _end(whole: str, answer: str) -> str:
+    return "end" if answer == whole else "length"
 
 
 def placeholder_answer(prompt: Prompt) -> str:

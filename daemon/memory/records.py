@@ -172,6 +172,14 @@ class Speaks(StrEnum):
     SOUL = "soul"
 
 
+class TurnKind(StrEnum):
+    """What a turn of the soul is: a reply, one cut by the model's output limit, or an apology in the house's words."""
+
+    REPLY = "reply"
+    CUT = "cut"
+    APOLOGY = "apology"
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One message or reply. `thought` is private to the soul; `ts` is of the message, or of the one replied to."""
@@ -183,6 +191,7 @@ class Turn:
     body: str
     thought: Mapping[str, object] = field(default_factory=dict)
     seq: int = 0
+    kind: TurnKind = TurnKind.REPLY
 
 
 @dataclass(frozen=True, slots=True)

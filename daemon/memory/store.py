@@ -7,6 +7,7 @@ from pathlib import Path
 
 from daemon.core.ports import Clock, Emit
 from daemon.memory.database import Database, open_database
+from daemon.memory.knowledge.model_habits import ModelHabits
 from daemon.memory.knowledge.search import ConversationSearch
 from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.turns import Turns
@@ -41,6 +42,7 @@ class Store:
     approvals: Approvals
     tools: StoredTools
     conversation_search: ConversationSearch
+    model_habits: ModelHabits
 
 
 @asynccontextmanager
@@ -91,4 +93,5 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         approvals=Approvals(database, clock, worker),
         tools=StoredTools(database, clock, worker),
         conversation_search=ConversationSearch(database),
+        model_habits=ModelHabits(database),
     )

@@ -4,13 +4,15 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
-from daemon.core.errors import DaemonError, MalformedReply, ModelError, ModelRefused, ModelUnavailable
-from daemon.core.ports import LLM, Clock, Completion, LLMCall, Prompt
-from daemon.core.step import Step
+from daemon.core.errors import CutShort, DaemonError, MalformedReply, ModelError, ModelRefused, ModelUnavailable
+from daemon.core.ports import LLM, Clock, Completion, LLMCall, ModelRole, Prompt
+from daemon.core.step import AnswerForm, Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.memory.knowledge.model_habits import ModelHabit
+from daemon.mind.answer_filter import AnswerFilter
 from daemon.soul_engine import FAULTY_REPLY
 
 T = TypeVar("T")
@@ -22,13 +24,17 @@ FAULTY_CAP = 6_000
 """Characters of a malformed answer that the model is shown when it is asked again."""
 
 
+_SHORTER = "(Your last answer met its length limit before anything was said: be much shorter.)"
+
+
 @dataclass(frozen=True, slots=True)
 class _Finished(Generic[T]):
-    """The last item of a thought; `void` says that the text shown came from an answer that was thrown away."""
+    """The last item of a thought; see `Thought` for `void` and `cut`."""
 
     memory: WorkingMemory
     value: T
     void: bool
+    cut: bool
 
 
 class Thought(Generic[T]):
@@ -54,8 +60,13 @@ class Thought(Generic[T]):
 
     @property
     def void(self) -> bool:
-        """Whether `shown` came from an answer that was thrown away: the value then replaces the text."""
+        """Whether `shown` came from an answer, or a part of one, that was thrown away: the value replaces the text."""
         return self._finished is not None and self._finished.void
+
+    @property
+    def cut(self) -> bool:
+        """Whether the value was read from an answer that met the model's output limit."""
+        return self._finished is not None and self._finished.cut
 
     def __aiter__(self) -> AsyncIterator[str]:
         return self
@@ -108,7 +119,10 @@ class Thought(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Mind:
-    """Runs steps: `render` makes prompts, `record` receives an LLMCall however it ended, `cost` gives a call's USD."""
+    """Runs steps: `render` makes prompts, `record` receives an LLMCall however it ended, `cost` gives a call's USD.
+
+    `habits` are what is known of the models, and grow with each call. Every answer passes an AnswerFilter.
+    """
 
     llm: LLM
     render: Callable[[WorkingMemory, Step[Any]], Prompt]  # a step of any value
@@ -116,6 +130,12 @@ class Mind:
     record: Callable[[LLMCall], None]
     cost: Callable[[Completion], float | None]
     trace_id: str
+    habits: dict[str, ModelHabit] = field(default_factory=dict)
+
+    def habit(self, role: ModelRole) -> ModelHabit:
+        """What is known of the model that answers for a role."""
+        model = self.llm.model_for(role)
+        return self.habits.get(model, ModelHabit(model))
 
     async def run(self, memory: WorkingMemory, step: Step[T]) -> tuple[WorkingMemory, T]:
         """Run a step to its end. Raises MalformedReply (after one repair), ModelUnavailable or ModelRefused."""
@@ -146,7 +166,8 @@ class Mind:
                         yield piece
         for remembered in step.remember(attempt.value):
             memory = memory.with_memory(remembered)
-        yield _Finished(memory, attempt.value, void=shown and again is not None)
+        void = shown and (again is not None or attempt.withdrawn)
+        yield _Finished(memory, attempt.value, void=void, cut=attempt.cut)
 
     def _second(self, memory: WorkingMemory, step: Step[T], fault: ModelError, *, hopeless: bool) -> "_Attempt[T]":
         """The second attempt; a call that failed before its first piece was already retried by the retry layer."""
@@ -158,7 +179,9 @@ class Mind:
 
 
 def _corrected(memory: WorkingMemory, step: Step[T], fault: MalformedReply) -> tuple[WorkingMemory, Step[T]]:
-    """The step again, with the faulty answer as data and a cue that says what was wrong with it."""
+    """The step's own repair, or the step again with the faulty answer as data and a cue that says what was wrong."""
+    if step.repair is not None:
+        return memory, replace(step.repair(), cue=_SHORTER if isinstance(fault, CutShort) else "")
     faulty = fault.reply[:FAULTY_CAP] or "(it was empty)"
     cue = f"Your last answer, kept under {FAULTY_REPLY!r} as data, could not be used: {fault.message}. Answer again."
     if fault.hint:
@@ -174,6 +197,8 @@ class _Attempt(Generic[T]):
     def __init__(self, mind: Mind, memory: WorkingMemory, step: Step[T], *, repair: bool = False) -> None:
         self._mind, self._memory, self._step, self._repair = mind, memory, step, repair
         self._reply = ""
+        self._filter = AnswerFilter(step, mind.habit(step.role))
+        self._kept_form: bool | None = None
         self._prompt: Prompt | None = None
         self._completion: Completion | None = None
         self._began = mind.clock.monotonic()
@@ -184,19 +209,29 @@ class _Attempt(Generic[T]):
         """Whether the model has sent any text."""
         return self._first_ms is not None
 
+    @property
+    def withdrawn(self) -> bool:
+        """Whether text was shown that turned out to be no part of what is said."""
+        return self._filter.withdrawn
+
+    @property
+    def cut(self) -> bool:
+        """Whether the answer met the output limit."""
+        return self._completion is not None and self._completion.stop == "length"
+
     async def visible(self) -> AsyncGenerator[str, None]:
         """Call the model; yield visible text; set `value` at the end. Raises ModelError."""
         started_ms, outcome = self._mind.clock.now_ms(), "unavailable"
-        stream_filter = self._step.visible() if self._step.visible else None
         try:
             self._prompt = self._mind.render(self._memory, self._step)
             async with aclosing(self._pieces(self._prompt)) as pieces:
                 async for piece in pieces:
-                    if stream_filter and (text := stream_filter.feed(piece)):
+                    if text := self._filter.feed(piece):
                         yield text
-            if stream_filter and (text := stream_filter.finish()):
-                yield text
+            rest = self._filter.finish()
             self.value = self._read()
+            if rest:
+                yield rest
             outcome = "ok"
         except MalformedReply:
             outcome = "malformed"
@@ -231,14 +266,38 @@ class _Attempt(Generic[T]):
                 await stream.aclose()
 
     def _read(self) -> T:
-        completion, step = self._completion, self._step
+        completion, step, answer = self._completion, self._step, self._filter.answer
         if completion is None:
             raise ModelUnavailable("the model's answer broke off without an end", hint="try again")
         if completion.stop == "refusal":
             raise ModelRefused(f"{completion.model} declined to answer", hint="put the request differently")
-        if completion.stop == "length" and not step.accepts_cut:
-            raise MalformedReply("it was cut off at the length limit", reply=self._reply, hint="be much shorter")
-        return step.read(self._reply)
+        try:
+            value = self._read_cut(answer) if self.cut else step.read(answer)
+        except MalformedReply as fault:
+            self._kept_form = False if step.form is AnswerForm.ELEMENTS and not self.cut else None
+            if self.cut:
+                raise CutShort("it was cut off at the length limit", reply=answer, hint="be much shorter") from fault
+            raise
+        self._kept_form = True if step.form is AnswerForm.ELEMENTS else None
+        return value
+
+    def _read_cut(self, answer: str) -> T:
+        """The value of an answer that was cut off. Raises MalformedReply where it can't have one.
+
+        Speech without a mark of reasoning may be reasoning itself, cut off before its closing mark, unless the model is
+        known to write none.
+        """
+        step = self._step
+        doubtful = step.form is AnswerForm.SPEECH and step.visible is not None and not self._filter.reasoned
+        if step.read_cut is None or (doubtful and not self._mind.habit(step.role).streams_speech):
+            raise MalformedReply("it was cut off at the length limit", reply=answer)
+        return step.read_cut(answer)
+
+    def _thought_aloud(self) -> bool | None:
+        """Whether the answer held reasoning that looked like speech; None where it does not show."""
+        if self._step.json_schema is not None or self._completion is None:
+            return None
+        return True if self._filter.thought_aloud else None if self.cut else False
 
     def _elapsed_ms(self) -> int:
         return round((self._mind.clock.monotonic() - self._began) * 1000)
@@ -246,25 +305,27 @@ class _Attempt(Generic[T]):
     def _record(self, started_ms: int, outcome: str) -> None:
         mind, role, completion = self._mind, self._step.role, self._completion
         used = completion or Completion(mind.llm.model_for(role))
-        mind.record(
-            LLMCall(
-                trace_id=mind.trace_id,
-                role=role,
-                step=self._step.name,
-                model=used.model,
-                started_ms=started_ms,
-                latency_ms=self._elapsed_ms(),
-                outcome=outcome,
-                tokens_in=used.tokens_in,
-                tokens_cached=used.tokens_cached,
-                tokens_out=used.tokens_out,
-                first_ms=self._first_ms,
-                cost_usd=mind.cost(completion) if completion else None,
-                prompt=_as_text(self._prompt) if self._prompt else "",
-                response=self._reply,
-                repair=self._repair,
-            )
+        call = LLMCall(
+            trace_id=mind.trace_id,
+            role=role,
+            step=self._step.name,
+            model=used.model,
+            started_ms=started_ms,
+            latency_ms=self._elapsed_ms(),
+            outcome=outcome,
+            tokens_in=used.tokens_in,
+            tokens_cached=used.tokens_cached,
+            tokens_out=used.tokens_out,
+            first_ms=self._first_ms,
+            cost_usd=mind.cost(completion) if completion else None,
+            prompt=_as_text(self._prompt) if self._prompt else "",
+            response=self._reply,
+            repair=self._repair,
+            kept_form=self._kept_form,
+            thought_aloud=self._thought_aloud(),
         )
+        mind.record(call)
+        mind.habits[call.model] = mind.habits.get(call.model, ModelHabit(call.model)).after(call)
 
 
 def _as_text(prompt: Prompt) -> str:

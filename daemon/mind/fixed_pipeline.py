@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from daemon.core.errors import ModelError
+from daemon.core.ports import ModelRole
 from daemon.core.step import Step
 from daemon.core.working_memory import WorkingMemory
 from daemon.mind.mental_process import ProcessContext
@@ -12,7 +13,7 @@ from daemon.mind.reminders import heed_reminders
 from daemon.mind.steps.external_dialog import external_dialog
 from daemon.mind.steps.internal_monologue import internal_monologue
 from daemon.mind.steps.mental_query import mental_query
-from daemon.mind.steps.respond import respond
+from daemon.mind.steps.respond import REPLY, respond
 from daemon.soul import Soul
 from daemon.soul_engine import with_stance
 
@@ -30,7 +31,13 @@ async def converse(context: ProcessContext, stance: str = "") -> WorkingMemory:
     """
     stances = (stance, await heed_reminders(context))
     context = replace(context, memory=with_stance(context.memory, " ".join(one for one in stances if one)))
-    return await (_unified(context) if context.soul.pipeline == "unified" else _split(context))
+    return await (_unified(context) if _keeps_form(context) else _split(context))
+
+
+def _keeps_form(context: ProcessContext) -> bool:
+    """Whether the soul and its model speak in elements; a model that often lost them does without for a while."""
+    habit = context.mind.habit(ModelRole.PERSONA)
+    return context.soul.pipeline == "unified" and not habit.speaks_split(context.mind.clock.now_ms())
 
 
 async def _unified(context: ProcessContext) -> WorkingMemory:
@@ -40,7 +47,7 @@ async def _unified(context: ProcessContext) -> WorkingMemory:
     ) as thought:
         await context.motor.speak(thought)
         memory, response = await thought.finished()
-    context.motor.settle(response.reply)
+    context.motor.settle(response.reply, cut=response.cut)
     context.motor.annotate(
         monologue=response.monologue,
         monologue_verb=response.monologue_verb,
@@ -57,7 +64,7 @@ async def _split(context: ProcessContext) -> WorkingMemory:
     soul, mind = context.soul, context.mind
     think = internal_monologue(soul.display_name, "What is this person after, and what do you make of it?")
     memory, monologue = await mind.run(context.memory, with_soul_creativity(soul, think))
-    memory = await say(replace(context, memory=memory), external_dialog(soul, "Reply to what was said last."))
+    memory = await say(replace(context, memory=memory), external_dialog(soul, REPLY))
     context.motor.annotate(monologue=monologue)
     await _self_check(replace(context, memory=memory))
     return memory
@@ -83,7 +90,8 @@ async def say(context: ProcessContext, step: Step[str]) -> WorkingMemory:
     async with aclosing(context.mind.stream(context.memory, with_soul_creativity(context.soul, step))) as thought:
         await context.motor.speak(thought)
         memory, reply = await thought.finished()
-    context.motor.settle(reply)
+        cut = thought.cut
+    context.motor.settle(reply, cut=cut)
     return memory
 
 

@@ -1,11 +1,15 @@
 """The effects of a cycle: speech is streamed at once, every other effect is collected for the commit."""
 
-from collections.abc import AsyncIterable, Mapping
+from collections.abc import AsyncIterable, Callable, Mapping
 
 from daemon.core.ports import Speech, Task
+from daemon.core.text import close_fence
 from daemon.memory.queues.approvals import NewApproval
 from daemon.memory.queues.cross_posts import CrossPost
 from daemon.memory.queues.intentions import NewIntention
+
+OUT_OF_ROOM = "_(I ran out of room; say *go on*.)_"
+"""The line below a reply that met its model's output limit."""
 
 
 class Motor:
@@ -17,6 +21,7 @@ class Motor:
     def __init__(self, speech: Speech | None) -> None:
         self._speech = speech
         self._reply = ""
+        self._cut = False
         self._below: list[str] = []
         self._annotations: dict[str, object] = {}
         self._intentions: list[NewIntention] = []
@@ -27,7 +32,17 @@ class Motor:
     @property
     def reply(self) -> str:
         """The final reply, with the lines that the daemon adds below it."""
+        return "\n\n".join(filter(None, (self._reply, OUT_OF_ROOM if self._cut else "", *self._below)))
+
+    @property
+    def said(self) -> str:
+        """The final reply without the line that says that it is cut."""
         return "\n\n".join(filter(None, (self._reply, *self._below)))
+
+    @property
+    def cut(self) -> bool:
+        """Whether the reply met the model's output limit."""
+        return self._cut
 
     @property
     def annotations(self) -> Mapping[str, object]:
@@ -65,9 +80,13 @@ class Motor:
         if self._speech is not None:
             await self._speech.show(task)
 
-    def settle(self, reply: str) -> None:
-        """Set the reply, whatever was streamed so far."""
-        self._reply = reply
+    def settle(self, reply: str, *, cut: bool = False) -> None:
+        """Set the reply, whatever was streamed so far; one that is `cut` is closed, and says so."""
+        self._reply, self._cut = close_fence(reply) if cut else reply, cut
+
+    def rewrite(self, change: Callable[[str], str]) -> None:
+        """Change the settled reply; one that is cut stays so."""
+        self._reply = change(self._reply)
 
     def add_below(self, words: str) -> None:
         """Add a line of the daemon's own below any reply: what users must learn in any case."""

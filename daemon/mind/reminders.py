@@ -2,11 +2,13 @@
 
 import re
 import secrets
+from dataclasses import replace
 
 from daemon.core.errors import ModelError
 from daemon.core.perception import Modality
 from daemon.core.timetable import moment, when
 from daemon.memory.queues.intentions import Intention, NewIntention
+from daemon.mind.answer_filter import words_aloud
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.steps.intend import ReminderRequest, intend, with_reminders
 
@@ -32,8 +34,8 @@ async def heed_reminders(context: ProcessContext) -> str:
     except ModelError:
         return "You could not make out which reminder is meant; say so."
     done = [_drop(context, waiting[number - 1]) for number in request.drop]
-    if request.when and request.what:
-        done.append(await _set(context, request, now_ms))
+    if request.when and (what := words_aloud(request.what)):
+        done.append(await _set(context, replace(request, what=what), now_ms))
     return " ".join(done)
 
 

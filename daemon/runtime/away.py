@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from daemon.core.perception import Place
 from daemon.memory.queues.cycle_effect import AwayNote
-from daemon.memory.records import Speaks, Turn
+from daemon.memory.records import Speaks, Turn, TurnKind
 from daemon.runtime.cycle_state import Cycle
 
 
@@ -25,7 +25,7 @@ def away_turn(cycle: Cycle, note: AwayNote) -> Turn:
     """The note as a turn, so that the soul takes part in the thread when the user says it again."""
     soul = cycle.services.soul()
     newest = cycle.unanswered[-1].perception
-    return Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, note.text, {"apology": True})
+    return Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, note.text, kind=TurnKind.APOLOGY)
 
 
 def away_line(now_ms: int, stale_after: float, *, several_readers: bool) -> str:

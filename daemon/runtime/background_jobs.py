@@ -33,7 +33,7 @@ class JobRunner:
         services, calls = self._services, list[LLMCall]()
         try:
             async with alongside(self._keep_lease(job)):
-                await self._run_unless_interrupted(job, self._context(job, calls))
+                await self._run_unless_interrupted(job, await self._context(job, calls))
         except Interrupted:
             services.emit("job.given_up", kind=job.kind, conversation=str(job.conversation))
             await self._jobs.give_up(job, tuple(calls))
@@ -49,11 +49,11 @@ class JobRunner:
             await self._jobs.finish(job, tuple(calls))
             services.emit("job.done", kind=job.kind, calls=len(calls))
 
-    def _context(self, job: Job, calls: list[LLMCall]) -> SubprocessContext:
+    async def _context(self, job: Job, calls: list[LLMCall]) -> SubprocessContext:
         services = self._services
         soul, trace = services.soul(), new_trace()
         return SubprocessContext(
-            mind=services.mind(soul, calls.append, trace),
+            mind=await services.mind(soul, calls.append, trace),
             soul=soul,
             conversation=job.conversation,
             audience=job.audience,

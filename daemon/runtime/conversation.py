@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from daemon.core.concurrency import alongside, time_limit
 from daemon.core.errors import (
     ConfigError,
+    CutShort,
     DaemonError,
     LostLease,
+    MalformedReply,
     ModelRefused,
     ModelUnavailable,
     NotDelivered,
@@ -21,7 +23,7 @@ from daemon.core.ports import Source
 from daemon.ism.permission import status_sentence
 from daemon.memory.queues.commits import Superseded
 from daemon.memory.queues.conversations import ReadersChanged
-from daemon.memory.records import Claim, Delivery, Dismissal, InboxMessage, Speaks, Turn
+from daemon.memory.records import Claim, Delivery, Dismissal, InboxMessage, Speaks, Turn, TurnKind
 from daemon.mind.interrupts import Interrupts
 from daemon.runtime.away import away_note
 from daemon.runtime.cycle import run_cycle
@@ -35,6 +37,24 @@ from daemon.runtime.triage import Triaged
 _CRASHES = 3  # claims of one message that ended without a reply before it gets an apology
 _GATE_PAUSE = 5.0
 _LATER = "Please try again in a while."
+_BROKEN = ("something inside me broke while I was thinking", _LATER)
+_APOLOGIES: tuple[tuple[type[Exception], tuple[str, str]], ...] = (  # the first kind that fits counts
+    (ConfigError, ("something in my set-up is wrong", "My admin finds the reason in my log.")),
+    (
+        ModelRefused,
+        ("the model that I think with refused this", "Put it differently, or tell my admin if it goes on."),
+    ),
+    (ModelUnavailable, ("the model that I think with can't be reached just now", _LATER)),
+    (
+        CutShort,
+        ("what I wanted to say is longer than I can write at once", "Ask for less at a time, or part by part."),
+    ),
+    (
+        MalformedReply,
+        ("my answer came out in a form that I can't send", "Say it again, or tell my admin if it goes on."),
+    ),
+    (DaemonError, ("I can't think clearly just now", _LATER)),
+)
 _REST = "Please write it anew once it is as you want it."
 _CROWDED = (
     "You have very many questions waiting with me already, so I leave this one aside for now. "
@@ -235,7 +255,7 @@ class ConversationHandler:
         due = f"\n\nThis had fallen due:\n\n{newest.content}" if newest.modality is Modality.TIME else ""
         say = f"I'm sorry: {what}. {advice} (Reference {cycle.trace_id}){due}{await self._approval_outcome(newest)}"
         soul = self._services.soul()
-        said = Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, say, {"apology": True})
+        said = Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, say, kind=TurnKind.APOLOGY)
         return await self._commit_words(cycle, say, (*turns_of(cycle), said))
 
     async def _approval_outcome(self, perception: Perception) -> str:
@@ -281,11 +301,4 @@ def _as_fields(error: Exception) -> dict[str, object]:
 
 def _apology_for(error: Exception) -> tuple[str, str]:
     """The apology's reason and advice; the details are in the log under the reference."""
-    match error:
-        case ConfigError():
-            return "something in my set-up is wrong", "My admin finds the reason in my log."
-        case ModelRefused():
-            return "the model that I think with refused this", "Put it differently, or tell my admin if it goes on."
-        case DaemonError():
-            return "I can't think clearly just now", _LATER
-    return "something inside me broke while I was thinking", _LATER
+    return next((words for kind, words in _APOLOGIES if isinstance(error, kind)), _BROKEN)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from daemon.core.fencing import fresh_nonce
 from daemon.core.limits import Limits
 from daemon.core.perception import ConversationKey, Readers
-from daemon.core.ports import LLM, Channel, Clock, Completion, Emit, LLMCall, Passage
+from daemon.core.ports import LLM, Channel, Clock, Completion, Emit, LLMCall, ModelRole, Passage
+from daemon.memory.knowledge.model_habits import ModelHabit, ModelHabits
 from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.turns import Turns
 from daemon.memory.knowledge.user_models import UserModels
@@ -52,6 +53,7 @@ class CycleServices:
     turns: Turns
     user_models: UserModels
     soul_states: SoulStates
+    model_habits: ModelHabits
     triage: Triage
     timing: Timing
     capabilities: Capabilities
@@ -59,12 +61,17 @@ class CycleServices:
     link_hosts: tuple[str, ...]
     recollect: Callable[[ConversationKey, Readers, str, int], Awaitable[tuple[Passage, ...]]]
 
-    def mind(self, soul: Soul, record: Callable[[LLMCall], None], trace_id: str) -> Mind:
-        """A mind for one cycle or job: prompts keep the soul's budgets, each call is logged and recorded."""
+    async def mind(self, soul: Soul, record: Callable[[LLMCall], None], trace_id: str) -> Mind:
+        """A mind for one cycle or job: prompts keep the soul's budgets, each call is logged and recorded.
+
+        Raises StoreError.
+        """
+        habits = await self.model_habits.of(*dict.fromkeys(self.llm.model_for(role) for role in ModelRole))
 
         def record_and_log(call: LLMCall) -> None:
             record(call)
             log_call(call, self.emit)
+            log_habit(habits.get(call.model, ModelHabit(call.model)), call, self.emit)
 
         return Mind(
             llm=self.llm,
@@ -73,6 +80,7 @@ class CycleServices:
             record=record_and_log,
             cost=self.cost,
             trace_id=trace_id,
+            habits=habits,
         )
 
 
@@ -97,3 +105,13 @@ def log_call(call: LLMCall, emit: Emit) -> None:
         prompt=call.prompt,
         response=call.response,
     )
+
+
+def log_habit(before: ModelHabit, call: LLMCall, emit: Emit) -> None:
+    """Log when a model begins to speak in plain words for a while, or is found to think aloud."""
+    after = before.after(call)
+    if after.split_until_ms > before.split_until_ms:
+        hours = after.split_for_ms / 3_600_000
+        emit("model.speaks_split", model=call.model, malformed=after.malformed, hours=hours, trace=call.trace_id)
+    if after.hold_back > before.hold_back:
+        emit("model.thinks_aloud", model=call.model, step=call.step, trace=call.trace_id)

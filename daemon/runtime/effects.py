@@ -9,7 +9,7 @@ from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.edits import ASKED_IN
 from daemon.memory.queues.intentions import IDLE, NewIntention
-from daemon.memory.records import Speaks, Turn, VisitState
+from daemon.memory.records import Speaks, Turn, TurnKind, VisitState
 from daemon.mind.motor import Motor
 from daemon.mind.recall import as_memory
 from daemon.mind.recall.visit import Visit
@@ -37,7 +37,8 @@ def effect_of_cycle(cycle: Cycle, thinking: Thinking, parts: tuple[str, ...]) ->
     soul, motor, claim, newest = thinking.soul, thinking.motor, cycle.claim, cycle.newest
     turns = turns_of(cycle)
     if parts:
-        said = Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, motor.reply, motor.annotations)
+        kind = TurnKind.CUT if motor.cut else TurnKind.REPLY
+        said = Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, motor.said, motor.annotations, kind=kind)
         turns = (*turns, said)
     now, timing = cycle.services.clock.now_ms(), cycle.services.timing
     return replace(

@@ -14,7 +14,7 @@ from daemon.channels.slack.channel import SlackChannel
 from daemon.channels.slack.outgoing.appearance import Appearance
 from daemon.cli.commands import soul
 from daemon.core.config import Settings
-from daemon.core.ports import Prompt
+from daemon.core.ports import LLM, Prompt
 from daemon.core.systemd import ServiceManager, Watchdog
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.model import Json
@@ -36,7 +36,7 @@ class SlackDaemon:
         self,
         settings: Settings,
         clock: TurnableClock,
-        model: FakeModel,
+        model: LLM,
         service: ServiceManager | None = None,
         watchdog_usec: int | None = None,
     ) -> None:
@@ -131,7 +131,7 @@ class House:
 
     # -- daemons ----------------------------------------------------------------------------------------------------
 
-    async def start(self, model: FakeModel | None = None, **changes: Any) -> SlackDaemon:  # noqa: ANN401  # any setting
+    async def start(self, model: LLM | None = None, **changes: Any) -> SlackDaemon:  # noqa: ANN401  # any setting
         """Start a daemon, with these settings changed."""
         self.daemon = SlackDaemon(self.settings.model_copy(update=changes), self.clock, model or self.model)
         self._daemons.append(self.daemon)

@@ -23,12 +23,12 @@ class LeakyModel(FakeModel):
     def __init__(self, dice: random.Random, clock: Clock) -> None:
         super().__init__()
         self._dice, self._clock = dice, clock
-        self._author = Author(dice)
+        self._in_elements, self._plainly = Author(dice), Author(dice, plain=True)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
         """See `LLM.stream`."""
         self.prompts.append(prompt)
-        answer = self._author.answer()
+        answer = (self._in_elements if prompt.step == "respond" else self._plainly).answer()
         if self._dice.random() < 0.5:
             yield _SHOWN
             await self._clock.sleep(_PAUSE if prompt.role is ModelRole.PERSONA else 0)

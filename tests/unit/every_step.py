@@ -1,6 +1,6 @@
 """Every cognitive step made from the same, possibly hostile, words, for tests of properties of all steps."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,6 +10,8 @@ from daemon.core.errors import MalformedReply
 from daemon.core.ports import Prompt, Tool
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.memory.knowledge.model_habits import ModelHabit
+from daemon.mind.answer_filter import AnswerFilter
 from daemon.mind.steps.brainstorm import brainstorm
 from daemon.mind.steps.choose_actions import choose_actions
 from daemon.mind.steps.decision import decision
@@ -76,9 +78,12 @@ def every_step(words: str = "Something") -> Mapping[str, Made]:
 
 
 def _made(step: Step[T]) -> Made:
+    def read_of(answer: str) -> str:
+        return filtered(step, [answer], ModelHabit(""))[1]
+
     def outcome(answer: str) -> tuple[object, tuple[Memory, ...]]:
         try:
-            value = step.read(answer)
+            value = step.read(read_of(answer))
         except MalformedReply as fault:
             if not fault.hint:
                 raise AssertionError("a malformed answer needs a hint") from fault
@@ -87,15 +92,19 @@ def _made(step: Step[T]) -> Made:
 
     def refuses(answer: str) -> bool:
         try:
-            step.read(answer)
+            step.read(read_of(answer))
         except MalformedReply:
             return True
         return False
 
     def seen(pieces: list[str]) -> str:
-        if step.visible is None:
-            return ""
-        gate = step.visible()
-        return "".join([*map(gate.feed, pieces), gate.finish()])
+        return filtered(step, pieces, ModelHabit("", hold_back=0))[0]
 
     return Made(step, outcome, refuses, seen)
+
+
+def filtered(step: Step[Any], pieces: Sequence[str], habit: ModelHabit) -> tuple[str, str]:  # of any value
+    """What the Mind's filter shows of an answer, piece by piece, and what of it the step reads."""
+    gate = AnswerFilter(step, habit)
+    shown = "".join([*map(gate.feed, pieces), gate.finish()])
+    return shown, gate.answer

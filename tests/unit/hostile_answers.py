@@ -9,11 +9,27 @@ CANARY = "KANARIE"
 PRIVATE = [tag for tag in KNOWN_TAGS if tag != REPLY_TAG]
 
 
-class Author:
-    """Writes hostile answers with a canary in all text that is private in any reading of the structure."""
+REASONING = (
+    *(("<think>", "</think>"), ("<Thinking>", "</THINKING>"), ("<thought>", "</thought>")),
+    *(("<reasoning>", "</reasoning >"), ("<scratchpad>", "</scratchpad>"), ("<reflection>", "</reflection>")),
+    *(('<antThinking a="b">', "</antThinking>"), ("<analysis>", "</analysis>"), ("<reason>", "</reason>")),
+    *(("<seed:think>", "</seed:think>"), ("\u25c1think\u25b7", "\u25c1/think\u25b7"), ("[THINK]", "[/THINK]")),
+    *(("<|begin_of_thought|>", "<|end_of_thought|>"), ("<|START_THINKING|>", "<|END_THINKING|>")),
+    *(("<|channel>thought\n", "<channel|>"), ("<|channel|>analysis<|message|>", "<|end|><|channel|>final<|message|>")),
+)
+"""The marks with which the model families enclose their reasoning."""
 
-    def __init__(self, choice: random.Random) -> None:
+
+class Author:
+    """Writes hostile answers with a canary in all text that is private in any reading of the structure.
+
+    `plain` ones answer a step that asked for plain speech: words outside every mark may be shown. With `reasons`, some
+    hold inline reasoning in the marks of a model family.
+    """
+
+    def __init__(self, choice: random.Random, *, plain: bool = False, reasons: bool = True) -> None:
         self._choice = choice
+        self._plain, self._reasons = plain, reasons
 
     def answer(self) -> str:
         """One answer of a few top-level parts, sometimes cut short."""
@@ -23,7 +39,8 @@ class Author:
 
     def _parts(self) -> list[Callable[[], str]]:
         thoughts = [self._thought, self._thought, self._thought_with_quotes, self._unclosed_thought]
-        replies = [self._reply, self._reply, self._reply_with_secret]
+        thoughts += [self._reasoning, self._reasoning] if self._reasons else []
+        replies = [self._spoken] * 3 if self._plain else [self._reply, self._reply, self._reply_with_secret]
         return [*thoughts, *replies, self._mismatched_thought, self._stray, self._noise, self._comment]
 
     def _tag(self, name: str, closing: bool = False) -> str:
@@ -72,6 +89,13 @@ class Author:
     def _spoken(self) -> str:
         return "".join(self._words() for _ in range(self._choice.randint(0, 3)))
 
+    def _reasoning(self) -> str:
+        opening, closing = self._choice.choice(REASONING)
+        quoted = self._choice.choice(
+            ["", "", self._hidden_reply(), self._thought(), self._disguise("internal_monologue")]
+        )
+        return f"{opening}{self._secret()}{quoted}{self._secret()}{closing}"
+
     def _thought(self) -> str:
         name = self._choice.choice(PRIVATE)
         return f"{self._tag(name)}{self._secret()}{self._tag(name, closing=True)}" + self._choice.choice(
@@ -116,6 +140,9 @@ class Author:
         return f"<!-- {self._hidden_reply()} -->"
 
     def _noise(self) -> str:
+        if self._plain:
+            opening, _ = self._choice.choice(REASONING)
+            return self._choice.choice(["```xml\n", "\n", "<step>Go</step>", f"{opening}{self._secret()}"])
         return self._choice.choice(
             [self._secret(), "```xml\n", "\n", f"<step>{self._secret()}</step>", "<think>" + self._secret()]
         )

@@ -16,6 +16,7 @@ from daemon.core.perception import ConversationKey
 from daemon.core.ports import Passage
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.database import open_database
+from daemon.memory.knowledge.model_habits import ModelHabits
 from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.user_models import UserModels
 from daemon.memory.queues.conversations import Conversations
@@ -108,6 +109,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             turns=stores.turns,
             user_models=UserModels(database, clock, WORKER),
             soul_states=SoulStates(database, clock, WORKER),
+            model_habits=ModelHabits(database),
             triage=Triage(channel, clock, events, stale_after=60),
             timing=Timing(1, 1, 1),
             capabilities=capabilities(),

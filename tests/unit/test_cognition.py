@@ -5,14 +5,16 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from daemon.core.errors import MalformedReply, ModelRefused, ModelUnavailable
+from daemon.core.errors import CutShort, MalformedReply, ModelRefused, ModelUnavailable
 from daemon.core.ports import Completion, LLMCall, ModelRole, Prompt
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.mind.cognition import FAULTY_CAP, READ_CAP, Mind
+from daemon.mind.steps.external_dialog import external_dialog
 from daemon.soul import Budgets
 from daemon.soul_engine import FAULTY_REPLY, build_prompt
 from tests.fakes import FakeClock
+from tests.given import soul
 from tests.unit.thinking import END, MEMORY, head, listen, turns
 
 
@@ -75,6 +77,7 @@ async def test_a_call_is_recorded_with_all_its_figures() -> None:
             tokens_out=3,
             first_ms=250,
             cost_usd=0.003,
+            thought_aloud=False,
         )
     ]
 
@@ -167,7 +170,7 @@ async def test_a_second_malformed_answer_is_raised_by_iteration_and_finished() -
 
 async def test_text_shown_before_a_repair_is_void_and_the_value_replaces_it() -> None:
     thought = head(["so bad", END], ["fine", END]).mind.stream(MEMORY, ECHO)
-    assert "".join(await listen(thought)) == thought.shown == "SO BAD"
+    assert "".join(await listen(thought)) == thought.shown == "SO BA"
     assert (await thought.finished())[1] == "FINE"
     assert thought.void
 
@@ -211,7 +214,7 @@ async def test_an_answer_cut_off_at_the_limit_is_malformed_unless_the_step_accep
     cut = Completion("fake/one", stop="length")
     h = head(["fine", cut], ["short", END])
     assert (await h.mind.run(MEMORY, ECHO))[1] == "SHORT"
-    tolerant = Step(name="t", command="T", read=read_echo, remember=lambda _: (), accepts_cut=True)
+    tolerant = Step(name="t", command="T", read=read_echo, remember=lambda _: (), read_cut=read_echo)
     assert (await head(["fine", cut]).mind.run(MEMORY, tolerant))[1] == "FINE"
 
 
@@ -345,3 +348,43 @@ async def test_a_thought_whose_reader_was_cancelled_never_finishes() -> None:
     assert h.llm.closed == 1
     with pytest.raises(ModelUnavailable, match="cut off"):
         await thought.finished()
+
+
+# -- reasoning in the answer -------------------------------------------------------------------------------------------
+
+SAY = external_dialog(soul(), "Speak.")
+LIMIT = Completion("fake/one", stop="length")
+
+
+async def test_a_model_that_is_not_known_yet_shows_its_words_at_the_end_and_then_they_stream() -> None:
+    h = head(["Hello ", "there.", END], ["Hello ", "again, ", "you.", END])
+    h.mind.habits.clear()
+    assert await listen(h.mind.stream(MEMORY, SAY)) == ["Hello there."]
+    h.mind.habits["fake/persona"] = h.mind.habits["fake/one"]
+    assert len(await listen(h.mind.stream(MEMORY, SAY))) > 1
+
+
+async def test_what_streamed_before_a_lone_closing_mark_is_void_and_the_next_answer_is_held_back() -> None:
+    h = head(["They must not know. ", "So:", "</think>", "Hello.", END], ["They", "</think>", "Hi.", END])
+    thought = h.mind.stream(MEMORY, SAY)
+    await listen(thought)
+    assert (await thought.finished())[1] == "Hello."
+    assert thought.void
+    assert h.calls[0].thought_aloud
+    h.mind.habits["fake/persona"] = h.mind.habits["fake/one"]
+    assert await listen(h.mind.stream(MEMORY, SAY)) == ["Hi."]
+
+
+async def test_speech_that_met_the_limit_is_kept_only_of_a_model_that_is_known_not_to_think_aloud() -> None:
+    h = head(["Hello and", LIMIT])
+    thought = h.mind.stream(MEMORY, SAY)
+    assert (await thought.finished())[1] == "Hello and"
+    assert thought.cut
+    h = head(["It may all be reasoning", LIMIT], ["And this", LIMIT])
+    h.mind.habits.clear()
+    with pytest.raises(CutShort):
+        await listen(h.mind.stream(MEMORY, SAY))
+    assert "be much shorter" in h.llm.prompts[1].messages[-1].text
+    h = head(["<think>Hm.</think>Hello and", LIMIT])
+    h.mind.habits.clear()
+    assert (await h.mind.run(MEMORY, SAY))[1] == "Hello and", "its reasoning has ended, so this is speech"

@@ -2,15 +2,18 @@
 
 import pytest
 
-from daemon.core.errors import MalformedReply
-from daemon.core.ports import LLMCall
+from daemon.core.errors import CutShort, MalformedReply
+from daemon.core.ports import Completion, LLMCall
 from daemon.core.working_memory import Memory, Role
+from daemon.memory.knowledge.model_habits import ModelHabit
 from daemon.mind.cognition import Mind
 from daemon.mind.steps.respond import Response, read_response, respond
 from daemon.soul import Soul, Verbs
 from daemon.soul_engine import begin, build_prompt
 from tests.fakes import FakeClock
+from tests.given import shown as shown_in
 from tests.models import Reply, ScriptedLLM
+from tests.unit.every_step import filtered
 
 SOUL = Soul(
     name="minoan",
@@ -64,14 +67,11 @@ def test_an_answer_without_a_trustworthy_reply_is_malformed_and_discloses_nothin
         read_response(answer)
     assert caught.value.reply == answer
     assert "secret" not in str(caught.value)
-    assert "external_dialogue" in caught.value.hint
+    assert caught.value.hint
 
 
 def test_what_is_shown_of_a_unified_answer_is_its_reply_alone() -> None:
-    visible = respond(SOUL).visible
-    assert visible
-    gate = visible()
-    assert "".join([*map(gate.feed, ANSWER), gate.finish()]) == "Rest first."
+    assert filtered(respond(SOUL), list(ANSWER), ModelHabit(""))[0] == "Rest first."
 
 
 def test_the_standing_command_lists_the_elements_in_order_and_the_souls_own_words() -> None:
@@ -109,7 +109,7 @@ async def test_the_mind_shows_and_remembers_only_the_reply() -> None:
 
 async def test_a_reply_that_broke_off_is_void_and_replaced_by_the_repair() -> None:
     broken = "<internal_monologue>secret</internal_monologue><external_dialogue>Rest fi"
-    mind, llm, calls = thinking(list(broken), '<external_dialogue verb="said">Sleep well.</external_dialogue>')
+    mind, llm, calls = thinking(list(broken), "Sleep well.")
     thought = mind.stream(MEMORY, respond(SOUL))
     shown = "".join([piece async for piece in thought])
     assert "Rest fi".startswith(shown)
@@ -117,14 +117,58 @@ async def test_a_reply_that_broke_off_is_void_and_replaced_by_the_repair() -> No
     assert response.reply == "Sleep well."
     assert thought.void == bool(shown)
     assert [call.outcome for call in calls] == ["malformed", "ok"]
-    assert llm.prompts[0].system[0] == llm.prompts[1].system[0]
-    assert "no thoughts, no other element" in llm.prompts[1].messages[-1].text
+    assert [prompt.step for prompt in llm.prompts] == ["respond", "external_dialog"]
+    assert "<internal_monologue" not in shown_in(llm.prompts[1]), "the repair asks for plain speech, never for elements"
+    assert "Rest fi" not in shown_in(llm.prompts[1])
 
 
-async def test_a_model_that_never_finds_the_form_shows_nothing_and_fails() -> None:
-    mind, _, calls = thinking("Just words, perhaps private.", "More of them.")
+async def test_a_model_that_never_writes_an_element_is_asked_for_plain_speech() -> None:
+    mind, _, calls = thinking("Just words, perhaps private.", "Sleep well.")
+    thought = mind.stream(MEMORY, respond(SOUL))
+    _, response = await thought.finished()
+    assert response == Response(reply="Sleep well.")
+    assert "private" not in thought.shown
+    assert [(call.step, call.outcome, call.kept_form) for call in calls] == [
+        ("respond", "malformed", False),
+        ("external_dialog", "ok", None),
+    ]
+
+
+async def test_a_model_without_words_to_say_shows_nothing_and_fails() -> None:
+    mind, _, calls = thinking("Just words, perhaps private.", "Kothar thought: more of them.")
     thought = mind.stream(MEMORY, respond(SOUL))
     with pytest.raises(MalformedReply):
         await thought.finished()
     assert thought.shown == ""
     assert [call.outcome for call in calls] == ["malformed", "malformed"]
+
+
+CUT = Completion("scripted/test", stop="length")
+
+
+async def test_a_reply_that_met_the_output_limit_is_kept_as_far_as_it_was_released() -> None:
+    mind, llm, calls = thinking([ANSWER.partition("first.")[0] + "first, <b", CUT])
+    thought = mind.stream(MEMORY, respond(SOUL))
+    _, response = await thought.finished()
+    assert (response.reply, response.cut, response.reply_verb) == ("Rest first,", True, "offered")
+    assert thought.shown == "Rest first,"
+    assert len(llm.prompts) == 1
+    assert [(call.outcome, call.kept_form) for call in calls] == [("ok", True)]
+
+
+async def test_an_answer_whose_checks_alone_are_cut_is_whole() -> None:
+    mind, _, _ = thinking([ANSWER.partition("<user_model")[0], CUT])
+    _, response = await mind.run(MEMORY, respond(SOUL))
+    assert (response.reply, response.cut) == ("Rest first.", False)
+
+
+@pytest.mark.parametrize("begun", ["<internal_monologue>secret and so", "<think>secret", "secret without a mark", ""])
+async def test_an_answer_cut_before_its_reply_begins_is_asked_for_shorter_and_plain(begun: str) -> None:
+    mind, llm, calls = thinking([begun, CUT], "Sleep well.")
+    _, response = await mind.run(MEMORY, respond(SOUL))
+    assert response == Response(reply="Sleep well.")
+    assert "be much shorter" in llm.prompts[1].messages[-1].text
+    assert calls[0].kept_form is None, "the length is no fault of the form"
+    mind, _, _ = thinking([begun, CUT], [begun, CUT])
+    with pytest.raises(CutShort):
+        await mind.run(MEMORY, respond(SOUL))

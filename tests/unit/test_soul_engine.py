@@ -185,7 +185,7 @@ def test_the_souls_replies_are_assistant_messages_and_its_thoughts_are_marked() 
         .with_memory(Memory(Role.SYSTEM, "Note well."))
     )
     texts = [message.text for message in rendered(memory).messages]
-    assert texts[1] == "Hello."
+    assert texts[1] == '<external_dialogue verb="said">Hello.</external_dialogue>'
     assert texts[3] == "Ea thought: Tired."
     assert texts[4].startswith("Note well.")
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from daemon.core.errors import MalformedReply
 from daemon.core.ports import ModelRole
 from daemon.core.working_memory import Memory, Role, estimate_tokens
+from daemon.mind.spoken_text import SpokenText
 from daemon.mind.steps.brainstorm import brainstorm
 from daemon.mind.steps.decision import decision
-from daemon.mind.steps.external_dialog import SpokenText, external_dialog
+from daemon.mind.steps.external_dialog import external_dialog
 from daemon.mind.steps.internal_monologue import internal_monologue
 from daemon.mind.steps.mental_query import mental_query
 from daemon.mind.steps.respond import respond

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from daemon.core.errors import MalformedReply
 from daemon.core.ports import ModelRole, Speaker
 from daemon.core.working_memory import Memory, Role
-from daemon.mind.steps.external_dialog import PRIVATE_VERBS, SpokenText, external_dialog
+from daemon.mind.spoken_text import PRIVATE_VERBS, SpokenText
+from daemon.mind.steps.external_dialog import external_dialog
 from daemon.mind.steps.instruction import instruction
 from daemon.mind.steps.poetic_composition import poetic_composition
 from daemon.soul import Verbs, VerbsInMood

@@ -117,8 +117,6 @@ def test_a_private_element_inside_the_reply_is_dropped() -> None:
         ("Hi <internal_monologue>SECRET", "unclosed internal_monologue"),
         ("Hi <user_whispers/>SECRET</external_dialogue>", "mismatched external_dialogue"),
         ("Hi </internal_monologue>SECRET</external_dialogue>", "mismatched internal_monologue"),
-        ("Hi <think>SECRET</external_dialogue>", "mismatched external_dialogue"),
-        ("Hi <user_whispers>S <think>S</user_whispers> SECRET</external_dialogue>", "mismatched user_whispers"),
         ("Hi <internal_\u200bmonologue>SECRET</external_dialogue>", "lookalike tag"),
         ("Hi <i\u200bnternal_monologue>SECRET</external_dialogue>", "lookalike tag"),
         ("Hi &lt;internal_monologue&gt;SECRET</external_dialogue>", "lookalike tag"),
@@ -166,11 +164,9 @@ def test_nothing_is_released_after_a_tag_that_does_not_belong_in_a_reply(reply: 
          "stray text"),
         ("S </user_whispers> <external_dialogue>S</external_dialogue>", "stray user_whispers"),
         ("S </external_dialogue> <external_dialogue>S</external_dialogue>", "stray external_dialogue"),
-        ("<user_whispers>S</user_whispers></think><external_dialogue>S</external_dialogue>", "stray think"),
         ("<internal\u200b_monologue>S <external_dialogue>S</external_dialogue>", "lookalike tag"),
         ("<!-- <external_dialogue>S</external_dialogue> -->", "hidden comment"),
         ("<![CDATA[ <external_dialogue>S</external_dialogue>", "hidden comment"),
-        ("<think>S <external_dialogue>S</external_dialogue>", "unclosed think"),
         ("<external_dialogue", "missing external_dialogue"),
     ],
 )  # fmt: skip
@@ -197,13 +193,6 @@ def test_a_stray_closing_tag_after_the_reply_makes_it_untrusted() -> None:
     _, output = parse("<external_dialogue>x</external_dialogue></external_dialogue>")
     assert output.reply == "x"
     assert output.faults == ("stray external_dialogue",)
-
-
-def test_inline_reasoning_is_private_and_no_element() -> None:
-    for scratch in ("<think>S <external_dialogue>S</external_dialogue></think> so:", "S </think>"):
-        released, output = parse(f"{scratch}<external_dialogue>Hi</external_dialogue>")
-        assert released == output.reply == "Hi"
-        assert list(output.elements) == ["external_dialogue"]
 
 
 def test_other_elements_survive_an_untrusted_reply() -> None:

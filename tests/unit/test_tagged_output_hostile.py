@@ -54,7 +54,7 @@ def check(text: str, cuts: tuple[int, ...]) -> int:
 @pytest.mark.parametrize("part", range(4))
 def test_no_hostile_answer_releases_a_private_word(part: int, capsys: pytest.CaptureFixture[str]) -> None:
     choice = chance.dice(f"hostile answers {part}")
-    author = Author(choice)
+    author = Author(choice, reasons=False)
     talkative = naive_leaks = 0
     for number in range(OUTPUTS // 4):
         text = author.answer()
@@ -71,7 +71,7 @@ def test_no_hostile_answer_releases_a_private_word(part: int, capsys: pytest.Cap
 @settings(max_examples=300, deadline=None)
 @given(st.randoms(use_true_random=False), st.data())
 def test_every_cut_of_an_answer_shows_the_same(choice: random.Random, data: st.DataObject) -> None:
-    text = Author(choice).answer()
+    text = Author(choice, reasons=False).answer()
     cuts = data.draw(st.lists(st.integers(0, len(text)), max_size=6).map(sorted))
     check(text, tuple(cuts))
 

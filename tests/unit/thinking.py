@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from daemon.core.ports import Completion, LLMCall
 from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.memory.knowledge.model_habits import ModelHabit
 from daemon.mind.cognition import Mind
 from daemon.soul import Budgets
 from daemon.soul_engine import build_prompt
@@ -16,6 +17,11 @@ Script = list[str | Exception | Completion | asyncio.Event]
 END = Completion("fake/one", tokens_in=10, tokens_cached=4, tokens_out=3)
 MEMORY = WorkingMemory("Kothar").with_memory(Memory(Role.USER, "hello", name="Ada"))
 NONCE = "n0nce"
+
+
+def streaming(*models: str) -> dict[str, ModelHabit]:
+    """Habits of models that are known to write no reasoning into their speech, so that it streams."""
+    return {model: ModelHabit(model, hold_back=0) for model in models}
 
 
 @dataclass
@@ -39,6 +45,7 @@ def head(*scripts: Script) -> Head:
         record=calls.append,
         cost=lambda completion: completion.tokens_out / 1000,
         trace_id="trace",
+        habits=streaming("fake/persona", "fake/thinking"),
     )
     return Head(llm, mind, calls)
 

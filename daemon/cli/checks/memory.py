@@ -1,4 +1,4 @@
-"""Checks memory.db: SQLite, the file, backups, daemons and undelivered rows."""
+"""Checks memory.db: SQLite, the file, backups, daemons, undelivered rows, and how models keep the form."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def memory(settings: Settings, clock: Clock) -> list[Finding]:
     now = clock.now_ms()
     seen: Overview = with_database(settings, lambda database: survey(database, now, now))
     findings += [ok("database", f"{path}, schema {found.schema}"), backups(path, settings.backup_share, now)]
-    return [*findings, *daemons(seen.daemons, now), *loops(seen.daemons), *stuck(seen)]
+    return [*findings, *daemons(seen.daemons, now), *loops(seen.daemons), *stuck(seen), *weak_models(seen, now)]
 
 
 def sqlite_library(found: SqliteBuild, journal: str) -> Finding:
@@ -116,3 +116,9 @@ def stuck(seen: Overview) -> list[Finding]:
         warn("stuck", f"{count} {what}", f"{command}, then retry or drop") for what, count, command in kinds if count
     ]
     return found or [ok("stuck", "nothing")]
+
+
+def weak_models(seen: Overview, now_ms: int) -> list[Finding]:
+    """Models that can't keep the form of an answer for now, or think aloud."""
+    fix = "nothing to do: replies go on; a stronger model, or one whose server parts its reasoning, is quicker"
+    return [warn("model", one.weakness(now_ms), fix) for one in seen.weak_models]

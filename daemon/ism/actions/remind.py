@@ -5,6 +5,7 @@ import hashlib
 from daemon.core.timetable import when
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.memory.queues.intentions import NewIntention
+from daemon.mind.answer_filter import words_aloud
 from daemon.mind.mental_process import ProcessContext
 
 
@@ -12,8 +13,9 @@ def remind(context: ProcessContext) -> Action:
     """The input says when and what."""
 
     async def handle(use: ActionUse) -> Recurse:
-        due, _, what = use.input.partition(": ")
-        if not what.strip():
+        due, _, rest = use.input.partition(": ")
+        what = words_aloud(rest)
+        if not what:
             return use.recurse(
                 observation="Give the time, a colon and a space, and what to bring up, like `in 2h: the build`."
             )
@@ -27,7 +29,7 @@ def remind(context: ProcessContext) -> Action:
             NewIntention(
                 slot=_slot(context.perception.author, what),
                 due_ms=due_ms,
-                content=what.strip(),
+                content=what,
                 behalf=context.perception.author,
             )
         )

@@ -33,6 +33,5 @@ async def answer(
     """Say something, with its sources and `below` under it; gives the memory afterwards. Raises ModelError."""
     cite = f" {_CITE}" if problem.found else ""
     memory = await say(replace(context, memory=memory), external_dialog(context.soul, f"{instructions}{cite}"))
-    said = problem.with_sources(memory.at(-1).content)
-    context.motor.settle(f"{said}\n\n{below}" if below else said)
+    context.motor.rewrite(lambda said: "\n\n".join(filter(None, (problem.with_sources(said), below))))
     return memory

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from daemon.core.perception import ConversationKey
 from daemon.core.ports import Clock
 from daemon.memory.database import Database, Transaction
-from daemon.memory.records import InboxMessage, Speaks, Turn, read_row
+from daemon.memory.records import InboxMessage, Speaks, Turn, TurnKind, read_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,9 @@ class Turns:
             return Transcript(
                 summary=known["summary"] if known else "",
                 summarized_to=summarized_to,
-                turns=tuple(read_row(Turn, row, speaker=Speaks, thought=json.loads) for row in reversed(rows)),
+                turns=tuple(
+                    read_row(Turn, row, speaker=Speaks, thought=json.loads, kind=TurnKind) for row in reversed(rows)
+                ),
                 aside=tuple(InboxMessage.from_row(row) for row in reversed(aside)),
             )
 

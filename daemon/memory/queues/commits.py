@@ -256,6 +256,7 @@ async def _store_turns(transaction: Transaction, effect: CycleEffect, now: int) 
             name=turn.name,
             ts=turn.ts,
             body=turn.body,
+            kind=turn.kind,
             thought=as_json(turn.thought),
             audience=str(effect.claim.audience),
             trace_id=effect.trace_id,

@@ -10,17 +10,20 @@ from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.knowledge.user_models import UserModel
-from daemon.memory.records import Speaks, Turn
+from daemon.memory.records import Speaks, Turn, TurnKind
 from daemon.mind.recall.mood import with_state
 from daemon.mind.recall.people import with_people
 from daemon.soul import Soul
-from daemon.soul_engine import SUMMARY, begin, with_notes, with_now, with_thread
+from daemon.soul_engine import SUMMARY, begin, with_cut_turn, with_notes, with_now, with_thread
 
 TURNS_READ = 80
 """Newest turns read for a prompt; the token budgets decide how many of them are shown."""
 
 THREAD_MESSAGES_READ = 30
 """Earlier messages of a thread that are read when the soul is mentioned in it."""
+
+
+_UNANSWERED = "(You could not answer this: something failed. They were told so.)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +55,15 @@ def recall(
     memory = with_state(memory, known.own_state, soul, now_ms)
     memory = with_people(memory, soul, *known.people.values())
     memory = with_notes(memory, SUMMARY, transcript.summary)
-    memory = with_thread(memory, thread)
-    return memory.concat(tuple(as_memory(turn) for turn in transcript.turns))
+    memory = with_thread(memory, thread).concat(tuple(as_memory(turn) for turn in transcript.turns))
+    newest = next((turn for turn in reversed(transcript.turns) if turn.speaker is Speaks.SOUL), None)
+    return with_cut_turn(memory) if newest is not None and newest.kind is TurnKind.CUT else memory
 
 
 def as_memory(turn: Turn) -> Memory:
-    """A turn of the transcript as a memory."""
-    if turn.speaker is Speaks.SOUL:
-        return Memory(Role.ASSISTANT, turn.body)
-    return Memory(Role.USER, turn.body, name=clean_name(turn.name))
+    """A turn of the transcript as a memory; an apology is none of the soul's words, so only the fact is remembered."""
+    if turn.speaker is Speaks.PERSON:
+        return Memory(Role.USER, turn.body, name=clean_name(turn.name))
+    if turn.kind is TurnKind.APOLOGY:
+        return Memory(Role.SYSTEM, _UNANSWERED)
+    return Memory(Role.ASSISTANT, turn.body, metadata={"verb": str(turn.thought.get("reply_verb", "said"))})

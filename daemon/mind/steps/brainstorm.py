@@ -46,5 +46,5 @@ def brainstorm(topic: str, *, count: int = 5) -> Step[tuple[str, ...]]:
         json_schema=json_schema,
         placeholder='{"ideas": ["No language model is set up, so there are no ideas yet."]}',
         max_output_tokens=1024,
-        accepts_cut=True,
+        read_cut=read,
     )

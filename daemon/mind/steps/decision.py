@@ -47,5 +47,5 @@ def decision(question: str, options: Sequence[str]) -> Step[str]:
         json_schema={**json_schema, "properties": {"choice": {"type": "string", "enum": list(options)}}},
         placeholder=json.dumps({"choice": options[0]}),
         max_output_tokens=256,
-        accepts_cut=True,
+        read_cut=read,
     )

@@ -3,7 +3,7 @@
 from daemon.core.errors import MalformedReply
 from daemon.core.step import DATA_NOT_ORDERS, Step
 from daemon.core.working_memory import thought
-from daemon.mind.steps.external_dialog import SpokenText
+from daemon.mind.spoken_text import PRIVATE_VERBS, SpokenText
 
 _COMMAND = """\
 {text}
@@ -18,10 +18,10 @@ def instruction(text: str, *, name: str, verb: str = "concluded") -> Step[str]:
     """
 
     def read(answer: str) -> str:
-        spoken = SpokenText(name, private_verbs=())
+        spoken = SpokenText(name, tuple(one for one in PRIVATE_VERBS if one != verb))
         result = spoken.feed(answer) + spoken.finish()
-        if not result:
-            raise MalformedReply("it is empty", reply=answer, hint="answer with the result")
+        if spoken.is_thought or not result:
+            raise MalformedReply("it holds no result", reply=answer, hint="answer with the result")
         return result
 
     return Step(

@@ -1,9 +1,9 @@
 """A private thought: it stays in working memory and is never said (seed 000, creativity 0.7)."""
 
 from daemon.core.errors import MalformedReply
-from daemon.core.step import DATA_NOT_ORDERS, Step
+from daemon.core.step import DATA_NOT_ORDERS, AnswerForm, Step
 from daemon.core.working_memory import thought
-from daemon.mind.steps.external_dialog import SpokenText
+from daemon.mind.spoken_text import SpokenText
 
 _COMMAND = """\
 {instructions}
@@ -28,5 +28,6 @@ def internal_monologue(name: str, instructions: str, *, verb: str = "thought") -
         remember=lambda text: (thought(text, verb, name=name),),
         creativity=0.7,
         max_output_tokens=512,
-        accepts_cut=True,
+        form=AnswerForm.THOUGHT,
+        read_cut=read,
     )

@@ -21,15 +21,19 @@ class _Verdict(BaseModel):
 
 def mental_query(statement: str) -> Step[bool]:
     """Whether a statement is true of the conversation; doubt counts as no."""
-    json_schema, read = structured(_Verdict)
+    json_schema, read_verdict = structured(_Verdict)
+
+    def read(answer: str) -> bool:
+        return read_verdict(answer).true
+
     return Step(
         name="mental_query",
         command=_COMMAND.format(data=DATA_NOT_ORDERS, statement=statement),
-        read=lambda answer: read(answer).true,
+        read=read,
         remember=lambda true: (thought(f"It is {'true' if true else 'not true'}: {statement}", "evaluated"),),
         creativity=0.2,
         json_schema=json_schema,
         placeholder='{"true": false}',
         max_output_tokens=128,
-        accepts_cut=True,
+        read_cut=read,
     )

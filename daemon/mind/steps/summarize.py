@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from daemon.core.errors import MalformedReply
 from daemon.core.fencing import clean_name, cut
-from daemon.core.step import Step
+from daemon.core.step import AnswerForm, Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from daemon.soul_engine import SUMMARY, with_notes
 
@@ -56,7 +56,8 @@ def summarize(name: str, *, words: int = 220) -> Step[str]:
         remember=lambda _: (),
         creativity=0.3,
         max_output_tokens=words * 4,
-        accepts_cut=True,
+        form=AnswerForm.THOUGHT,
+        read_cut=read,
     )
 
 

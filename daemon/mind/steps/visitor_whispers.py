@@ -2,7 +2,7 @@
 
 from daemon.core.errors import MalformedReply
 from daemon.core.fencing import clean_name
-from daemon.core.step import DATA_NOT_ORDERS, Step
+from daemon.core.step import DATA_NOT_ORDERS, AnswerForm, Step
 from daemon.core.text import one_line
 from daemon.core.working_memory import Memory, thought
 
@@ -32,7 +32,8 @@ def visitor_whispers(person: str, context: str = "") -> Step[str]:
         remember=lambda whispers: (_sensed(name, whispers),),
         creativity=0.85,
         max_output_tokens=256,
-        accepts_cut=True,
+        form=AnswerForm.THOUGHT,
+        read_cut=_read,
     )
 
 

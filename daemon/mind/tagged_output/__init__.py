@@ -27,9 +27,8 @@ KNOWN_TAGS: tuple[str, ...] = (
     "soul_state_update",
 )
 REPLY_TAG = "external_dialogue"
+VOCABULARY = Vocabulary.of(KNOWN_TAGS, misspelt=True)
 
-# Reasoning models of several vendors write their reasoning inline in these tags; it is private wherever it stands.
-_REASONING_TAGS = ("think", "thinking", "reasoning", "scratchpad")
 _DEEPEST = 32  # nesting depth of open tags; deeper is an attack
 _LONGEST_SPACE = 1024  # whitespace is held back until text follows, so it is capped
 _LONG_SPACE = re.compile(rf"(?<!\s)(\s{{{_LONGEST_SPACE}}})\s+")
@@ -48,11 +47,14 @@ class TaggedOutput:
     """Parses one answer of a model, piece by piece.
 
     Released text is a prefix of `reply` when there is one, and the same for every cut of the stream. Of equal elements
-    the first counts.
+    the first counts. It gets answers without the marks of inline reasoning. With `wary`, an answer that begins with
+    other words than an element is released only at its end: they may be reasoning that no mark has ended yet.
     """
 
-    def __init__(self) -> None:
-        self._tokens = Tokenizer(Vocabulary.of(KNOWN_TAGS, _REASONING_TAGS), self._take)
+    def __init__(self, *, wary: bool = False) -> None:
+        self._tokens = Tokenizer(VOCABULARY, self._take)
+        self._wary = wary
+        self._held_back = False
         self._frames: list[str] = []
         self._content: list[str] = []
         self._attributes: Mapping[str, str] = {}
@@ -74,7 +76,7 @@ class TaggedOutput:
         """Take the next piece; return reply text that may be shown now, often ""."""
         if not self._lost:
             self._tokens.feed(piece)
-        return self._handed_out()
+        return "" if self._held_back else self._handed_out()
 
     def finish(self) -> str:
         """End the input; return what may still be shown. Text held back as a possible tag is never shown."""
@@ -91,6 +93,18 @@ class TaggedOutput:
         return element.content if element else None
 
     @property
+    def begun_reply(self) -> str | None:
+        """The reply as far as it goes in an answer that was cut off; None when it is not begun or ambiguous."""
+        if self.reply is not None:
+            return self.reply
+        return self.released if self._in_reply and self._frames == [REPLY_TAG] and not self._doubtful else None
+
+    @property
+    def reply_met(self) -> bool:
+        """Whether a reply was begun anywhere, well-formed or not."""
+        return self._reply_met
+
+    @property
     def complete(self) -> bool:
         """Whether the reply was opened and closed properly and is unambiguous."""
         return self.reply is not None
@@ -104,7 +118,9 @@ class TaggedOutput:
     def reply_verb(self) -> str | None:
         """How the soul speaks, e.g. `explained`; None when not given."""
         element = self.elements.get(REPLY_TAG)
-        return element.attributes.get("verb") or None if element else None
+        if element is not None:
+            return element.attributes.get("verb") or None
+        return self._attributes.get("verb") or None if self.begun_reply is not None else None
 
     @property
     def elements(self) -> Mapping[str, Element]:
@@ -157,6 +173,8 @@ class TaggedOutput:
         """Text between a private element and the reply: a quoted closing tag may have ended the element too early."""
         seen = self._outside_tail + text
         self._outside_tail = seen[-2:]
+        if self._wary and not self._elements and not text.isspace():
+            self._held_back = True
         if self._reply_met:
             return
         if self._after_private and not text.isspace():
@@ -168,7 +186,7 @@ class TaggedOutput:
         """A closing tag that closes nothing: the element before it may have been part of a private one."""
         if name == REPLY_TAG and self._reply_met:
             self._fault("stray", name)
-        elif name not in _REASONING_TAGS or self._elements:
+        else:
             self._doubt("stray", name)
 
     def _inside_reply(self, token: Token) -> None:
@@ -218,7 +236,7 @@ class TaggedOutput:
             self._close_element(name)
 
     def _close_element(self, name: str) -> None:
-        self._after_private = self._after_private or name not in _REASONING_TAGS
+        self._after_private = True
         if name == REPLY_TAG:
             self._fault("duplicate" if name in self._elements else "distrusted", name)
         else:
@@ -227,7 +245,7 @@ class TaggedOutput:
     def _record(self, name: str, element: Element) -> None:
         if name in self._elements:
             self._fault("duplicate", name)
-        elif name not in _REASONING_TAGS:
+        else:
             self._elements[name] = element
 
     # -- what leaves --------------------------------------------------------------------------------------------------

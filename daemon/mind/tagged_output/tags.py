@@ -50,20 +50,23 @@ class _Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The known tag names: `guarded` ones are recognised in any case and disguise, `plain` ones only in lower case."""
+    """The known tag names, recognised in any case and disguise; with `misspelt`, long ones with typing errors too."""
 
-    guarded: Mapping[str, str]
-    plain: Mapping[str, str]
+    names: Mapping[str, str]
+    misspelt: bool
     starts: frozenset[str]
     longest: int
 
     @classmethod
-    def of(cls, guarded: Sequence[str], plain: Sequence[str]) -> "Vocabulary":
+    def of(cls, names: Sequence[str], *, misspelt: bool) -> "Vocabulary":
         """A vocabulary of these names."""
-        squeezed = {squeeze(name): name for name in guarded}
-        names = (*squeezed, *plain)
-        starts = frozenset(name[:size] for name in names for size in range(1, _FIRST_LETTERS + 1))
-        return cls(squeezed, {name: name for name in plain}, starts, max(map(len, names)) + NEAR + 1)
+        squeezed = {squeeze(name): name for name in names}
+        starts = frozenset(name[:size] for name in squeezed for size in range(1, _FIRST_LETTERS + 1))
+        return cls(squeezed, misspelt, starts, max(map(len, squeezed)) + NEAR + 1)
+
+    def is_like(self, skeleton: str) -> bool:
+        """Whether folded letters that are not exactly a name read as one."""
+        return reads_as(skeleton, self.names) if self.misspelt else skeleton in self.names
 
 
 class Probe:
@@ -138,10 +141,8 @@ class Probe:
         """Check whether the letters so far are a known name."""
         written = _NAME.fullmatch("".join(self.raw))
         self.name = ""
-        if written and written[2] in self._vocabulary.plain:
-            self.name = written[2]
-        elif self._skeleton in self._vocabulary.guarded:
-            name = self._vocabulary.guarded[self._skeleton]
+        if self._skeleton in self._vocabulary.names:
+            name = self._vocabulary.names[self._skeleton]
             if not written or written[2].casefold() != name:
                 return _Verdict.SUSPECT
             self.name = name
@@ -165,7 +166,7 @@ class Probe:
 
     def _judge(self) -> _Verdict:
         """The name has ended and is not exactly a known one."""
-        alike = self._opened and reads_as(self._skeleton, self._vocabulary.guarded)
+        alike = self._opened and self._vocabulary.is_like(self._skeleton)
         return _Verdict.SUSPECT if alike else _Verdict.FOREIGN
 
     def token(self) -> Token:

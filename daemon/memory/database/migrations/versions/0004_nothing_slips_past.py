@@ -219,7 +219,20 @@ ROOMS: tuple[str, ...] = (
 
 
 # How well each model keeps the form of a reply.
-FORM: tuple[str, ...] = ()
+FORM: tuple[str, ...] = (
+    # What a turn of the soul is: a reply, one that met the model's output limit, or an apology, which is not its words.
+    "ALTER TABLE turns ADD COLUMN kind TEXT NOT NULL DEFAULT 'reply' CHECK (kind IN ('reply', 'cut', 'apology'))",
+    """UPDATE turns SET kind = 'apology' WHERE speaker = 'soul' AND thought LIKE '%"apology": true%'""",
+    """
+    CREATE TABLE model_habits (
+      model TEXT PRIMARY KEY,                    -- prefixed id
+      recent TEXT NOT NULL,                      -- its last answers in elements: k kept the form, m is malformed
+      split_until_ms INTEGER NOT NULL,           -- until then it speaks in the split pipeline
+      split_for_ms INTEGER NOT NULL,             -- for how long, so that the next time can be longer
+      hold_back INTEGER NOT NULL                 -- answers that must end without reasoning before its words stream
+    ) STRICT
+    """,
+)
 
 
 # What each tool said of itself when the admin allowed it.

@@ -1,0 +1,167 @@
+"""No answer is lost in its form, and nothing private leaves by a side door, whatever a model makes of its answer."""
+
+import sys
+
+import pytest
+from pydantic import SecretStr
+
+from bench.model_server import MODEL, model_server
+from bench.poor_models import KINDS, PRIVATE, PoorModel
+from daemon.core.ports import Completion, ModelRole, Prompt, Speaker
+from daemon.llm.router import build_llm
+from tests.fakes import Events
+from tests.given import OPENING, tagged
+from tests.journeys.house import House
+from tests.journeys.problems import PROBLEM, script, solver
+from tests.journeys.souls import write_soul
+from tests.models import Reply
+from tests.unit.hostile_answers import CANARY, REASONING
+from tests.unit.ism_parts import chosen
+
+CUT = Completion("scripted/test", stop="length")
+HOUR = 3600.0
+THOUGHT = f"<internal_monologue verb='thought'>{CANARY}</internal_monologue>"
+ALOUD = [
+    *(f"{opening}{CANARY} so.{closing}Hello." for opening, closing in REASONING[::3]),
+    *(f"{CANARY} so.</think>Hello.", f"Thought: {CANARY}\n\nHello.", tagged("Hello.", monologue=CANARY)),
+    *(f"Hello. <scratchpad>{CANARY}", f"Hello. &lt;think&gt;{CANARY}", f"Hello. {THOUGHT}{CANARY}"),
+]
+
+
+async def calls(house: House) -> list[str]:
+    return [row["step"] for row in await house.rows("SELECT step FROM llm_calls ORDER BY seq")]
+
+
+# -- the length --------------------------------------------------------------------------------------------------------
+
+
+async def test_a_reply_that_meets_the_limit_is_kept_and_go_on_goes_on(house: House) -> None:
+    long = "".join(f"Line {number} of the module.\n" for number in range(300))
+    house.model.replies.append([f"{OPENING}Here it is.\n\n```python\n{long}def last(): <b", CUT])
+    reply = await house.answered("Ada", "dm", "write the whole module")
+    assert reply.startswith("Here it is.")
+    assert reply.endswith("def last():\n```\n\n_(I ran out of room; say *go on*.)_")
+    assert await calls(house) == ["respond"]
+    turn = await house.one("SELECT kind, body FROM turns WHERE speaker = 'soul'")
+    assert turn["kind"] == "cut"
+    assert "ran out of room" not in turn["body"]
+    house.model.replies.append(tagged("    return 1"))
+    assert await house.answered("Ada", "dm", "go on") == "    return 1".strip()
+    own = next(one.text for one in house.prompts[-1].messages if one.speaker is Speaker.ASSISTANT)
+    assert own.endswith("Line 299 of the module.\ndef last():\n```</external_dialogue>")
+    assert "Line 120 of the module." in own, "the end is shown at length"
+    assert "go on exactly there" in house.prompts[-1].messages[-1].text
+    house.model.replies.append(tagged("Thanks."))
+    await house.answered("Ada", "dm", "fine")
+    assert "go on exactly there" not in house.last_prompt(), "only the newest turn is to be gone on with"
+
+
+async def test_a_cut_poem_says_so_too(house: House) -> None:
+    house.model.replies.append(tagged("Hello."))
+    await house.answered("Ada", "dm", "hi")
+    house.model.steps["poetic_composition"].append(["Bronze remembers", CUT])
+    assert (await house.answered("Ada", "dm", "write me a poem, please")).endswith("say *go on*.)_")
+
+
+async def test_an_apology_says_which_it_was_and_is_not_shown_to_the_model_as_its_own_words(house: House) -> None:
+    house.model.replies += ["", ""]
+    assert "came out in a form" in (form := await house.answered("Ada", "dm", "one"))
+    house.model.replies += [["", CUT], ["", CUT]]
+    assert "longer than I can write" in (length := await house.answered("Ada", "dm", "two"))
+    await house.answered("Ada", "dm", "three")
+    own = [one.text for one in house.prompts[-1].messages if one.speaker is Speaker.ASSISTANT]
+    assert not own
+    assert form not in house.last_prompt()
+    assert length not in house.last_prompt()
+    assert house.last_prompt().count("You could not answer this") == 2
+    kinds = await house.rows("SELECT kind FROM turns WHERE speaker = 'soul' ORDER BY seq")
+    assert [row["kind"] for row in kinds] == ["apology", "apology", "reply"]
+
+
+# -- the form ----------------------------------------------------------------------------------------------------------
+
+
+async def prose(prompt: Prompt) -> Reply:
+    """A model that never writes an element."""
+    return '{"true": false}' if prompt.json_schema else "A plain sentence."
+
+
+async def test_a_model_that_loses_the_form_speaks_split_by_itself_for_a_while(house: House) -> None:
+    house.model.default = prose
+    for number in range(3):
+        assert await house.answered("Ada", "dm", f"message {number}") == "A plain sentence."
+    assert (await calls(house)).count("respond") == 3
+    event = house.events.named("model.speaks_split")[-1]
+    assert event["model"] == house.model.model_for(ModelRole.PERSONA)
+    assert "thinks and speaks in separate calls for 60 min more" in await house.command("status")
+    assert "3 of its last 3 answers lost the form" in await house.command("doctor", "--offline")
+    await house.restart()
+    assert await house.answered("Ada", "dm", "another") == "A plain sentence."
+    assert (await calls(house)).count("respond") == 3, "it is remembered in memory.db"
+    house.clock.turn(HOUR + 60)
+    house.model.default = tagged("In form again.")
+    assert await house.answered("Ada", "general", "@soul another") == "In form again."
+    assert (await calls(house))[-1] == "respond"
+
+
+async def test_earlier_turns_stand_in_the_form_that_is_asked_for(house: House) -> None:
+    house.model.replies.append(tagged("Hello."))
+    await house.answered("Ada", "dm", "hi")
+    await house.answered("Ada", "dm", "and?")
+    own = [one.text for one in house.prompts[-1].messages if one.speaker is Speaker.ASSISTANT]
+    assert own == ['<external_dialogue verb="said">Hello.</external_dialogue>']
+
+
+# -- the side doors ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("door", ["split", "loop", "poem"])
+async def test_no_reasoning_leaves_by_a_side_door(empty_house: House, door: str) -> None:
+    house = empty_house
+    if door == "loop":
+        await solver(house)
+    else:
+        more = 'pipeline = "split"\n' if door == "split" else ""
+        write_soul(house.settings.home, more=f"{more}subprocesses = []\n", modes={"poetic": ""})
+        await house.start(name="tess")
+    for number, answer in enumerate(ALOUD):
+        words = {"loop": PROBLEM, "poem": "write me a poem, please", "split": "hello"}[door]
+        if door == "loop":
+            script(house, chosen("Respond"), external_dialog=answer)
+        house.model.steps["poetic_composition" if door == "poem" else "external_dialog"].append(list(answer))
+        root = await house.say("Ada", "general", f"@soul {words}")
+        reply = await house.reply("general", count=number + 1)
+        await house.idle()
+        assert reply["thread_ts"] == root
+        assert CANARY not in str(await house.posting_calls()), answer
+        house.model.steps.clear()
+    assert {one.strip() for one in await house.replies("general")} <= {"Hello."}
+
+
+# -- three poor models -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_poor_model_is_neither_mute_nor_indiscreet(
+    empty_house: House, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house, messages = empty_house, 5
+    async with model_server() as server:
+        server.thinker = PoorModel(kind)
+        served = {
+            "openai_base_url": f"{server.url}/v1",
+            "openai_api_key": SecretStr("sk-loopback"),
+            "persona_model": MODEL,
+            "thinking_model": MODEL,
+        }
+        llm = build_llm(house.settings.model_copy(update=served), house.clock, Events())
+        await house.start(llm)
+        replies = [await house.answered("Ada", "dm", f"message {number}") for number in range(messages)]
+        await house.idle()
+        await llm.aclose()
+    mute = sum(one.startswith("I'm sorry") for one in replies)
+    private_shown = str(await house.posting_calls()).count(PRIVATE)
+    made = len(await house.rows("SELECT seq FROM llm_calls"))
+    with capsys.disabled():
+        sys.stdout.write(f"model={kind} {mute=} {private_shown=} calls_a_message={made / messages:.1f}\n")
+    assert (mute, private_shown) == (0, 0)
