@@ -95,7 +95,9 @@ class Admin(AuditedChanges):
         """The newest messages, of one state or of all, settled or received since a time."""
         states = (state,) if state else INBOX_STATES
         rows = await self._database.read(
-            lambda reading: newest(reading, "inbox", states, "received_ms", limit, since=("coalesce(settled_ms, received_ms)", since_ms))
+            lambda reading: newest(
+                reading, "inbox", states, "received_ms", limit, since=("coalesce(settled_ms, received_ms)", since_ms)
+            )
         )
         return tuple(read_row(InboxRow, row) for row in rows)
 
@@ -156,7 +158,9 @@ class Admin(AuditedChanges):
         """The newest posts, of one state or of all, settled or made since a time."""
         states = (state,) if state else OUTBOX_STATES
         rows = await self._database.read(
-            lambda reading: newest(reading, "outbox", states, "seq", limit, since=("coalesce(settled_ms, created_ms)", since_ms))
+            lambda reading: newest(
+                reading, "outbox", states, "seq", limit, since=("coalesce(settled_ms, created_ms)", since_ms)
+            )
         )
         return tuple(_outbox_row(row) for row in rows)
 
