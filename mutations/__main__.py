@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for number in range(options.jobs):
             copies.put(_copied(Path(folder) / str(number)))
         try:
-            _check_that_all_pass(copies, [one for _, one in chosen])
+            _check_that_all_pass(copies, [one for _, one in chosen], options.jobs)
             with ThreadPoolExecutor(options.jobs) as pool:
                 noticed = list(pool.map(lambda row: _try(copies, *row), chosen))
         except ValueError as error:
@@ -71,11 +71,11 @@ def _copied(to: Path) -> Path:
     return to
 
 
-def _check_that_all_pass(copies: "queue.SimpleQueue[Path]", chosen: Sequence[Break]) -> None:
+def _check_that_all_pass(copies: "queue.SimpleQueue[Path]", chosen: Sequence[Break], jobs: int) -> None:
     """A break counts as noticed where a test fails, so all tests must pass without one. Raises ValueError."""
     copy = copies.get()
     tests = dict.fromkeys(path for one in chosen for path in one.tests)
-    code, output = _pytest(copy, list(tests), keep_compiled=True, limit=_LIMIT * max(1, len(tests)))
+    code, output = _pytest(copy, [*tests, f"-n{jobs}"], keep_compiled=True, limit=_LIMIT * max(1, len(tests)))
     copies.put(copy)
     if code != _PASSED:
         raise ValueError(f"the tests don't pass on the unbroken tree:\n{output}")
@@ -85,7 +85,7 @@ def _try(copies: "queue.SimpleQueue[Path]", number: int, one: Break) -> bool:
     copy = copies.get()
     try:
         with one.applied(copy):
-            code, output = _pytest(copy, one.tests)
+            code, output = _pytest(copy, (*one.tests, "-x", "-n0"))
     finally:
         copies.put(copy)
     if code not in {_PASSED, _FAILED, None}:
@@ -98,15 +98,21 @@ def _try(copies: "queue.SimpleQueue[Path]", number: int, one: Break) -> bool:
 
 
 def _pytest(
-    copy: Path, tests: Sequence[str], *, keep_compiled: bool = False, limit: float = _LIMIT
+    copy: Path, arguments: Sequence[str], *, keep_compiled: bool = False, limit: float = _LIMIT
 ) -> tuple[int | None, str]:
     """Pytest's exit code and the end of its output; None where it did not end within `limit` seconds."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider", "--tb=line", *tests]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=line", *arguments]
     given = {**os.environ, "PYTHONPATH": str(copy), "TEST_SEED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     if keep_compiled:
         del given["PYTHONDONTWRITEBYTECODE"]
     with subprocess.Popen(
-        command, cwd=copy, env=given, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+        command,
+        cwd=copy,
+        env=given,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
     ) as process:
         try:
             output, _ = process.communicate(timeout=limit)
