@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from daemon.local_slack.model import WorkspaceMessage
+from tests.kill.verdict import key_of
 from tests.soak.workplace import Workplace
 
 Row: TypeAlias = Mapping[str, Any]
@@ -110,9 +111,7 @@ class Judge:
                 self._count("doubled", f"{one} was answered {times} times")
             return
         state = "never stored" if row is None else row["state"]
-        words = _AWAY if state == "stale" else ""
-        thread = one.thread if one.channel.startswith("C") else ""
-        if state in _ENDED and seen.after(float(one.ts), one.channel, thread, words):
+        if row is not None and seen.covers(one, row):
             self.verdict.covered += 1
         else:
             kind = "silent_ends" if state in _ENDED else "lost"
@@ -151,12 +150,25 @@ class _Seen:
 
     def __init__(self, posts: Sequence[WorkspaceMessage]) -> None:
         self.marks = Counter[str]()
+        self._keys = {key_of(post) for post in posts}
         self._places = defaultdict[tuple[str, str], list[tuple[float, str]]](list)
         for post in posts:
             words = _words(post)
             self.marks.update({word for word in words if word.startswith("mark")})
             for thread in ("", post.thread_ts or post.ts):
                 self._places[post.channel, thread].append((float(post.ts), " ".join(words)))
+
+    def covers(self, one: Asked, row: Row) -> bool:
+        """Whether an apology, a courteous line or the line about an absence stands for a message without a reply."""
+        match row["state"]:
+            case "answered":
+                return row["answered_by"] in self._keys
+            case "stale":
+                thread = one.thread if one.channel.startswith("C") else ""
+                return self.after(float(one.ts), one.channel, thread, _AWAY)
+            case "ignored" | "dead":
+                return self.after(float(one.ts), one.channel, one.thread)
+        return False
 
     def after(self, ts: float, channel: str, thread: str, words: str = "") -> bool:
         """Whether a post with these words stands in a thread, or anywhere in the channel, since a time."""
