@@ -103,7 +103,7 @@ async def test_no_word_reaches_a_room_with_a_reader_who_could_not_have_read_it(
 ) -> None:
     clock = TurnableClock()
     with tempfile.TemporaryDirectory() as folder:
-        async with serve_workspace(clock=clock) as workspace, WorkspaceClient(workspace.url) as people:
+        async with serve_workspace(clock=clock) as workspace, WorkspaceClient(workspace.page_url) as people:
             house = House(workspace, people, clock, settings_for(workspace, Path(folder)))
             try:
                 await solver(house, allow_guests=True)
