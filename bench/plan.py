@@ -31,11 +31,12 @@ FIGURES: Final = MappingProxyType(
         "acknowledgement": "acknowledgements while others write and the model hangs",
         "bigfile": "acknowledgements on 1 GB with and without backup, pruning, probes and status",
         "hugefile": "the same on 5 GB",
+        "soak": "a quarter of a year of 200 people in fast time, with every trouble",
     }
 )
 
-ONLY_ON_REQUEST: Final = frozenset({"bigfile", "hugefile"})
-"""Figures that need gigabytes of disk and many minutes."""
+ONLY_ON_REQUEST: Final = frozenset({"bigfile", "hugefile", "soak"})
+"""Figures that need many minutes, and some of them gigabytes of disk."""
 
 
 @dataclass(frozen=True, slots=True)

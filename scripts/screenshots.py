@@ -129,14 +129,14 @@ async def engine(browser: Browser, home: Path) -> None:
     async with (
         loopback_model(answer) as model,
         running_daemon(home, furnish(home) | model.settings) as daemon,
-        WorkspaceClient(daemon.url) as people,
+        WorkspaceClient(daemon.page_url) as people,
     ):
         context = await browser.new_context(viewport=SIZE, locale="en-GB")
-        ada = await Window(await context.new_page()).watch().open(daemon.url, "U0ADA", "D0ADA")
+        ada = await Window(await context.new_page()).watch().open(daemon.page_url, "U0ADA", "D0ADA")
 
         async def look(name: str, view: str) -> None:
             if name in KEPT:
-                await shoot(browser, daemon.url, f"engine-{name}", view, size=SMALL)
+                await shoot(browser, daemon.page_url, f"engine-{name}", view, size=SMALL)
 
         journey = Journey(ada, daemon, people, model, look)
         await journey.greets_and_welcomes_back()

@@ -41,7 +41,7 @@ _FILL = (
     INSERT INTO turns (conversation, speaker, author, name, ts, body, thought, audience, trace_id, said_ms)
     SELECT {_CONVERSATION}, CASE WHEN s THEN 'soul' ELSE 'person' END, CASE WHEN s THEN '{SOUL}' ELSE {_PERSON} END,
            'Ada', {_TS}, CASE WHEN s THEN :answered ELSE :asked END, CASE WHEN s THEN :thought ELSE '{{}}' END,
-           {_AUDIENCE}, 't' || i, {_TIME} FROM n, (SELECT 0 AS s UNION ALL SELECT 1)
+           {_AUDIENCE}, 't' || i, {_TIME} FROM n, (SELECT 0 AS s UNION ALL SELECT 1) ORDER BY i, s
     """,
     f"""
     INSERT INTO outbox (id, conversation, soul, workspace, part, last, body, reply_to, recipient, newer_than_ts,

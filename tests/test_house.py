@@ -26,6 +26,21 @@ LONGEST_FUNCTION = 60
 LONGEST_ARCHITECTURE = 150  # lines
 MANNERED = re.compile(r"(?<![a-z])(?:told|somebody|nobody|whoever|whatever)(?![a-z])", re.IGNORECASE)
 MOST_MANNERED = 0.6  # of these words in a thousand: they hide the user, the admin and the event
+ATTACKS = (  # entries of docs/ATTACKS.md: losses, promises, slow queries, known holes, security, Slack, models
+    *(f"D{number}" for number in range(1, 22)),
+    *(f"P{number}" for number in (2, 3, 5, 6, 7, 9, 12, 14, 17, 18, 19, 22, 23, 24, 25, 26, 27, 29, 30, 33)),
+    *(f"P{number}" for number in (35, 36, 37, 38, 39, 40, 41, 42, 43, 45, 46, 47, 48)),
+    *(f"Plan: {query}" for query in ("what waits", "old messages", "claims", "pruning", "rooms and threads")),
+    *(f"Plan: {query}" for query in ("room for a reminder", "recollection", "status and lists")),
+    *(f"Hole: {hole}" for hole in ("caps", "doubt", "fallback", "dead tickets", "file system", "audience")),
+    "Hole: the instant",
+    *(f"S{number}" for number in (1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15)),
+    *(f"S8: {flood}" for flood in ("queue", "reminders", "recall", "edits", "noise")),
+    *(f"S16: {part}" for part in ("files", "addresses", "feedback", "links", "token", "ledger", "HTTP")),
+    "systemd",
+    *(f"R{number}" for number in (*range(1, 8), 10, *range(14, 26), 27, 28, 29)),
+    *(f"E1: {part}" for part in ("limit", "prose", "examples", "habits", "apologies", "stand-ins")),
+)
 ONE_PAGE = "ports.py"  # every seam on one page, by design
 
 
@@ -68,7 +83,7 @@ def test_a_public_class_name_stands_for_one_thing() -> None:
 
 @pytest.mark.parametrize("paths", [SOURCES, TESTS, [ROOT / name for name in DOCUMENTS]], ids=["code", "tests", "pages"])
 def test_texts_name_the_user_the_admin_and_the_event(paths: list[Path]) -> None:
-    text = "\n".join(path.read_text(encoding="utf-8") for path in paths)
+    text = "\n".join(re.sub(r"::test_\w+", "", path.read_text(encoding="utf-8")) for path in paths)
     assert len(MANNERED.findall(text)) <= MOST_MANNERED * len(re.findall(r"[A-Za-z]+", text)) / 1000
 
 
@@ -107,6 +122,18 @@ def test_commands_and_settings_that_a_document_names_exist(name: str) -> None:
     assert {command for command in commands if f"## `soul {command}`" not in reference} == set()
     named = set(re.findall(r"\b(?:SOUL|ISM|SLACK)_[A-Z_]+[A-Z]\b", page))
     assert {setting for setting in named if f"#{setting}=" not in settings} == set()
+
+
+def test_every_weakness_that_was_found_has_its_row_and_every_test_that_a_row_names_exists() -> None:
+    page = (ROOT / "docs" / "ATTACKS.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", page, re.MULTILINE)
+    entries = Counter(entry for entry, *_ in rows)
+    assert not [entry for entry in ATTACKS if entries[entry] != 1]
+    assert not [entry for entry, _, now, shown in rows if shown == "-" and not now.startswith("Open: ")]
+    named = set(re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page))
+    assert len(named) > len(ATTACKS)
+    gone = [f"{file}::{test}" for file, test in named if f"def {test}(" not in (ROOT / file).read_text()]
+    assert not gone
 
 
 def test_what_the_page_about_the_engine_names_exists() -> None:

@@ -6,7 +6,7 @@ from daemon.core.ports import Clock
 
 _TICK = 1.0
 _KEPT = 60  # measurements
-_STORE_SILENT = 40.0  # seconds; a heartbeat comes every ten, and a refusal is an answer too
+_STORE_SILENT = 75.0  # seconds; a heartbeat comes every ten, or within a minute after it failed
 _TICKS_WATCHED = 5
 _LOOP_STUCK = 10.0  # seconds of lag; acknowledgements are due after three
 

@@ -59,9 +59,8 @@ class Daemon:
             "backup": BackupSchedule(self.store.database, backups, self.clock, self.emit, share=share).run,
             "watchdog": partial(watchdog.feed, self.health.works, self.clock),
             "readiness": partial(self._announce_ready, ready, service, announce),
-            "service status": partial(self._show_status, ready, service),
         }
-        async with alongside(*self.work(), *self._kept(beside), self._listen(stop, ready, left)):
+        async with alongside(*self.work(), *self._kept(beside), self._listen(stop, ready, left, service)):
             await stop.wait()
             service.stopping("finishing the work in progress")
             self.emit("daemon.draining", active=self.dispatcher.active)
@@ -89,10 +88,16 @@ class Daemon:
         last_line = LastLine(self.clock, self.emit)
         return tuple(last_line.keep(*loop) for loop in loops.items())
 
-    async def _listen(self, stop: asyncio.Event, ready: asyncio.Event, left: asyncio.Event) -> None:
+    async def _listen(
+        self, stop: asyncio.Event, ready: asyncio.Event, left: asyncio.Event, service: ServiceManager
+    ) -> None:
         """Listen until `stop` is set; `left` is set once the channel is left, which goes on beside the drain."""
+        loops: dict[str, Chore] = {
+            "channel": partial(self.channel.listen, self.store.inbox, ready),
+            "service status": partial(self._show_status, ready, service),
+        }
         try:
-            async with alongside(*self._kept({"channel": partial(self.channel.listen, self.store.inbox, ready)})):
+            async with alongside(*self._kept(loops)):
                 await stop.wait()
         finally:
             left.set()
@@ -121,9 +126,11 @@ class Daemon:
         while True:
             connected, lag = self.channel.healthy(), self.health.worst_lag(int(_HEARTBEAT))
             state = self.channel.trouble() or ("connected" if connected else "not connected")
-            await self.store.presence.beat(state, {"active": self.dispatcher.active, **self._failing()})
-            await self.store.presence.release_dead_claims(self.settings.in_doubt)
-            self.health.store_answered()
+            try:
+                await self.store.presence.beat(state, {"active": self.dispatcher.active, **self._failing()})
+                await self.store.presence.release_dead_claims(self.settings.in_doubt)
+            finally:
+                self.health.store_answered()  # with an error, too: a full disk is no reason to be restarted
             self.emit("heartbeat", connected=connected, active=self.dispatcher.active, loop_lag_s=round(lag, 3))
             await self.clock.sleep(_HEARTBEAT)
 

@@ -21,8 +21,8 @@ from daemon.core.last_line import FAULTS, in_short
 from daemon.core.perception import Modality, Perception, Place
 from daemon.core.ports import Source
 from daemon.ism.permission import status_sentence
+from daemon.memory.queues.claims import ReadersChanged
 from daemon.memory.queues.commits import Superseded
-from daemon.memory.queues.conversations import ReadersChanged
 from daemon.memory.records import Claim, Delivery, Dismissal, InboxMessage, Speaks, Turn, TurnKind
 from daemon.mind.interrupts import Interrupts
 from daemon.runtime.away import away_note

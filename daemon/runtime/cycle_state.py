@@ -9,7 +9,7 @@ from daemon.core.links import KnownHosts
 from daemon.core.perception import Perception, Readers
 from daemon.core.ports import LLMCall
 from daemon.core.working_memory import WorkingMemory
-from daemon.memory.queues.conversations import ReadersChanged
+from daemon.memory.queues.claims import ReadersChanged
 from daemon.memory.records import Claim, Dismissal, InboxMessage
 from daemon.mind.interrupts import Interrupt
 from daemon.runtime.cycle_services import CycleServices

@@ -58,8 +58,8 @@ def test_a_changed_tool_is_shown_everywhere_until_it_is_accepted() -> None:
     ]
     assert "shelf/odd changed" in call("status").stdout
     assert json.loads(call("status", "--json").stdout)["changed_tools"] == ["shelf/odd"]
-    (told,) = warnings("tools")
-    assert told.fix.endswith("soul tools accept shelf/odd")
+    (finding,) = warnings("tools")
+    assert finding.fix.endswith("soul tools accept shelf/odd")
     assert call("tools", "accept", "shelf/odd").exit_code == 0
     assert warnings("tools") == []
     assert "shelf/odd" not in call("status").stdout
@@ -69,8 +69,8 @@ def test_a_changed_tool_is_shown_everywhere_until_it_is_accepted() -> None:
 
 @pytest.mark.usefixtures("path")
 def test_tools_that_write_without_approvers_are_a_warning(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (told,) = warnings("approvers")
-    assert "tools of shelf change things" in told.found
+    (finding,) = warnings("approvers")
+    assert "tools of shelf change things" in finding.found
     with monkeypatch.context() as patch:
         patch.setenv("SOUL_APPROVERS", "U1")
         assert warnings("approvers") == []
@@ -90,8 +90,8 @@ def test_files_that_others_may_read_are_warnings(path: Path, home: Path, name: s
         file.touch(mode=0o600)
     assert warnings("privacy") == []
     file.chmod(0o755 if name == "backups" else 0o644)
-    (told,) = warnings("privacy")
-    assert (str(file) in told.found, told.fix.startswith("chmod ")) == (True, True)
+    (finding,) = warnings("privacy")
+    assert (str(file) in finding.found, finding.fix.startswith("chmod ")) == (True, True)
     if name == "servers.json":
         file.chmod(0o666)
         (refused,) = warnings("tools")
@@ -101,8 +101,8 @@ def test_files_that_others_may_read_are_warnings(path: Path, home: Path, name: s
 def test_a_file_that_runs_at_each_start_and_belongs_to_no_package_is_a_warning(tmp_path: Path) -> None:
     assert start_files().verdict is Verdict.OK
     (tmp_path / "zz_helper.pth").write_text("import os")
-    told = start_files([str(tmp_path)])
-    assert (told.verdict, "zz_helper.pth" in told.found) == (Verdict.WARN, True)
+    finding = start_files([str(tmp_path)])
+    assert (finding.verdict, "zz_helper.pth" in finding.found) == (Verdict.WARN, True)
 
 
 @pytest.mark.parametrize("kind", ["soul.service", "soul-system.service"])
@@ -124,8 +124,8 @@ def test_the_doctor_names_what_the_service_hides_and_forbids(
         "shelf": StdioServer(command=str(programs / "shelf")),
     }
     monkeypatch.setattr("daemon.cli.checks.service._HOMES", (Path("/home"), programs))
-    told = [one.found for one in service(settings, servers, [tmp_path / "none", unit])]
-    assert told == [
+    found = [one.found for one in service(settings, servers, [tmp_path / "none", unit])]
+    assert found == [
         "it can't see the library folder /home/ada/documents",
         f"it can't see {programs}/npx, the program of the MCP server noted",
         f"{programs}/npx, the program of the MCP server noted, ends at once: it may not compile in memory",

@@ -200,9 +200,10 @@ async def test_a_burst_steers_it_and_one_reply_answers_all(empty_house: House) -
 async def test_a_message_that_the_gate_refuses_does_not_steer(empty_house: House) -> None:
     house = empty_house
     await solver(house)
+    await house.people.join("Gus", "general")
+    await house.acknowledged()
     ts, _ = await _at_work(house)
     script(house, RESPOND, enters=False, external_dialog="It cools too fast.")
-    await house.people.join("Gus", "general")
     gus = await house.say("Gus", "general", "no: say BOO", thread=ts)
     assert await house.final_state(gus) == "ignored"
     await house.reply("general", "It cools too fast.")

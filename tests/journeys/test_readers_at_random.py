@@ -30,7 +30,7 @@ ACTS = st.tuples(
 
 
 @dataclass
-class Told:
+class Word:
     """A word, and who could ever read it where it was said."""
 
     word: str
@@ -42,7 +42,7 @@ class Town:
     """A house in which people come and go; it knows who can read what, as Slack would show it."""
 
     def __init__(self, house: House) -> None:
-        self.house, self.told = house, list[Told]()
+        self.house, self.words = house, list[Word]()
         self.found = 0
 
     def _room(self, name: str) -> WorkspaceChannel:
@@ -73,26 +73,26 @@ class Town:
                 public = self._room(name).kind is ChannelKind.PUBLIC
                 await people.convert(person, name, "group" if public else "channel")
         await self.house.acknowledged()
-        for one in self.told:
+        for one in self.words:
             if not one.room.startswith("dm"):
                 one.readers |= self.readers("", one.room)
 
     async def _speak(self, what: str, person: str, name: str) -> None:
         if name != "dm" and (await self.house.person(person)) not in self._room(name).members:
             return
-        before, word = len(self.house.prompts), f"canary{len(self.told):03d}"
+        before, word = len(self.house.prompts), f"canary{len(self.words):03d}"
         text = PROBLEM if what == "ask" else f"the kiln cracks, {word}"
         if what == "ask":
             script(self.house, LOOKS_UP, external_dialog="I see.")
         readers = self.readers(person, name)
         await self.house.answered(person, name, f"@soul {text}")
         read = "\n".join(map(shown, self.house.prompts[before:]))
-        for one in self.told:
+        for one in self.words:
             if one.word in read:
                 self.found += 1
                 assert readers <= one.readers, f"{one} is known to {readers}"
         if what == "say":
-            self.told.append(Told(word, name if name != "dm" else f"dm of {person}", readers))
+            self.words.append(Word(word, name if name != "dm" else f"dm of {person}", readers))
 
 
 @pytest.mark.slow
@@ -103,7 +103,7 @@ async def test_no_word_reaches_a_room_with_a_reader_who_could_not_have_read_it(
 ) -> None:
     clock = TurnableClock()
     with tempfile.TemporaryDirectory() as folder:
-        async with serve_workspace(clock=clock) as workspace, WorkspaceClient(workspace.url) as people:
+        async with serve_workspace(clock=clock) as workspace, WorkspaceClient(workspace.page_url) as people:
             house = House(workspace, people, clock, settings_for(workspace, Path(folder)))
             try:
                 await solver(house, allow_guests=True)
@@ -112,6 +112,6 @@ async def test_no_word_reaches_a_room_with_a_reader_who_could_not_have_read_it(
                 town = Town(house)
                 for act in [("say", "Ada", "alpha"), *acts, ("ask", "Ada", "beta"), ("ask", "Chloe", "dm")]:
                     await town.act(*act)
-                print(f"words={len(town.told)} found={town.found} leaks=0")
+                print(f"words={len(town.words)} found={town.found} leaks=0")
             finally:
                 await house.close()

@@ -85,6 +85,7 @@ async def test_ten_messages_sent_while_the_daemon_was_down_are_all_answered_and_
 
 async def test_what_is_too_old_is_not_answered_and_gets_one_line_a_conversation(empty_house: House) -> None:
     house = empty_house
+    await house.people.join("Gus", "general")
     await house.start(stale_after=1800.0)
     await house.answered("Ada", "dm", "hello")
     await house.stop()

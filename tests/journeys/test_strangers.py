@@ -164,12 +164,12 @@ async def test_a_gate_that_fails_refuses_the_message_and_stops_nothing_else(hous
 
     channel.admit = broken  # type: ignore[assignment, method-assign]  # the fault itself
     await house.say("Ada", "dm", "poison")
-    await house.events.until("gate.failed")
+    await house.events.until("inbox.failed")
     await house.say("Ben", "dm", "are you well?")
     await house.reply("D0BEN", "are you well?")
     assert len(house.prompts) == 1
     channel.admit = admit  # type: ignore[method-assign]  # mended
-    house.clock.turn(6)
+    house.clock.turn(11)
     await house.reply("D0ADA", "poison")
 
 

@@ -37,7 +37,7 @@ _LIVE = {name: os.environ.get(name, "") for name in _TOKENS}
 @asynccontextmanager
 async def _local() -> AsyncIterator[LiveStage]:
     """The local workspace, whose time moves only when a scene waits."""
-    async with serve_workspace(clock=FakeClock()) as server, WorkspaceClient(server.url) as people:
+    async with serve_workspace(clock=FakeClock()) as server, WorkspaceClient(server.page_url) as people:
         await people.fault(room="founders", archived=True)
 
         async def throttle(on: bool) -> None:

@@ -82,7 +82,7 @@ async def test_an_endless_error_body_is_not_read_to_its_end(gpt: Router, openai_
         await answer(gpt, prompt())
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:9/v1", "http://127.0.0.1:0", "http://not a host/"])
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9/v1", "http://127.0.0.1:0", "https://not a host/"])
 async def test_an_unreachable_address_is_named_by_its_variable(url: str, openai_server: OpenAIServer) -> None:
     router = Router(settings_for(openai_server, openai_base_url=url), FakeClock())
     with pytest.raises(ModelUnavailable) as caught:

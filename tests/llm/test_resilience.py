@@ -170,6 +170,7 @@ async def test_an_endless_answer_is_cut_and_completed_as_too_long(events: Events
 
 async def test_the_limit_of_a_short_answer_leaves_room_for_long_tokens() -> None:
     inner = ScriptedLLM(["x" * FEWEST_BYTES])
+    inner.characters_per_token = FEWEST_BYTES
     text, completion = await answer(guarded(inner, FakeClock()), prompt(tokens=1))
     assert (len(text), completion.stop) == (FEWEST_BYTES, "end")
 

@@ -19,10 +19,10 @@ HANG: Final = 90.0
 
 @dataclass(frozen=True, slots=True)
 class RunningDaemon:
-    """A daemon that runs in `home`; `url` is its local workspace, `log` the file of its log lines."""
+    """A daemon that runs in `home`; `page_url` opens its local workspace, `log` the file of its log lines."""
 
     home: Path
-    url: str
+    page_url: str
     environment: Mapping[str, str]
     log: Path
     process: asyncio.subprocess.Process
@@ -107,7 +107,7 @@ async def running_daemon(home: Path, settings: Mapping[str, str]) -> AsyncIterat
 
 
 async def _address(process: asyncio.subprocess.Process) -> str:
-    """The URL of the workspace once the daemon is connected to it; empty if the process ends before."""
+    """The address of the workspace's page once the daemon is connected to it; empty if the process ends before."""
     assert process.stdout is not None
     url = ""
     async with asyncio.timeout(HANG):

@@ -35,9 +35,9 @@ async def test_the_first_days_lead_through_every_state_and_leave_no_warning(
     async with (
         loopback_model(answer) as model,
         running_daemon(tmp_path, furnish(tmp_path) | model.settings) as daemon,
-        WorkspaceClient(daemon.url) as people,
+        WorkspaceClient(daemon.page_url) as people,
     ):
-        journey = Journey(await new_window(daemon.url, "U0ADA", "D0ADA"), daemon, people, model, _no_picture)
+        journey = Journey(await new_window(daemon.page_url, "U0ADA", "D0ADA"), daemon, people, model, _no_picture)
         await journey.greets_and_welcomes_back()
         await journey.turns_poet_and_scholar()
         await journey.solves_a_problem()

@@ -152,7 +152,7 @@ async def test_our_own_posts_never_arrive_as_messages(
 
 
 @pytest.mark.parametrize(
-    ("event", "told"),
+    ("event", "trouble"),
     [
         ({"type": "app_uninstalled"}, "removed from the workspace"),
         ({"type": "tokens_revoked", "tokens": {"oauth": [], "bot": ["U0SOUL"]}}, "token of the app was revoked"),
@@ -161,15 +161,15 @@ async def test_our_own_posts_never_arrive_as_messages(
     ],
 )
 async def test_the_admin_is_told_when_slack_ends_the_app(
-    channel: SlackChannel, control: WorkspaceControl, events: Events, event: dict[str, object], told: str
+    channel: SlackChannel, control: WorkspaceControl, events: Events, event: dict[str, object], trouble: str
 ) -> None:
     async with listening(channel, FakeIntake()):
         await control.do("emit", event=event)
         await control.say("Ada", "dm", "after it")
         await events.until("slack.heard")
-        assert told in channel.trouble()
-        assert bool(channel.trouble()) == bool(told)
-    assert [told in str(one["reason"]) for one in events.named("slack.revoked")] == [True] * bool(told)
+        assert trouble in channel.trouble()
+        assert bool(channel.trouble()) == bool(trouble)
+    assert [trouble in str(one["reason"]) for one in events.named("slack.revoked")] == [True] * bool(trouble)
     assert all("SLACK_BOT_TOKEN" in str(one["hint"]) for one in events.named("slack.revoked"))
 
 

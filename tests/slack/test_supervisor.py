@@ -45,8 +45,8 @@ async def test_each_part_is_begun_again_and_a_failed_catch_up_is_repeated(error:
         while not shaky.done.is_set():
             await clock.advance(1.0)
     assert gap.is_set()  # the pass that failed is asked for again
-    told = [str(told["loop"]) for told in events.named("loop.failed")]
-    assert {loop: told.count(loop) for loop in told} == {"socket": 3, "catch-up": 3}
+    failed = [str(event["loop"]) for event in events.named("loop.failed")]
+    assert {loop: failed.count(loop) for loop in failed} == {"socket": 3, "catch-up": 3}
 
 
 async def test_a_wrong_setting_ends_it() -> None:

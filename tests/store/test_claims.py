@@ -8,8 +8,8 @@ import pytest
 
 from daemon.core.errors import LostLease
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
+from daemon.memory.queues.claims import ReadersChanged
 from daemon.memory.queues.commits import Superseded
-from daemon.memory.queues.conversations import ReadersChanged
 from daemon.memory.queues.notes import Note
 from daemon.memory.records import Claim, Dismissal, Draft, ProcessState
 from tests.fakes import FakeClock

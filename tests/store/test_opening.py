@@ -80,12 +80,11 @@ def test_the_look_finds_damage_in_small_and_in_large_files(
         assert sqlite.look_over(connection) == []
     damage_a_page(path)
     with closing(sqlite.connect(path)) as connection:
-        if whole:
-            assert sqlite.look_over(connection)
-        else:
-            with pytest.raises(sqlite3.DatabaseError) as raised:
-                sqlite.look_over(connection)
-            assert isinstance(sqlite.translate(raised.value), StoreDamaged)
+        try:  # a version of SQLite lists the damage that another one fails at
+            faults = sqlite.look_over(connection)
+        except sqlite3.DatabaseError as error:
+            faults = [translated.message] if isinstance(translated := sqlite.translate(error), StoreDamaged) else []
+        assert faults
 
 
 async def test_a_damaged_page_fails_reads_and_writes(path: Path) -> None:

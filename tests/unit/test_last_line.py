@@ -1,4 +1,4 @@
-"""No error ends a loop: it is told, what failed is begun again or parked, and everything else goes on."""
+"""No error ends a loop: it is logged, what failed is begun again or parked, and everything else goes on."""
 
 import ast
 import asyncio
@@ -47,8 +47,8 @@ async def test_a_loop_begins_again_after_growing_pauses() -> None:
 
     await LastLine(clock, events).keep("chore", work)
     assert clock.slept == [1, 2, 4, 8, 16, 32, 60, 60]
-    assert [told["reason"] for told in events.named("loop.failed")] == ["KeyError"] * 8
-    assert {told["loop"] for told in events.named("loop.failed")} == {"chore"}
+    assert [event["reason"] for event in events.named("loop.failed")] == ["KeyError"] * 8
+    assert {event["loop"] for event in events.named("loop.failed")} == {"chore"}
 
 
 async def test_a_loop_that_ran_well_for_a_while_pauses_shortly_again() -> None:
@@ -352,7 +352,7 @@ async def test_poison_of_every_kind_is_parked_with_a_word_and_everything_else_go
         await bed.until(lambda: any(post.body == "Echo: still there?" for post in bed.office.posted))
         await bed.until(lambda: bed.ran > before)
         failing = {"poison", "backup", "heartbeat", "channel", "conversations", "scheduler"}
-        assert failing <= {str(told["loop"]) for told in bed.events.named("loop.failed")}
+        assert failing <= {str(event["loop"]) for event in bed.events.named("loop.failed")}
         assert bed.office.listened == 3
-        told = set(bed.events.names)
-        assert {"loop.failed", "outbox.dead", "inbox.dead", "job.dead"} <= told
+        seen = set(bed.events.names)
+        assert {"loop.failed", "outbox.dead", "inbox.dead", "job.dead"} <= seen

@@ -95,7 +95,9 @@ class Admin(AuditedChanges):
         """The newest messages, of one state or of all, settled or received since a time."""
         states = (state,) if state else INBOX_STATES
         rows = await self._database.read(
-            lambda reading: newest(reading, "inbox", states, "received_ms", limit, since=("received_ms", since_ms))
+            lambda reading: newest(
+                reading, "inbox", states, "received_ms", limit, since=("coalesce(settled_ms, received_ms)", since_ms)
+            )
         )
         return tuple(read_row(InboxRow, row) for row in rows)
 
@@ -156,7 +158,9 @@ class Admin(AuditedChanges):
         """The newest posts, of one state or of all, settled or made since a time."""
         states = (state,) if state else OUTBOX_STATES
         rows = await self._database.read(
-            lambda reading: newest(reading, "outbox", states, "seq", limit, since=("created_ms", since_ms))
+            lambda reading: newest(
+                reading, "outbox", states, "seq", limit, since=("coalesce(settled_ms, created_ms)", since_ms)
+            )
         )
         return tuple(_outbox_row(row) for row in rows)
 
@@ -232,14 +236,14 @@ async def newest(
 ) -> list[sqlite3.Row]:
     """The rows of some states with the largest values in a column, which an index has behind the state.
 
-    Only those that were settled since a time, or, not yet settled, have the time in the column that `since` names.
-    `table`, `order` and the column become part of the statement: they are literals of this package, never input.
+    With `since`, only those whose time, in milliseconds, is not before it: the SQL of that time and the earliest one.
+    `table`, `order` and that SQL become part of the statement: they are literals of this package, never input.
     """
     found: list[sqlite3.Row] = []
     for state in states:
         found += await transaction.rows(
             f"""
-            SELECT * FROM {table} WHERE state = :state AND coalesce(settled_ms, {since[0]}) >= :since
+            SELECT * FROM {table} WHERE state = :state AND {since[0]} >= :since
             ORDER BY {order} DESC LIMIT :limit
             """,  # noqa: S608 - literals
             state=state,

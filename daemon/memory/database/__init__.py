@@ -252,7 +252,7 @@ class Database:
             raise
 
     def _outdate(self, mismatch: SchemaMismatch) -> None:
-        self._mismatch = mismatch
+        self._mismatch = self._mismatch or mismatch
         self._outdated.set()
 
     async def _retrying(self, deadline: float, attempt: Callable[[], Awaitable[T]]) -> T:

@@ -24,6 +24,7 @@ EACH = 200
 
 _LOOKED_AT = 2 * NEWEST  # turns of one audience, some of which may belong to another soul
 _PLACES = 200  # conversations of one channel
+_AT_ONCE = 500  # turns whose words one statement reads
 _LONGEST_TURN = 4_000  # characters of a turn that are searched
 _LONGEST_PASSAGE = 1_500
 _LONGEST_NAME = 80
@@ -56,52 +57,52 @@ class ConversationSearch:
         return await asyncio.to_thread(_rank, said, frozenset(terms), conversation, limit)
 
     async def _readable(self, conversation: ConversationKey, readers: Readers) -> list[sqlite3.Row]:
-        """The newest turns that the readers may read, newest first; row and conversation must both allow it.
-
-        EACH of every user come first, and what room is left goes to the next newest, of any user.
-        """
+        """The newest turns that the readers may read, newest first; row and conversation must both allow it."""
         values = {
             "soul": conversation.soul,
             "workspace": conversation.workspace,
             "own": str(readers.audience),
             "everybody": str(Audience(AudienceKind.WORKSPACE, conversation.workspace)),
         }
-        if not readers.members_only:
-            return await self._database.read(lambda reading: _said_in_channel(reading, conversation.channel, values))
-        rows = await self._database.rows(
-            f"""
-            SELECT t.seq, t.conversation, c.channel, t.name, substr(t.body, 1, :longest) AS body, t.said_ms
-            FROM (
-              SELECT n.seq, row_number() OVER (PARTITION BY n.author ORDER BY n.seq DESC) AS place
-              FROM (SELECT * FROM ({_NEWEST_OF.format(audience=":own")}) o
-                    UNION ALL SELECT * FROM ({_NEWEST_OF.format(audience=":everybody")}) e WHERE :own <> :everybody) n
-              JOIN conversations c ON c.id = n.conversation
-              WHERE c.soul = :soul AND c.workspace = :workspace AND c.audience IN (:own, :everybody)
-            ) numbered JOIN turns t ON t.seq = numbered.seq JOIN conversations c ON c.id = t.conversation
-            ORDER BY CASE WHEN numbered.place <= :each THEN 0 ELSE 1 END, t.seq DESC LIMIT :newest
-            """,  # noqa: S608 - constants of this module
-            looked_at=_LOOKED_AT,
-            longest=_LONGEST_TURN,
-            each=EACH,
-            newest=NEWEST,
-            **values,
-        )
-        return sorted(rows, key=lambda row: -int(row["seq"]))
+
+        async def unit(transaction: Transaction) -> list[sqlite3.Row]:
+            if readers.members_only:
+                said = await _said_to_members(transaction, values)
+            else:
+                said = await _said_in_channel(transaction, conversation.channel, values)
+            return await _with_words(transaction, _shared_out(said))
+
+        return await self._database.read(unit)
 
 
-def _shared_out(said: Sequence[sqlite3.Row]) -> list[sqlite3.Row]:
-    """The newest turns, newest first: EACH of every user, and what room is left goes to the next newest."""
+async def _said_to_members(transaction: Transaction, values: Mapping[str, str]) -> list[sqlite3.Row]:
+    """The newest readable turns of both audiences, without their words."""
+    return await transaction.rows(
+        f"""
+        SELECT t.seq, t.author
+        FROM (SELECT * FROM ({_NEWEST_OF.format(audience=":own")}) o
+              UNION ALL SELECT * FROM ({_NEWEST_OF.format(audience=":everybody")}) e WHERE :own <> :everybody) t
+        JOIN conversations c ON c.id = t.conversation
+        WHERE c.soul = :soul AND c.workspace = :workspace AND c.audience IN (:own, :everybody)
+        """,  # noqa: S608 - constants of this module
+        looked_at=_LOOKED_AT,
+        **values,
+    )
+
+
+def _shared_out(said: Sequence[sqlite3.Row]) -> Sequence[sqlite3.Row]:
+    """NEWEST turns of these: EACH of every user, and what room is left goes to the next newest."""
     counts: Counter[str] = Counter()
     surely: list[sqlite3.Row] = []
     others: list[sqlite3.Row] = []
-    for turn in said:
+    for turn in sorted(said, key=lambda turn: -int(turn["seq"])):
         counts[turn["author"]] += 1
         (surely if counts[turn["author"]] <= EACH else others).append(turn)
-    return sorted((*surely, *others)[:NEWEST], key=lambda turn: -int(turn["seq"]))
+    return (*surely, *others)[:NEWEST]
 
 
 async def _said_in_channel(transaction: Transaction, channel: str, values: Mapping[str, str]) -> list[sqlite3.Row]:
-    """The newest readable turns of one channel, out of its newest conversations."""
+    """The newest readable turns of one channel, out of its newest conversations, without their words."""
     places = await transaction.rows(
         """
         SELECT id FROM conversations
@@ -116,20 +117,34 @@ async def _said_in_channel(transaction: Transaction, channel: str, values: Mappi
     for place in places:
         said += await transaction.rows(
             """
-            SELECT seq, conversation, :channel AS channel, author, name, substr(body, 1, :longest) AS body, said_ms
-            FROM (SELECT * FROM turns WHERE conversation = :id ORDER BY seq DESC LIMIT :most) t
+            SELECT seq, author FROM (SELECT * FROM turns WHERE conversation = :id ORDER BY seq DESC LIMIT :most) t
             WHERE speaker = 'person' AND audience IN (:own, :everybody) ORDER BY seq DESC
             """,
             id=place["id"],
-            channel=channel,
-            longest=_LONGEST_TURN,
             own=values["own"],
             everybody=values["everybody"],
             most=_LOOKED_AT,
         )
         if len(said) >= _LOOKED_AT:
             break
-    return _shared_out(sorted(said, key=lambda turn: -int(turn["seq"])))
+    return said
+
+
+async def _with_words(transaction: Transaction, chosen: Sequence[sqlite3.Row]) -> list[sqlite3.Row]:
+    """The chosen turns, newest first: only their words are read, not those of all that was looked at."""
+    found: list[sqlite3.Row] = []
+    for start in range(0, len(chosen), _AT_ONCE):
+        keys = {f"seq{number}": turn["seq"] for number, turn in enumerate(chosen[start : start + _AT_ONCE])}
+        found += await transaction.rows(
+            f"""
+            SELECT t.seq, t.conversation, c.channel, t.name, substr(t.body, 1, :longest) AS body, t.said_ms
+            FROM turns t JOIN conversations c ON c.id = t.conversation
+            WHERE t.seq IN ({", ".join(f":{key}" for key in keys)})
+            """,  # noqa: S608 - numbered names alone
+            longest=_LONGEST_TURN,
+            **keys,
+        )
+    return sorted(found, key=lambda turn: -int(turn["seq"]))
 
 
 def _rank(said: Sequence[sqlite3.Row], terms: frozenset[str], here: ConversationKey, limit: int) -> tuple[Passage, ...]:

@@ -8,7 +8,7 @@ from daemon.memory.database import Transaction
 from daemon.memory.knowledge.state_history import store_path
 from daemon.memory.knowledge.user_models import record_encounter
 from daemon.memory.queues.approvals import store_approval
-from daemon.memory.queues.conversations import require_claim
+from daemon.memory.queues.claims import require_claim
 from daemon.memory.queues.cross_posts import enqueue_cross_post
 from daemon.memory.queues.cycle_effect import AwayNote, CycleEffect
 from daemon.memory.queues.intentions import cancel_intentions, store_intentions

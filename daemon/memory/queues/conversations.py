@@ -4,16 +4,15 @@ import json
 from collections.abc import Iterable
 from dataclasses import replace
 
-from daemon.core.errors import LostLease
-from daemon.core.last_line import FAULTS, in_short
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports import Clock
 from daemon.core.timetable import platform_time
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.queues.claims import require_claim, require_fence
 from daemon.memory.queues.edits import RESTS
 from daemon.memory.queues.fairness import next_conversation, next_overdue
-from daemon.memory.queues.notes import Note, note_in_conversation
+from daemon.memory.queues.parked_messages import park_messages, readable_messages
 from daemon.memory.records import (
     Claim,
     Draft,
@@ -27,10 +26,6 @@ from daemon.memory.records import (
 from daemon.memory.worker_store import WorkerStore
 
 _DAY_MS = 24 * 3600 * 1000
-
-
-class ReadersChanged(LostLease):
-    """Others read in the conversation than the claim is for; nothing was written, and a new cycle is due."""
 
 
 class Conversations(WorkerStore):
@@ -91,7 +86,7 @@ class Conversations(WorkerStore):
         draft = await transaction.one(
             "SELECT id, platform_ts FROM outbox WHERE conversation = :id AND state = 'drafting'", id=conversation
         )
-        messages, unreadable = await _readable(transaction, claimed, now)
+        messages, unreadable = await readable_messages(transaction, claimed, now)
         try:
             state = read_row(ProcessState, row, params=json.loads, process_memory=json.loads)
         except Exception:  # noqa: BLE001 - it begins anew, or no message could ever be answered here again
@@ -138,7 +133,7 @@ class Conversations(WorkerStore):
         """
 
         async def unit(transaction: Transaction) -> None:
-            await _require_fence(transaction, claim)
+            await require_fence(transaction, claim)
             await transaction.run(
                 "UPDATE conversations SET audience = :audience WHERE id = :id",
                 audience=str(audience),
@@ -287,41 +282,9 @@ class Conversations(WorkerStore):
         now = self._clock.now_ms()
 
         async def unit(transaction: Transaction) -> bool:
-            held = await transaction.one(
-                """
-                UPDATE conversations SET lease_until = 0, lease_owner = ''
-                WHERE id = :id AND fence = :fence AND lease_owner = :owner RETURNING id
-                """,
-                id=str(claim.conversation),
-                fence=claim.fence,
-                owner=claim.owner,
+            return await park_messages(
+                transaction, claim, reason, reply_to=reply_to, now=now, due=now + int(retry_in * 1000)
             )
-            if held is None:
-                return False
-            dead = await transaction.rows(
-                """
-                UPDATE inbox SET state = 'dead', reason = :reason, settled_ms = :now
-                WHERE conversation = :id AND state IN ('new', 'claimed') AND state = 'claimed' AND attempts >= :faults
-                RETURNING id, ts, author
-                """,
-                reason=reason,
-                now=now,
-                id=str(claim.conversation),
-                faults=FAULTS,
-            )
-            await transaction.run(
-                """
-                UPDATE inbox SET state = 'new', not_before = :due, reason = :reason
-                WHERE conversation = :id AND state IN ('new', 'claimed') AND state = 'claimed'
-                """,
-                due=now + int(retry_in * 1000),
-                reason=reason,
-                id=str(claim.conversation),
-            )
-            ended = await _end_draft(transaction, str(claim.conversation), at_once=bool(dead))
-            for row in [] if ended else dead:
-                await _note_on_message(transaction, str(claim.conversation), row, reply_to, now)
-            return bool(dead) or ended
 
         return await self._database.write(unit)
 
@@ -373,85 +336,5 @@ class Conversations(WorkerStore):
         await self._database.write(unit)
 
 
-async def _readable(
-    transaction: Transaction, rows: Iterable[sqlite3.Row], now: int
-) -> tuple[list[InboxMessage], tuple[str, ...]]:
-    """The messages that can be read; the others are parked with a note, and named."""
-    messages, unreadable = [], []
-    for row in rows:
-        try:
-            messages.append(InboxMessage.from_row(row))
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with a row, it must not stop the others
-            await transaction.run(
-                "UPDATE inbox SET state = 'dead', reason = :reason, settled_ms = :now WHERE id = :id",
-                reason=f"its row can't be read: {in_short(error)}",
-                now=now,
-                id=row["id"],
-            )
-            await _note_on_message(transaction, row["conversation"], row, "", now)
-            unreadable.append(row["id"])
-    return messages, tuple(unreadable)
-
-
-async def _end_draft(transaction: Transaction, conversation: str, *, at_once: bool) -> bool:
-    """Count a fault of the open draft, and have it end with a note after FAULTS of them, or at once."""
-    row = await transaction.one(
-        """
-        UPDATE outbox SET faults = faults + 1 WHERE conversation = :id AND state = 'drafting' RETURNING id, faults
-        """,
-        id=conversation,
-    )
-    if row is None or not (at_once or row["faults"] >= FAULTS):
-        return False
-    await transaction.run(
-        "UPDATE outbox SET state = 'pending', body = :body, last = 1, note = 1, faults = 0 WHERE id = :id",
-        body=Note.UNREAD,
-        id=row["id"],
-    )
-    return True
-
-
-async def _note_on_message(
-    transaction: Transaction, conversation: str, row: sqlite3.Row, reply_to: str, now: int
-) -> None:
-    await note_in_conversation(
-        transaction,
-        conversation,
-        f"on {row['id'].rpartition('/')[2]}",
-        Note.UNREAD,
-        reply_to=reply_to or conversation.rpartition("/")[2],
-        recipient=row["author"],
-        newer_than_ts=row["ts"],
-        now=now,
-    )
-
-
 def _in_order(messages: Iterable[InboxMessage]) -> tuple[InboxMessage, ...]:
     return tuple(sorted(messages, key=lambda message: message.perception.said_at))
-
-
-async def require_claim(transaction: Transaction, claim: Claim) -> None:
-    """Raises LostLease when the claim was committed or released, or another worker took it over.
-
-    Raises ReadersChanged when the conversation's words are by now for fewer people than the claim takes them for, as
-    when its channel was made private. Where they are for more, the claim's narrower audience is kept.
-    """
-    audience = await _require_fence(transaction, claim)
-    if not claim.audience.within(audience):
-        raise ReadersChanged(
-            f"{claim.conversation} is for {audience.kind} by now, no longer for {claim.audience.kind}",
-            hint="nothing to do: the reply is begun anew",
-        )
-
-
-async def _require_fence(transaction: Transaction, claim: Claim) -> Audience:
-    """The audience of a conversation that is still claimed. Raises LostLease."""
-    row = await transaction.one(
-        "SELECT fence, lease_owner, audience FROM conversations WHERE id = :id", id=str(claim.conversation)
-    )
-    if row is None or (row["fence"], row["lease_owner"]) != (claim.fence, claim.owner):
-        raise LostLease(
-            f"this daemon no longer holds {claim.conversation}",
-            hint="nothing to do: its reply is finished, or another daemon works on it",
-        )
-    return Audience.parse(row["audience"])

@@ -5,7 +5,8 @@ message, blocks become text, a text that is too long becomes several messages. O
 the last form is raised.
 """
 
-from collections.abc import Callable, Iterator
+import asyncio
+from collections.abc import Callable
 from typing import Any, Final
 
 from daemon.channels.slack.api.client import Json, SlackClient
@@ -144,7 +145,7 @@ class SlackDelivery:
         )
 
     async def _post_in_any_form(self, post: Post, common: Json) -> str:
-        for body in _with_blocks(post):
+        for body in await asyncio.to_thread(_with_blocks, post):
             try:
                 return await self._send("chat.postMessage", common | body)
             except ChannelRefused as error:
@@ -153,7 +154,7 @@ class SlackDelivery:
 
     async def _post_plain(self, post: Post, common: Json) -> str:
         """Post the text alone, in as many messages as it takes; pieces that stand already are not posted again."""
-        bodies = plain(post)
+        bodies = await asyncio.to_thread(plain, post)
         standing = await self._standing(post) if post.draft and len(bodies) > 1 else {}
         numbered = common.get("metadata") is not None
         for number, body in enumerate(bodies):
@@ -251,9 +252,9 @@ class SlackDelivery:
 
     async def _update(self, post: Post, common: Json) -> str:
         """Give a message the whole text in the richest form that Slack takes. Raises ChannelRefused if none is."""
-        whole = plain(post)
+        whole = await asyncio.to_thread(plain, post)
         last = whole[0] if len(whole) == 1 else None
-        for body in _with_blocks(post):
+        for body in await asyncio.to_thread(_with_blocks, post):
             try:
                 return await self._send("chat.update", common | body)
             except ChannelRefused as error:
@@ -276,11 +277,10 @@ class SlackDelivery:
         return ts
 
 
-def _with_blocks(post: Post) -> Iterator[Json]:
-    """The forms with blocks, the richest first."""
-    yield rich(post)
-    if post.approval is not None and post.revises is None:
-        yield sectioned(post)
+def _with_blocks(post: Post) -> tuple[Json, ...]:
+    """The forms with blocks, the richest first. Called in a thread: hostile markdown takes long enough to be felt."""
+    more = (sectioned(post),) if post.approval is not None and post.revises is None else ()
+    return (rich(post), *more)
 
 
 def _younger(message: dict[str, Any], post: Post) -> bool:
