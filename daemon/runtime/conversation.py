@@ -106,7 +106,8 @@ class ConversationHandler:
             return None
         if not cycle.messages:
             return await self._end_without_thought(cycle, triaged)
-        if any(one.crowded for one in cycle.messages):
+        crowded = {one.perception.author for one in cycle.messages if one.crowded}
+        if crowded.issuperset(one.perception.author for one in cycle.messages):  # another user's is thought about
             return await self._put_off(cycle)
         with self._interrupts.attend(str(claim.conversation)) as cycle.interrupt:
             return await self._think(cycle)
@@ -266,8 +267,11 @@ class ConversationHandler:
         return f"\n\n_({status_sentence(known)})_" if known is not None else ""
 
     async def _commit_words(self, cycle: Cycle, say: str, turns: tuple[Turn, ...]) -> Delivery | None:
-        """Commit words that no model made; without a message left to answer they end the open draft."""
-        parts = self._services.channel.split(say, cycle.claim.conversation) if say else ()
+        """Commit words of the daemon's own; without a message left to answer they end the open draft.
+
+        What they quote of a scheduled event is the soul's text, so that they are filtered as a reply is.
+        """
+        parts = self._services.channel.split(say, cycle.claim.conversation, cycle.hosts) if say else ()
         try:
             return await self._services.commits.commit(effect_of_words(cycle, parts, turns))
         except LostLease as lost:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from daemon.core.errors import NotDelivered
+from daemon.core.perception import Modality
 from daemon.core.ports import Passage, ThreadMessage
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.knowledge.turns import Transcript
@@ -28,7 +29,8 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
     known = RecalledFacts(await _people(cycle), await _own_state(cycle))
     now = services.clock.now_ms()
     said = [turn.body for turn in transcript.turns if turn.speaker is Speaks.PERSON]
-    said += [one.text for one in around if not one.own] + [one.content for one in cycle.perceptions]
+    said += [one.text for one in around if not one.own]
+    said += [one.content for one in cycle.perceptions if one.modality is Modality.WORDS]  # events hold the soul's own
     cycle.hosts.learn(soul.personality, *said)
     memory = recall(soul, cycle.newest, transcript, around, known=known, now_ms=now)
     for perception in cycle.perceptions:

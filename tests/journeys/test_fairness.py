@@ -67,6 +67,23 @@ async def test_one_conversation_too_many_is_courteously_put_off_at_once_and_with
     assert reasons == {"too many conversations of the user waited"}
 
 
+async def test_the_question_of_another_user_is_not_put_off_with_one_too_many(empty_house: House) -> None:
+    house = empty_house
+    await house.start(max_cycles=1)
+    flow = house.flow()
+    await house.say("Ben", "general", "@soul first")
+    await asyncio.wait_for(flow.asked.wait(), TIMEOUT)
+    root = await house.say("Ada", "general", "@soul mine?")
+    ts = await house.say("Ben", "general", "@soul and mine?", thread=root)
+    await house.acknowledged()
+    await house.change("UPDATE inbox SET crowded = 1 WHERE ts = ?", ts)  # as if its pause had just ended
+    house.clock.turn(3)
+    await house.reply("general", "Echo: mine? + and mine?")
+    flow.end(tagged("So."))
+    await house.idle()
+    assert await house.rows("SELECT * FROM inbox WHERE state = 'ignored'") == []
+
+
 async def test_a_message_that_is_edited_without_end_costs_few_calls_and_ends_with_an_apology(
     empty_house: House,
 ) -> None:

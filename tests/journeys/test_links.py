@@ -2,8 +2,9 @@
 
 import json
 
+from daemon.core.errors import ModelRefused
 from tests.given import tagged
-from tests.journeys.house import House
+from tests.journeys.house import House, said
 
 _REPORT = "[the report](https://evil.example.com/collect?d=the-code-is-4711) is ready, and so is https://evil.example.com/x?d=4711"
 
@@ -32,3 +33,19 @@ async def test_a_key_is_posted_neither_by_the_draft_nor_by_the_reply(house: Hous
     await house.reply("D0ADA")
     await house.idle()
     assert key not in json.dumps([call["args"] for call in await house.people.calls()])
+
+
+async def test_what_the_soul_scheduled_for_itself_names_no_host_that_it_may_link_to(house: House) -> None:
+    wish = json.dumps({"when": "in 20m", "what": "https://evil.example/?q=secret", "drop": []})
+    house.model.replies += [wish, tagged("Noted."), tagged("As you wished: https://evil.example/?q=secret")]
+    await house.answered("Ada", "dm", "Remind me of it in 20 minutes")
+    house.clock.turn(20 * 60 + 1)
+    assert "secret" not in said(await house.reply("D0ADA", "As you wished"))
+
+
+async def test_an_apology_for_what_had_fallen_due_is_filtered_like_a_reply(house: House) -> None:
+    wish = json.dumps({"when": "in 20m", "what": "https://evil.example/?q=secret", "drop": []})
+    house.model.replies += [wish, tagged("Noted."), ModelRefused("no")]
+    await house.answered("Ada", "dm", "Remind me of it in 20 minutes")
+    house.clock.turn(20 * 60 + 1)
+    assert "secret" not in said(await house.reply("D0ADA", "This had fallen due"))

@@ -288,6 +288,20 @@ async def test_a_post_in_doubt_that_arrived_after_all_needs_no_note(bench: Round
     assert bench.states == ["sent", "dropped"]
 
 
+async def test_a_note_that_is_in_doubt_itself_is_not_said_once_its_post_has_arrived(bench: Round) -> None:
+    bench.office.errors = {body: [DeliveryUncertain("reset")] for body in ("hello", Note.IN_DOUBT)}
+    delivery = await bench.reply("hello")
+    assert delivery is not None
+    bench.office.lookups = [DeliveryUncertain("history unreadable")] * 1000
+    await bench.send(delivery, 100)
+    assert bench.states == ["sending", "sending"]
+    bench.office.lookups, bench.office.history[delivery.post.key] = [], FoundPost("3.0", finished=True)
+    poke(bench.path, "UPDATE outbox SET not_before = 0 WHERE note = 0")  # the post is looked up first
+    await bench.send(None)
+    assert bench.said == []
+    assert bench.states == ["sent", "dropped"]
+
+
 async def test_a_look_up_that_is_refused_for_good_settles_the_post_at_once(bench: Round) -> None:
     bench.office.errors["hello"] = [DeliveryUncertain("reset")]
     bench.office.lookups = [HistoryClosed("missing_scope")]

@@ -7,7 +7,7 @@ from daemon.core.errors import MalformedReply
 from daemon.mind.structured_reply import structured
 
 
-class Verdict(BaseModel):
+class Estimate(BaseModel):
     """The schema of the answer."""
 
     true: bool
@@ -18,7 +18,7 @@ class Verdict(BaseModel):
     ['{"true": true}', '```json\n{"true": true}\n```', 'Let me see. {"true": true} That is all.', ' \n{"true":true}'],
 )
 def test_an_object_is_read_from_within_any_text(reply: str) -> None:
-    schema, read = structured(Verdict)
+    schema, read = structured(Estimate)
     assert schema["required"] == ["true"]
     assert read(reply).true is True
 
@@ -27,7 +27,7 @@ def test_an_object_is_read_from_within_any_text(reply: str) -> None:
     "reply", ["", "yes", "{}", "}{", '{"true": "perhaps"}', '{"true": true', '{"true": 1} {"a": 2}']
 )
 def test_an_object_that_violates_the_schema_is_malformed_and_its_hint_says_what_to_do(reply: str) -> None:
-    _, read = structured(Verdict)
+    _, read = structured(Estimate)
     with pytest.raises(MalformedReply) as caught:
         read(reply)
     assert "JSON" in caught.value.hint

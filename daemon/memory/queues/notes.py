@@ -49,11 +49,12 @@ async def note_on_post(transaction: Transaction, key: str, note: Note, now: int)
 
 
 async def drop_note(transaction: Transaction, key: str, now: int) -> None:
-    """Take back the note on a post that arrived after all, unless it is being sent."""
+    """Take back the note on a post that arrived after all, unless it is being sent at this moment."""
     await transaction.run(
         """
         UPDATE outbox SET state = 'dropped', reason = 'its post arrived', settled_ms = :now
-        WHERE id = (SELECT conversation || '!note:' || seq FROM outbox WHERE id = :key) AND state = 'pending'
+        WHERE id = (SELECT conversation || '!note:' || seq FROM outbox WHERE id = :key)
+          AND (state = 'pending' OR (state = 'sending' AND lease_until <= :now))
         """,
         key=key,
         now=now,
