@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from daemon.channels.slack.api.refusals import CANNOT_CHANGE, NO_METADATA, NO_STREAMS, PLACE, STREAM_OVER
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.config import Settings
-from daemon.core.errors import ChannelRefused
+from daemon.core.errors import AccessLost, ChannelRefused
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Perception, Place
 from daemon.core.ports import Clock, DraftLog, Post, Task, TaskState
 from daemon.local_slack.faults import MethodFault
@@ -85,6 +85,7 @@ class Outcome(StrEnum):
 
     WHOLE = "whole"
     REFUSED = "refused for good"
+    WAITING = "waits for the admin"
     SILENT = "dead in silence"
 
 
@@ -152,16 +153,21 @@ class Trial:
         elif case.way is Way.REWRITTEN:
             posts[0] = replace(posts[0], draft=self._left_open(parts[0][:60], root))
         try:
-            for number, post in enumerate(posts):
-                if number == 1 and case.way is Way.LATER_PARTS:
-                    self._refuse(case)
-                await self._channel.deliver(post)
+            await self._deliver(case, posts)
         except ChannelRefused:
             return Outcome.REFUSED
+        except AccessLost:
+            return Outcome.WAITING
         else:
             return Outcome.WHOLE if self._stands(case.reply, root) else Outcome.SILENT
         finally:
             self._forget()
+
+    async def _deliver(self, case: Case, posts: list[Post]) -> None:
+        for number, post in enumerate(posts):
+            if number == 1 and case.way is Way.LATER_PARTS:
+                self._refuse(case)
+            await self._channel.deliver(post)
 
     def _refuse(self, case: Case) -> None:
         body: Json = {"ok": False, "error": case.code}

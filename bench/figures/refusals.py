@@ -33,4 +33,5 @@ async def measure(bench: Bench) -> list[Row]:
         Row(f"{name}: dead in silence", "", len(silent), at_most=0, note=f"of {ends.total()}"),
         Row(f"{name}: whole", "", ends[Outcome.WHOLE]),
         Row(f"{name}: refused for good, which the courier tells", "", ends[Outcome.REFUSED]),
+        Row(f"{name}: waits for the admin, who is told", "", ends[Outcome.WAITING]),
     ]

@@ -23,7 +23,7 @@ async def alongside(*work: Coroutine[object, object, None]) -> AsyncIterator[Non
 
     The first failure is raised bare, not in a group: the body's own, or that of a coroutine, which cancels the body.
     Later failures during that cancellation become notes on it. Coroutines that fail at the same time are raised as a
-    group. A coroutine that returns ends nothing else.
+    group, unless all of them raise the same object. A coroutine that returns ends nothing else.
     """
     failure: BaseException | None = None
     failed: BaseExceptionGroup[BaseException] | None = None
@@ -44,7 +44,8 @@ async def alongside(*work: Coroutine[object, object, None]) -> AsyncIterator[Non
         if failure is not None:
             raise failure
     elif failure is None or isinstance(failure, asyncio.CancelledError):
-        raise failed.exceptions[0] if len(failed.exceptions) == 1 else failed
+        first, *others = failed.exceptions
+        raise first if all(other is first for other in others) else failed
     else:
         for later in failed.exceptions:
             failure.add_note(f"meanwhile: {later!r}")

@@ -4,7 +4,7 @@
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,13 +69,15 @@ SCENES: Final = (
 )
 
 
-def trials(passed: Mapping[str, Sequence[str]]) -> Iterator[tuple[Scene, str]]:
-    """The points to kill each scene at: all of them in the plain scenes, and those that no earlier scene passes."""
-    known: set[str] = set()
+def trials(passed: Mapping[str, Sequence[str]], hit: Collection[str]) -> Iterator[tuple[Scene, str]]:
+    """The points to kill each scene at: all of them in the plain scenes, and later those that are not yet in `hit`.
+
+    A point that one scene passes by chance and then misses is tried again in each later scene that passes it.
+    """
     for scene in SCENES:
-        everywhere = not scene.person
-        yield from ((scene, place) for place in passed[scene.name] if everywhere or place not in known)
-        known |= set(passed[scene.name])
+        for place in passed[scene.name]:
+            if not scene.person or place not in hit:
+                yield scene, place
 
 
 async def places(home: Path, daemons: Nursery, crowd: Crowd) -> dict[str, list[str]]:

@@ -23,6 +23,11 @@ _NAMED = {
     *("Commits.commit(resumed)@before", "Commits.commit(noting)@after", "Commits.commit(due)@before"),
     "Commits.commit(silent)@after",
 }
+# Only a slow machine or a chance passes these: a claim that is renewed, a look that finds nothing, an interrupted call.
+_BY_CHANCE = {
+    *("Conversations.renew", "Jobs.renew", "Outbox.claim_next", "Outbox.postpone", "Commits.record_calls"),
+    *("assistant.threads.setStatus", "conversations.replies", "CatchUpStore.advance", "Presence.release_the_dead"),
+}
 # The answer continued the problem that waited for it, instead of starting a new one.
 _PARKED_TWICE = """
     SELECT (SELECT count(*) FROM conversations WHERE process = 'problem_solving')
@@ -45,24 +50,24 @@ async def test_nothing_is_lost_or_doubled_by_kills_at_random_moments(tmp_path: P
 @pytest.mark.slow
 async def test_nothing_is_lost_doubled_or_torn_by_a_kill_at_any_named_point(tmp_path: Path) -> None:
     async with serve_workspace(retries=_RETRIES) as workspace, nursery(tmp_path, workspace) as daemons:
-        crowd, missed, cuts = Crowd(workspace, 2), list[str](), 0
+        crowd, hit, cuts = Crowd(workspace, 2), set[str](), 0
         passed = await places(tmp_path, daemons, crowd)
         known = set(chain.from_iterable(passed.values()))
         assert known >= _NAMED
-        for scene, place in trials(passed):
-            cuts += 1
+        for scene, place in trials(passed, hit):
             for _ in range(_TRIES):
                 if await played(scene, tmp_path, daemons, crowd, tmp_path / "passed", crash=place):
+                    hit.add(place)
+                    cuts += 1
                     break
-            else:
-                missed.append(f"{scene.name} {place}")
         last = await daemons.spawn()
         await until_settled(tmp_path, workspace, crowd.said)
-        outcome = judge(tmp_path, workspace, crowd.said, cuts - len(missed))
+        outcome = judge(tmp_path, workspace, crowd.said, cuts)
         kill(last)
         await until_dead(last)
+    missed = sorted(known - hit)
     print(f"{outcome} points={len(known)} missed={missed}")
-    assert not [one for one in missed if one.split()[1] in _NAMED]  # only a slow machine passes some of the others
+    assert not [place for place in missed if place.partition("@")[0] not in _BY_CHANCE]
     assert outcome.faultless, outcome
     assert count(tmp_path, _PARKED_TWICE) == 0
 

@@ -69,6 +69,18 @@ async def test_a_failing_coroutine_cancels_the_body_and_keeps_its_cause() -> Non
     assert other.cancelled or not other.started.is_set()
 
 
+async def test_the_same_error_raised_by_several_at_the_same_time_is_raised_bare() -> None:
+    outdated = StoreError("a newer schema")
+
+    async def fail() -> None:
+        raise outdated
+
+    with pytest.raises(StoreError) as raised:
+        async with alongside(fail(), fail()):
+            await asyncio.Event().wait()
+    assert raised.value is outdated
+
+
 async def test_failures_at_the_same_time_are_raised_as_a_group() -> None:
     with pytest.raises(ExceptionGroup) as raised:
         async with alongside(EndlessWork().fail(LookupError("a")), EndlessWork().fail(ValueError("b"))):

@@ -222,7 +222,7 @@ class Database:
 
     def _fail(self, jobs: Iterable[_Job[object]], error: sqlite3.Error | StoreError) -> None:
         if isinstance(error, SchemaMismatch):
-            self._outdate(error)
+            error = self._outdate(error)
         for job in jobs:
             job.fail(sqlite.translate(error) if isinstance(error, sqlite3.Error) else error)
 
@@ -248,12 +248,13 @@ class Database:
         try:
             await connection.run(_require_current)
         except SchemaMismatch as mismatch:
-            self._outdate(mismatch)
-            raise
+            raise self._outdate(mismatch) from None
 
-    def _outdate(self, mismatch: SchemaMismatch) -> None:
+    def _outdate(self, mismatch: SchemaMismatch) -> SchemaMismatch:
+        """Gives the error that every caller gets from now on: the first one, so that they all raise the same."""
         self._mismatch = self._mismatch or mismatch
         self._outdated.set()
+        return self._mismatch
 
     async def _retrying(self, deadline: float, attempt: Callable[[], Awaitable[T]]) -> T:
         """Retry while the file is locked, after small random waits; SQLite's own growing ones starve late writers."""
