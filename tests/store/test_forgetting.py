@@ -10,7 +10,7 @@ from daemon.memory.knowledge.forgetting import forget_derived
 from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.user_models import NotesDiff, TurnRange, UserModels, model_history
 from tests.fakes import FakeClock
-from tests.given import DM, SOUL, TEAM, new_message, thread
+from tests.given import DM, SOUL, TEAM, deleted, new_message, thread
 from tests.store.parts import WORKER, Stores, look, met, poke
 
 HERE, THERE = Audience(AudienceKind.DM, "D1"), Audience(AudienceKind.CHANNEL, "C1")
@@ -62,6 +62,14 @@ async def test_notes_derived_from_a_deleted_message_are_gone_everywhere(models: 
         assert "cat" in everything
     kept = look(path, "SELECT whispers FROM user_model_history ORDER BY version")
     assert kept == [("a secret worry",), ("",), ("",), ("",), ("",)]
+
+
+async def test_a_deletion_that_arrives_reaches_the_notes(models: UserModels, stores: Stores) -> None:
+    await stores.answer("hello")
+    asked, said = (turn.seq for turn in (await stores.turns.transcript(DM, 9)).turns)
+    await revise(models, "owes money", expected=0, turns=(asked, said), change=NotesDiff(added=("owes money",)))
+    await stores.inbox.accept(deleted("100.000001"))
+    assert (await notes_of(models))[0] == ()
 
 
 @pytest.mark.parametrize(("seq", "person", "conversation"), [(9, "U1", DM), (1, "U2", DM), (1, "U1", thread("1.0"))])

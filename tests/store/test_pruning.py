@@ -14,10 +14,11 @@ from daemon.memory.admin.replies import StoredReplies
 from daemon.memory.database import Database
 from daemon.memory.database.pruning import Retention, prune, prune_periodically
 from daemon.memory.knowledge.state_history import PathStep, store_path
+from daemon.memory.queues.approvals import NewApproval, store_approval
 from daemon.memory.queues.intentions import Intentions
 from daemon.memory.queues.notes import Note
 from tests.fakes import Events, FakeClock
-from tests.given import DM, call, deleted, edited, effect, new_message
+from tests.given import DM, HERE, call, deleted, edited, effect, new_message
 from tests.store.parts import WORKER, Stores, intend, later, look, poke, room
 
 DAY_S = 86_400.0
@@ -106,6 +107,22 @@ async def test_a_text_that_an_admin_may_still_send_is_kept(
         await admin.retry_message("1.0")
 
 
+async def test_a_question_that_still_waits_keeps_its_text(
+    stores: Stores, database: Database, clock: FakeClock, path: Path
+) -> None:
+    await stores.inbox.accept(new_message("1.0"))
+    await stores.outbox.sent(await stores.answer("may I?"), "2.0")
+    new = NewApproval("q1", "deploy", {}, ("U1",), clock.now_ms() + 90 * 86_400_000)
+    now = clock.now_ms()
+    await database.write(
+        lambda transaction: store_approval(transaction, new, conversation=DM, turn=1, audience=HERE, now=now)
+    )
+    poke(path, "UPDATE outbox SET approval = 'q1'")
+    await clock.advance(31 * DAY_S)
+    await prune(database, clock, KEPT)
+    assert look(path, "SELECT body FROM outbox") == [("may I?",)]
+
+
 async def test_a_message_without_its_text_is_edited_and_deleted_like_any_other(
     stores: Stores, database: Database, clock: FakeClock, path: Path
 ) -> None:
@@ -182,3 +199,4 @@ async def test_pruning_never_holds_the_write_lock_for_a_scan(database: Database,
     assert len(changes) == 1200
     assert all("WHERE seq = " in sql for sql in changes)
     assert statements.count("COMMIT") >= 1200 / 50
+    assert len([rest for rest in clock.slept if rest >= 0.05]) >= 1200 / 50

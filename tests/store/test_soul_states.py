@@ -38,6 +38,7 @@ async def test_a_state_is_known_to_its_audience_alone(states: SoulStates, databa
     assert await revise(states, "delighted", 0)
     assert await revise(states, "weary", 0, THERE)
     assert await states.known(HERE) == SoulState("delighted", clock.now_ms(), "topic of dm:D1", "help", 1)
+    assert await states.known(THERE) == SoulState("weary", clock.now_ms(), "topic of dm:D2", "help", 1)
     for soul, workspace in (("eve", TEAM), (SOUL, "T2")):
         worker = replace(WORKER, soul=soul, workspace=workspace)
         assert await SoulStates(database, clock, worker).known(HERE) is None

@@ -1,6 +1,7 @@
 """The schedule of copies: how often, how many stay, and that a busy, full or idle daemon keeps the promise."""
 
 import asyncio
+import os
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -56,6 +57,14 @@ def test_old_copies_stay_when_no_newer_ones_are_made(tmp_path: Path) -> None:
     for days in range(3):
         (tmp_path / name_at(NOW - 400 * DAY - days * DAY)).touch()
     assert rotate(tmp_path, NOW, WIDE) == ()
+
+
+def test_a_copy_of_the_future_is_no_reason_to_make_none(tmp_path: Path) -> None:
+    for moment in (NOW - HOUR, NOW + DAY):
+        copy = tmp_path / name_at(moment)
+        copy.touch()
+        os.utime(copy, (0, 0))
+    assert newest_copy(tmp_path, NOW) == NOW - HOUR
 
 
 @pytest.mark.parametrize("fit", [1, 2, 5, 12])

@@ -18,9 +18,9 @@ from daemon.memory.records import Claim, Delivery
 from daemon.memory.store import Store, open_store
 from daemon.runtime.conversation import ConversationHandler
 from daemon.runtime.courier import Courier
-from daemon.runtime.dispatcher import POLL, Dispatcher, lanes_of_soul
+from daemon.runtime.dispatcher import POLL, Dispatcher, Lane, lanes_of_soul
 from daemon.runtime.slots import Slots
-from tests.fakes import Events, FakeChannel, FakeClock, StillClock
+from tests.fakes import TIMEOUT, Events, FakeChannel, FakeClock, StillClock
 from tests.given import LEASE, SOUL, TEAM, effect, new_message
 from tests.store.parts import look
 
@@ -282,6 +282,46 @@ async def test_a_drain_claims_nothing_more_and_waits_for_started_work(path: Path
             assert bench.dispatcher.active == 0
         assert bench.bodies == ["D1 1.0"]
         assert look(path, "SELECT channel, state FROM inbox ORDER BY channel") == [("D1", "answered"), ("D2", "new")]
+
+
+async def test_a_claim_that_finds_nothing_gives_its_slot_back() -> None:
+    found, worked = [None, "row"], asyncio.Event()
+
+    async def claim() -> str | None:
+        return found.pop(0)
+
+    async def due() -> int | None:
+        return 0 if found else None
+
+    async def work(_: str) -> None:
+        worked.set()
+
+    lane = Lane("rows", claim, due, work, asyncio.Semaphore(1))
+    async with asyncio.timeout(TIMEOUT), alongside(Dispatcher([lane], SystemClock(), Events()).run()):
+        await worked.wait()
+
+
+async def test_a_lane_that_waited_for_a_slot_when_the_drain_began_claims_nothing() -> None:
+    claimed, slots = list[str](), asyncio.Semaphore(1)
+    await slots.acquire()
+
+    async def claim() -> None:
+        claimed.append("row")
+
+    async def due() -> int | None:
+        return 0
+
+    async def work(_: str) -> None:
+        return
+
+    dispatcher = Dispatcher([Lane("rows", claim, due, work, slots)], StillClock(), Events())
+    async with asyncio.timeout(TIMEOUT), alongside(dispatcher.run()):
+        while not slots._waiters:  # noqa: ASYNC110 - a semaphore has no event for that
+            await asyncio.sleep(0)
+        assert await dispatcher.drain(5)
+        slots.release()
+        await slots.acquire()
+        assert claimed == []
 
 
 async def test_a_drain_ends_at_its_timeout(path: Path) -> None:
