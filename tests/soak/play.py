@@ -12,8 +12,7 @@ from tests.soak.verdict import Asked, Judge, Verdict
 from tests.soak.workplace import Workplace, workplace
 
 _DAY = 86_400.0
-_PATIENCE = 1_200.0  # seconds in which all talk has to end
-_LONG_PATIENCE = 7_200.0
+_PATIENCE = 7_200.0  # seconds in which all talk has to end; reading 200 rooms again takes half an hour of them
 _OPEN_THREADS = 40
 
 
@@ -99,7 +98,7 @@ class _Play:
             if moment in troubled:
                 await self._trouble()
                 await self._place.kept_running()
-            await self._settle(_PATIENCE)
+            await self._settle()
             await self._place.rest(min(36_000.0 / moments, 3_000.0))
         await self._place.rest(max(0.0, _DAY - (self._place.clock.monotonic() - began)))
 
@@ -112,7 +111,7 @@ class _Play:
 
     async def _end_of_week(self, day: int) -> None:
         await self._place.kept_running()
-        await self._settle(_LONG_PATIENCE)
+        await self._settle()
         self._judge.judge()
         home = self._place.settings.database_path.parent
         copies = [*(home / "backups").glob("*.db")]
@@ -181,9 +180,9 @@ class _Play:
         message = state.post(WorkspaceMessage(channel, author, f"{called}{mark} please", thread_ts=thread))
         return Asked(channel, thread or message.ts, message.ts, mark, author)
 
-    async def _settle(self, patience: float) -> None:
+    async def _settle(self) -> None:
         before = sorted(self._open)
-        await self._place.settled(self._open, patience)
+        await self._place.settled(self._open, _PATIENCE)
         self._open.clear()  # what has not ended by now is judged at the week's end
         for asked in self._judge.answered_in_rooms(before):
             self._threads.append((asked.channel, asked.thread))
