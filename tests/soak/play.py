@@ -14,6 +14,7 @@ from tests.soak.workplace import Workplace, workplace
 _DAY = 86_400.0
 _PATIENCE = 7_200.0  # seconds in which all talk has to end; reading 200 rooms again takes half an hour of them
 _OPEN_THREADS = 40
+_FILLS_DISK = 12  # messages; fewer might find room in pages that are there already
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +220,7 @@ class _Play:
 
     async def _full_disk(self) -> None:
         await self._place.disk(full=True)
+        self._talk(_FILLS_DISK)
         await self._talked_through(self._span(most=_DAY / 4))
         await self._place.disk(full=False)
 
