@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from daemon.local_slack.model import WorkspaceMessage
-from tests.soak.verdict import Asked, Judge, Verdict
+from tests.soak.verdict import Asked, Judge, SoakVerdict
 from tests.soak.workplace import Workplace, workplace
 
 _DAY = 86_400.0
@@ -44,7 +44,7 @@ class Week:
 class Soaked:
     """The outcome of a play."""
 
-    verdict: Verdict
+    verdict: SoakVerdict
     weeks: list[Week] = field(default_factory=list)
     troubles: dict[str, int] = field(default_factory=dict)
 

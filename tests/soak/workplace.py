@@ -221,7 +221,7 @@ class Workplace:
                 socket.reset()
 
     def slack_limits(self, times: int) -> None:
-        """The next calls of the Web API are told to come again later."""
+        """The next calls of the Web API are refused for five seconds."""
         body = {"ok": False, "error": "ratelimited"}
         self.workspace.faults.add(MethodFault("*", status=429, headers={"Retry-After": "5"}, body=body), times)
 
