@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from pathlib import Path
 
-from daemon.core.errors import ModelUnavailable, StoreFull
+from daemon.core.errors import ModelUnavailable, StoreBusy, StoreFull
 from daemon.core.ports import Completion, Prompt
 from daemon.core.systemd import ExitCode, exit_code
 from daemon.local_slack.faults import MethodFault
@@ -21,7 +21,7 @@ _TICK = 0.005  # seconds of the machine between two looks
 _ROUNDS = 12_000  # looks, a minute or more; a start or an end that takes longer has failed
 _STEP = 600.0  # seconds by which an idle workspace's time moves at once
 _EVENTS_KEPT = 200
-_FOR_EVER = 1_000_000
+_FOR_EVER = 100_000
 _WAITING = """
     SELECT (SELECT count(*) FROM inbox WHERE state IN ('new', 'claimed'))
          + (SELECT count(*) FROM outbox WHERE state IN ('drafting', 'pending', 'sending'))
@@ -239,7 +239,7 @@ class Workplace:
             await transaction.rows(f"PRAGMA max_page_count = {count}")
 
         while True:
-            with suppress(StoreFull):  # it may share a transaction with what does not fit
+            with suppress(StoreFull, StoreBusy):  # it may share a transaction with what does not fit, or wait too long
                 await self.daemon.built.store.database.write(unit)
                 return
 
