@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from daemon.local_slack.model import WorkspaceMessage
-from tests.soak.verdict import Asked, Judge, Judgement
+from tests.soak.verdict import Asked, Judge, SoakVerdict
 from tests.soak.workplace import Workplace, workplace
 
 _DAY = 86_400.0
-_PATIENCE = 1_200.0  # seconds in which all talk has to end
-_LONG_PATIENCE = 7_200.0
+_PATIENCE = 7_200.0  # seconds in which all talk has to end; reading 200 rooms again takes half an hour of them
 _OPEN_THREADS = 40
+_FILLS_DISK = 12  # messages; fewer might find room in pages that are there already
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Week:
 class Soaked:
     """The outcome of a play."""
 
-    verdict: Judgement
+    verdict: SoakVerdict
     weeks: list[Week] = field(default_factory=list)
     troubles: dict[str, int] = field(default_factory=dict)
 
@@ -99,7 +99,7 @@ class _Play:
             if moment in troubled:
                 await self._trouble()
                 await self._place.kept_running()
-            await self._settle(_PATIENCE)
+            await self._settle()
             await self._place.rest(min(36_000.0 / moments, 3_000.0))
         await self._place.rest(max(0.0, _DAY - (self._place.clock.monotonic() - began)))
 
@@ -112,7 +112,7 @@ class _Play:
 
     async def _end_of_week(self, day: int) -> None:
         await self._place.kept_running()
-        await self._settle(_LONG_PATIENCE)
+        await self._settle()
         self._judge.judge()
         home = self._place.settings.database_path.parent
         copies = [*(home / "backups").glob("*.db")]
@@ -181,9 +181,9 @@ class _Play:
         message = state.post(WorkspaceMessage(channel, author, f"{called}{mark} please", thread_ts=thread))
         return Asked(channel, thread or message.ts, message.ts, mark, author)
 
-    async def _settle(self, patience: float) -> None:
+    async def _settle(self) -> None:
         before = sorted(self._open)
-        await self._place.settled(self._open, patience)
+        await self._place.settled(self._open, _PATIENCE)
         self._open.clear()  # what has not ended by now is judged at the week's end
         for asked in self._judge.answered_in_rooms(before):
             self._threads.append((asked.channel, asked.thread))
@@ -220,6 +220,7 @@ class _Play:
 
     async def _full_disk(self) -> None:
         await self._place.disk(full=True)
+        self._talk(_FILLS_DISK)
         await self._talked_through(self._span(most=_DAY / 4))
         await self._place.disk(full=False)
 

@@ -27,7 +27,7 @@ class Asked:
 
 
 @dataclass(slots=True)
-class Judgement:
+class SoakVerdict:
     """The counts; `answered` by a reply, `covered` by an apology or the line about having been away.
 
     `faults` says of the first of each kind what was seen.
@@ -57,7 +57,7 @@ class Judge:
     """Keeps what was asked, and compares it with what stands in the workspace and in memory.db."""
 
     def __init__(self, place: Workplace) -> None:
-        self.verdict = Judgement()
+        self.verdict = SoakVerdict()
         self._place = place
         self._asked: dict[str, Asked] = {}
         self._noise: list[Asked] = []

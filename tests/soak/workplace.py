@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from pathlib import Path
 
-from daemon.core.errors import ModelUnavailable, StoreFull
+from daemon.core.errors import ModelUnavailable, StoreBusy, StoreFull
 from daemon.core.ports import Completion, Prompt
 from daemon.core.systemd import ExitCode, exit_code
 from daemon.local_slack.faults import MethodFault
@@ -18,10 +18,10 @@ from tests.journeys.house import SlackDaemon, settings_for
 from tests.models import FakeModel
 
 _TICK = 0.005  # seconds of the machine between two looks
-_ROUNDS = 12_000  # looks, a minute; a start or an end that takes longer has failed
+_ROUNDS = 12_000  # looks, a minute or more; a start or an end that takes longer has failed
 _STEP = 600.0  # seconds by which an idle workspace's time moves at once
 _EVENTS_KEPT = 200
-_FOR_EVER = 1_000_000
+_FOR_EVER = 100_000
 _WAITING = """
     SELECT (SELECT count(*) FROM inbox WHERE state IN ('new', 'claimed'))
          + (SELECT count(*) FROM outbox WHERE state IN ('drafting', 'pending', 'sending'))
@@ -118,7 +118,7 @@ class Workplace:
                 return
             busy = busy + 1 if self.busy else 0
             if not busy or busy > 40:
-                self.clock.turn(5.0 if not busy else 1.0)
+                self.clock.turn(1.0 if busy else 3.0)
             await asyncio.sleep(_TICK)
 
     @property
@@ -149,12 +149,12 @@ class Workplace:
     # -- daemons ------------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Start a daemon and wait until it has caught up with the rooms."""
+        """Start a daemon and wait until it is connected; it catches up with the rooms while time passes."""
         daemon = SlackDaemon(self.settings, self.clock, self.model)
         daemon.events = RecentEvents()
-        ready = asyncio.create_task(daemon.ready())
-        await self._until(ready.done)
-        await ready
+        await self._until(lambda: daemon._connected.is_set() or daemon.over)
+        if daemon.over:
+            await daemon._life
         self.daemon = daemon
 
     async def stop(self) -> None:
@@ -205,7 +205,7 @@ class Workplace:
         for _ in range(_ROUNDS):
             if holds():
                 return
-            self.clock.turn(2.0)
+            self.clock.turn(1.0)
             await asyncio.sleep(_TICK)
         raise TimeoutError("a daemon did not start or end")
 
@@ -221,7 +221,7 @@ class Workplace:
                 socket.reset()
 
     def slack_limits(self, times: int) -> None:
-        """The next calls of the Web API are told to come again later."""
+        """The next calls of the Web API are refused for five seconds."""
         body = {"ok": False, "error": "ratelimited"}
         self.workspace.faults.add(MethodFault("*", status=429, headers={"Retry-After": "5"}, body=body), times)
 
@@ -239,7 +239,7 @@ class Workplace:
             await transaction.rows(f"PRAGMA max_page_count = {count}")
 
         while True:
-            with suppress(StoreFull):  # it may share a transaction with what does not fit
+            with suppress(StoreFull, StoreBusy):  # it may share a transaction with what does not fit, or wait too long
                 await self.daemon.built.store.database.write(unit)
                 return
 
