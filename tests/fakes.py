@@ -336,7 +336,7 @@ class FakeChannel:
         """No thread."""
         return ""
 
-    async def whisper(self, perception: Perception, text: str) -> bool:
+    async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
         """See `Channel.whisper`; not part of this fake."""
         return False
 

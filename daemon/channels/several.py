@@ -85,9 +85,9 @@ class SeveralChannels:
         """See `Channel.find`."""
         return await self._of(post.conversation).find(post)
 
-    async def whisper(self, perception: Perception, text: str) -> bool:
+    async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
         """See `Channel.whisper`."""
-        return await self._of(perception.conversation).whisper(perception, text)
+        return await self._of(conversation).whisper(conversation, person, text, thread=thread)
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """See `Channel.thread_before`."""

@@ -206,7 +206,7 @@ class TerminalChannel:
         ts = self._delivered.get(post.key)
         return FoundPost(ts, finished=True) if ts else None
 
-    async def whisper(self, perception: Perception, text: str) -> bool:
+    async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
         """See `Channel.whisper`; one user reads everything."""
         return False
 

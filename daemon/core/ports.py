@@ -502,8 +502,8 @@ class Channel(Gate, Protocol):
         platform refuses for good to show it.
         """
 
-    async def whisper(self, perception: Perception, text: str) -> bool:
-        """Show a text where a perception came from, to its author alone; False when that surely did not happen."""
+    async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
+        """Show a text to one user alone, in a conversation's room or a thread of it; False if that surely failed."""
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """Up to `limit` messages of the perception's thread from before it, oldest first; empty outside threads."""

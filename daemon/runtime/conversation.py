@@ -245,7 +245,10 @@ class ConversationHandler:
         reason = triaged.dismissed[message.id].reason
         if await self._services.conversations.was_refused_lately(message, reason):
             return True
-        return await self._services.channel.whisper(message.perception, triaged.refusal)
+        asked = message.perception
+        key = asked.conversation
+        thread = key.thread if key.thread != asked.ts else ""
+        return await self._services.channel.whisper(key, asked.author, triaged.refusal, thread=thread)
 
     async def _apologise(self, cycle: Cycle, what: str, advice: str = _LATER) -> Delivery | None:
         """Reply with an apology and the text of a due event; a silence timer ends without a reply."""

@@ -149,6 +149,9 @@ class Courier:
             return False
         await self._outbox.give_up(delivery, "dead", refusal.message, Note.DEAD)
         self._emit("outbox.dead", key=post.key, reason=refusal.message, hint=refusal.hint)
+        if delivery.note and post.recipient:  # its thread may be gone or locked: then outside it, to the user alone
+            said = await self._channel.whisper(post.conversation, post.recipient, post.body)
+            self._emit("outbox.whispered", key=post.key, said=said)
         return True
 
     async def _postpone_in_doubt(self, delivery: Delivery, post: Post, reason: str) -> bool:

@@ -99,7 +99,7 @@ class Main:
     def trouble(self) -> str:
         return ""
 
-    async def whisper(self, perception: Perception, text: str) -> bool:
+    async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
         self.asked.append("whisper")
         return True
 

@@ -39,6 +39,14 @@ async def test_a_refused_reply_ends_in_one_line_in_its_thread(house: House, code
     assert await house.answered("Ada", "general", "@soul and now?") == "Echo: and now?"
 
 
+async def test_where_the_thread_takes_no_word_at_all_the_user_is_told_outside_it(house: House) -> None:
+    await _fail_posts(house, "cannot_reply_to_message", times=9)
+    await house.say("Ada", "general", "@soul hello")
+    await house.events.until("outbox.whispered")
+    assert await house.whispers("Ada") == [Note.DEAD]
+    assert await house.replies("general") == []
+
+
 async def test_a_reply_that_can_not_be_rendered_ends_nobody_s_talk(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:

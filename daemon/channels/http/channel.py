@@ -144,7 +144,7 @@ class HttpChannel:
         """See `Channel.find`; a stored reply can be fetched at any time and counts as delivered."""
         return FoundPost(await self.deliver(post), finished=True)
 
-    async def whisper(self, perception: Perception, text: str) -> bool:
+    async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
         """See `Channel.whisper`; one user reads everything."""
         return False
 

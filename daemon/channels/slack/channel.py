@@ -58,6 +58,7 @@ from daemon.core.telemetry.redaction import Redactor
 
 _STORING: Final = 3.0  # seconds that a stop waits for arrivals being stored
 _ACCESS_PAUSE: Final = 60.0  # seconds between two tries of a post while an admin has to act first
+_DM: Final = "D"  # what the ids of DMs begin with
 _USERS: Final = ("U", "W")  # prefixes of user ids; a bot without a user has only a B id
 
 
@@ -222,19 +223,13 @@ class SlackChannel:
         """See `Channel.find`."""
         return await self._delivery.find(post)
 
-    async def whisper(self, perception: Perception, text: str) -> bool:
+    async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
         """See `Channel.whisper`; an ephemeral message, which in a DM would only be less visible."""
-        key = perception.conversation
-        if perception.place is Place.DM:
+        if conversation.channel.startswith(_DM):
             return False
-        thread = key.thread if key.thread != perception.ts else ""
         try:
             await self._client.call(
-                "chat.postEphemeral",
-                channel=key.channel,
-                user=perception.author,
-                text=text,
-                thread_ts=thread or None,
+                "chat.postEphemeral", channel=conversation.channel, user=person, text=text, thread_ts=thread or None
             )
         except DeliveryUncertain:
             return True
