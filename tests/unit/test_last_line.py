@@ -359,7 +359,9 @@ async def test_poison_of_every_kind_is_parked_with_a_word_and_everything_else_go
         await bed.until(lambda: any(post.body == "Echo: still there?" for post in bed.office.posted))
         await bed.until(lambda: bed.ran > before)
         failing = {"poison", "backup", "heartbeat", "channel", "conversations", "scheduler"}
-        assert failing <= {str(event["loop"]) for event in bed.events.named("loop.failed")}
+        failed = {str(event["loop"]) for event in bed.events.named("loop.failed")}
+        foreseen = {"backup"} if bed.events.named("backup.failed") else set()  # a folder that can't be used
+        assert failing <= failed | foreseen
         assert bed.office.listened == 3
         seen = set(bed.events.names)
         assert {"loop.failed", "outbox.dead", "inbox.dead", "job.dead"} <= seen
