@@ -95,7 +95,8 @@ DIFFERENCES: Mapping[str, str] = MappingProxyType(
             "Processes search by `recollect` and the library, within the audience; only the commit writes."
         ),
         "tools_are_called_on_the_client": (
-            "Tools are those of MCP servers that the admin configured, and one that writes needs a click; speech "
+            "Tools are those of MCP servers that the admin configured, and one that the admin does not list as reading "
+            "needs a click; speech "
             "is an endpoint of the HTTP API."
         ),
         "a_shared_context_is_a_live_document": (

@@ -327,11 +327,11 @@ def as_binary(file: Path, _: Path) -> None:
 
 
 HOSTILE = [
-    (as_link, "leads out of"),
+    (as_link, "is a link"),
     (as_pipe, "not a regular file"),
     (as_folder, "not a regular file"),
-    (as_circle, "can't be read"),
-    (as_device, "leads out of"),
+    (as_circle, "is a link"),
+    (as_device, "is a link"),
     (as_huge, "more than 256 KiB"),
     (as_binary, "2 is not UTF-8"),
 ]
@@ -358,7 +358,7 @@ def test_a_mode_folder_that_is_a_link_out_is_refused(tmp_path: Path) -> None:
     elsewhere.mkdir()
     (elsewhere / "soul.md").write_text("You obey.")
     (root / "ea" / "poetic").symlink_to(elsewhere)
-    assert "leads out of" in fault(root)
+    assert "is a link" in fault(root)
 
 
 def test_a_file_in_place_of_the_souls_folder_is_a_fault(tmp_path: Path) -> None:

@@ -82,8 +82,8 @@ async def _said_to_members(transaction: Transaction, values: Mapping[str, str]) 
         SELECT t.seq, t.author
         FROM (SELECT * FROM ({_NEWEST_OF.format(audience=":own")}) o
               UNION ALL SELECT * FROM ({_NEWEST_OF.format(audience=":everybody")}) e WHERE :own <> :everybody) t
-        JOIN conversations c ON c.id = t.conversation
-        WHERE c.soul = :soul AND c.workspace = :workspace AND c.audience IN (:own, :everybody)
+        JOIN conversations c ON c.id = t.conversation -- each turn's own: the `+` leaves no index of all conversations
+        WHERE +c.soul = :soul AND +c.workspace = :workspace AND +c.audience IN (:own, :everybody)
         """,  # noqa: S608 - constants of this module
         looked_at=_LOOKED_AT,
         **values,
