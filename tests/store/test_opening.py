@@ -1,5 +1,7 @@
 """Which files open, which are refused, and which text stays in them."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -12,7 +14,8 @@ from daemon.core.systemd import ExitCode, exit_code
 from daemon.memory.database import migrate, open_database, sqlite
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.database.log_size import keep_log_small
-from tests.fakes import Events, FakeClock
+from tests.chance import tries
+from tests.fakes import TIMEOUT, Events, FakeClock
 from tests.store.parts import acts, content, files, look, make_wal, note, overwrite, poke
 
 pytestmark = pytest.mark.migrates
@@ -58,6 +61,22 @@ def damage_a_page(path: Path) -> None:
     damaged = bytearray(content(path))
     damaged[(root - 1) * 4096 : root * 4096] = b"\xff" * 4096
     overwrite(path, damaged)
+
+
+def test_all_that_make_a_file_at_the_same_moment_get_the_same_journal(tmp_path: Path) -> None:
+    """SQLite refuses, without any wait, some of those that turn on a write-ahead log at once."""
+    start = threading.Barrier(4)
+
+    def mode(path: Path) -> str:
+        start.wait(TIMEOUT)
+        with closing(sqlite.connect(path)) as connection:
+            return sqlite.journal_mode(connection)
+
+    wanted = "wal" if sqlite.wal_is_safe() else "truncate"
+    with ThreadPoolExecutor(start.parties) as pool:
+        for number in range(tries(40, 200)):
+            path = tmp_path / f"{number}.db"
+            assert list(pool.map(mode, [path] * start.parties)) == [wanted] * start.parties
 
 
 async def test_a_daemon_does_not_begin_on_a_damaged_file(path: Path) -> None:

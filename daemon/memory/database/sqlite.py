@@ -20,6 +20,7 @@ _WAL_FIXED = (3, 51, 3)
 _WAL_FIXED_ON_BRANCH = {(3, 44): 6, (3, 50): 7}
 _CHECKED_WHOLE = 32 * 2**20  # bytes, read in a fraction of a second
 _BUSY_S = 5.0  # another process may write while a file is opened; `open_database` sets a shorter wait afterwards
+_TRIES = 20  # of several daemons that make one file at the same moment
 _PRAGMAS = (
     "PRAGMA synchronous=FULL",
     "PRAGMA fullfsync=ON",  # without it macOS does not flush the drive's own cache
@@ -72,10 +73,28 @@ def connect(path: Path, *, create: bool = True, read_only: bool = False) -> sqli
 
 
 def _choose_journal(connection: sqlite3.Connection) -> None:
+    # In this order: a file that another daemon makes now is either still fresh, or already in that daemon's mode.
+    fresh = connection.execute("PRAGMA page_count").fetchone()[0] == 0
     if journal_mode(connection) == "wal":
         return
-    fresh = connection.execute("PRAGMA page_count").fetchone()[0] == 0
-    connection.execute(f"PRAGMA journal_mode={'WAL' if fresh and wal_is_safe() else 'TRUNCATE'}")
+    if fresh and wal_is_safe():
+        _begin_log(connection)
+    else:
+        connection.execute("PRAGMA journal_mode=TRUNCATE")
+
+
+def _begin_log(connection: sqlite3.Connection) -> None:
+    """Give a fresh file a write-ahead log. Of those that do so at once SQLite refuses some without any wait."""
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if not is_busy(error) or not tries_left:
+                raise
+            connection.execute("BEGIN IMMEDIATE")  # waits for the one that goes first
+            connection.execute("ROLLBACK")
+        else:
+            return
 
 
 def journal_mode(connection: sqlite3.Connection) -> str:

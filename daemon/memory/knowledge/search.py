@@ -77,13 +77,15 @@ class ConversationSearch:
 
 async def _said_to_members(transaction: Transaction, values: Mapping[str, str]) -> list[sqlite3.Row]:
     """The newest readable turns of both audiences, without their words."""
+    # A CROSS JOIN keeps its order: some versions of SQLite would begin with all conversations of the soul.
     return await transaction.rows(
         f"""
         SELECT t.seq, t.author
         FROM (SELECT * FROM ({_NEWEST_OF.format(audience=":own")}) o
               UNION ALL SELECT * FROM ({_NEWEST_OF.format(audience=":everybody")}) e WHERE :own <> :everybody) t
-        JOIN conversations c ON c.id = t.conversation -- each turn's own: the `+` leaves no index of all conversations
-        WHERE +c.soul = :soul AND +c.workspace = :workspace AND +c.audience IN (:own, :everybody)
+        CROSS JOIN conversations c
+        WHERE c.id = t.conversation
+          AND c.soul = :soul AND c.workspace = :workspace AND c.audience IN (:own, :everybody)
         """,  # noqa: S608 - constants of this module
         looked_at=_LOOKED_AT,
         **values,
