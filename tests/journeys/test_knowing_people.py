@@ -264,9 +264,12 @@ async def test_what_no_longer_fits_lives_on_as_a_summary(empty_house: House, int
         house.model.steps["summarize"].append(hang)
     house.model.steps["summarize"] += ["They spoke of a loom."] * 9
     await house.answered("Ada", "dm", "the loom has a squeak")
-    await house.say("Ada", "dm", "and a long story: " + "word " * 200)
+    long_story = "and a long story: " + "word " * 200
     if interrupted:
+        await house.say("Ada", "dm", long_story)
         await asked.wait()
+    else:
+        await house.answered("Ada", "dm", long_story)
     await house.answered("Ada", "dm", "so much for that")
     if interrupted:
         assert house.events.named("job.given_up")
