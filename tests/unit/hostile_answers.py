@@ -124,7 +124,9 @@ class Author:
 
     def _mismatched_thought(self) -> str:
         name = self._choice.choice(PRIVATE)
-        wrong = self._choice.choice(["</thought>", self._disguise(name).replace("<", "</"), f"<{name}/", f"</{name}"])
+        # In plain speech `</thought>` may end reasoning that an earlier part began: what follows it is then said aloud.
+        foreign = "</idea>" if self._plain else "</thought>"
+        wrong = self._choice.choice([foreign, self._disguise(name).replace("<", "</"), f"<{name}/", f"</{name}"])
         return f"{self._tag(name)}{self._secret()}{wrong}\n{self._hidden_reply()}"
 
     def _stray(self) -> str:
