@@ -69,7 +69,7 @@ def test_status_in_words(path: Path) -> None:
     assert "died without a shutdown" in result.stdout
     assert "1 unknown" in result.stdout
     assert "the oldest has waited" in result.stdout
-    assert "schema 4" in result.stdout
+    assert "schema 5" in result.stdout
     assert "\x1b" not in result.stdout
 
 
@@ -208,7 +208,7 @@ def test_an_answered_message_is_answered_again_only_by_force(path: Path) -> None
 
 
 def test_a_database_is_made_checked_backed_up_and_restored(home: Path) -> None:
-    assert "has schema 4 now; it had 0" in call("db", "migrate").stdout
+    assert "has schema 5 now; it had 0" in call("db", "migrate").stdout
     assert "already" in call("db", "migrate").stdout
     assert "has no faults" in call("db", "check").stdout
     assert json.loads(call("db", "check", "--json").stdout)["faults"] == []

@@ -1,0 +1,27 @@
+"""What the soul needs to meet real models: wishes with their reasons, a search over turns, traces of inner life."""
+
+from alembic import op
+
+revision = "0005"
+down_revision = "0004"
+
+# What the words called for, as the model itself said.
+WISHES: tuple[str, ...] = ()
+
+# One full-text index of turns, with the audience that a search matches.
+LOOKING_UP: tuple[str, ...] = ()
+
+# Thoughts, topic and task of a conversation, a standing question, the zone of a person.
+INNER_LIFE: tuple[str, ...] = ()
+
+# The code of a conversation's data elements, kept for a day.
+PROMPTS: tuple[str, ...] = ()
+
+# Which vendor answered, and what each model is known to do.
+MODELS: tuple[str, ...] = ()
+
+
+def upgrade() -> None:
+    """Make the changes, area by area."""
+    for statement in (*WISHES, *LOOKING_UP, *INNER_LIFE, *PROMPTS, *MODELS):
+        op.execute(statement)
