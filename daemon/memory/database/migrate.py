@@ -7,7 +7,7 @@ from daemon.core.errors import SchemaMismatch, StoreError
 from daemon.memory.database import sqlite
 from daemon.memory.database.driver import sqlite3
 
-SCHEMA = 4  # the newest step in migrations/versions
+SCHEMA = 5  # the newest step in migrations/versions
 
 
 def version_of(path: Path) -> int:
