@@ -49,7 +49,10 @@ class Speaker(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SystemPart:
-    """A part of the system prompt; `stable` parts come first, don't change between turns and are cached."""
+    """A part of the system prompt; `stable` parts come first and don't change between turns.
+
+    Behind each stable part an adapter sets a cache mark, where its provider takes marks.
+    """
 
     text: str
     stable: bool = False
@@ -57,10 +60,11 @@ class SystemPart:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a prompt's chat."""
+    """One turn of a prompt's chat; `cached`: the next prompt has all up to its end in common, so a mark belongs there."""
 
     speaker: Speaker
     text: str
+    cached: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """A prompt's messages in the form that every chat API accepts: none blank, clean text, the user first and last."""
 
 import json
+from dataclasses import replace
 
 from daemon.core.ports import Message, Prompt, Speaker
 from daemon.llm.clean_text import clean
@@ -11,7 +12,7 @@ _SILENCE = Message(Speaker.USER, "(Nothing new was said.)")
 
 def chat_of(prompt: Prompt) -> list[Message]:
     """The prompt's messages; APIs refuse blank ones, and newer ones refuse an assistant's message at the end."""
-    messages = [Message(each.speaker, clean(each.text)) for each in prompt.messages if each.text.strip()]
+    messages = [replace(each, text=clean(each.text)) for each in prompt.messages if each.text.strip()]
     if messages and messages[0].speaker is not Speaker.USER:
         messages.insert(0, _EARLIER)
     if not messages or messages[-1].speaker is not Speaker.USER:
