@@ -60,7 +60,7 @@ class SystemPart:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a prompt's chat; `cached`: the next prompt has all up to its end in common, so a mark belongs there."""
+    """One turn of a prompt's chat; `cached`: the next prompt begins with all up to its end, so a mark belongs there."""
 
     speaker: Speaker
     text: str
