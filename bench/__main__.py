@@ -72,9 +72,16 @@ async def _measure(names: Sequence[str], *, quick: bool) -> tuple[list[Row | She
             async with asyncio.timeout(_LONGEST_ON_REQUEST if name in ONLY_ON_REQUEST else _LONGEST):
                 rows += await import_module(f"bench.figures.{name}").measure(Bench(quick, _tell))
         except Exception as error:  # noqa: BLE001  # one figure's failure leaves the others measured
-            failures[name] = f"{type(error).__name__}: {error}"
+            failures[name] = "; ".join(_leaves(error))
         _tell(f"{name}: {clock.monotonic() - began:.0f} s")
     return rows, failures
+
+
+def _leaves(error: Exception) -> list[str]:
+    """The errors in an error; a group's own text names none of them."""
+    if isinstance(error, ExceptionGroup):
+        return [text for one in error.exceptions for text in _leaves(one)]
+    return [f"{type(error).__name__}: {error}"]
 
 
 def _tell(line: str) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import os
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 from typing import Final
 
@@ -107,8 +107,9 @@ async def _probed(set_up: Stage) -> AsyncIterator[None]:
         async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {_TOKEN}"}) as session:
             while True:
                 for path in ("/readyz", "/metrics"):
-                    async with session.get(address + path) as answer:
-                        await answer.read()
+                    with suppress(aiohttp.ClientConnectorError):  # its door opens a moment after its socket
+                        async with session.get(address + path) as answer:
+                            await answer.read()
                 await set_up.clock.sleep(_PROBE_EVERY)
 
     async with asyncio.TaskGroup() as group:

@@ -9,6 +9,7 @@ from daemon.channels.slack.api.client import SlackClient
 from daemon.channels.slack.api.preflight import fetch_identity
 from daemon.channels.slack.incoming.catch_up import CatchUp
 from daemon.channels.slack.incoming.event_reader import EventReader
+from daemon.channels.slack.incoming.place_reader import PAGES
 from daemon.core.clock import SystemClock
 from daemon.core.config import Settings
 from daemon.core.perception import AudienceKind
@@ -156,6 +157,9 @@ async def test_only_the_configured_hours_are_read_and_a_new_soul_reads_what_it_c
     later = FakeClock(auto=True, start_ms=SystemClock().now_ms() + 86_001_000)
     await catching.up(later, backfill_hours=0.0).fill()
     assert contents(intake) == []
+    intake.catch_up_log.mark = "1.000000"
+    await catching.up(later, backfill_hours=1.0).fill()
+    assert contents(intake) == ["of today"]
     intake.catch_up_log.mark = None
     await catching.up(later).fill()
     assert contents(intake) == ["of today"]
@@ -218,6 +222,27 @@ async def test_rooms_are_listed_to_the_last_page(
     await control.say("Ada", "room-1049", "@soul are you here?")
     await catching.up(quick_clock()).fill()
     assert contents(intake) == ["are you here?"]
+
+
+async def test_a_list_of_rooms_whose_cursor_repeats_is_read_once_more_and_no_further(
+    catching: Catching, control: WorkspaceControl, events: Events
+) -> None:
+    page = {"ok": True, "channels": [], "response_metadata": {"next_cursor": "again"}}
+    await control.fail("users.conversations", times=5, body=page)
+    await catching.up(quick_clock()).fill()
+    assert len(await control.calls("users.conversations")) == 2
+    assert events.named("slack.caught_up")
+
+
+async def test_a_room_whose_pages_end_where_they_began_is_read_twice_and_no_further(
+    catching: Catching, control: WorkspaceControl, events: Events
+) -> None:
+    message = {"type": "message", "user": "U0BEN", "text": "again", "ts": f"{SystemClock().now_ms() / 1000:.6f}"}
+    page = {"ok": True, "messages": [message], "has_more": True, "response_metadata": {"next_cursor": "again"}}
+    await control.fail("conversations.history", times=1_000, body=page)
+    await catching.up(quick_clock()).fill()
+    rooms = events.named("slack.catching_up")[0]["rooms"]
+    assert len(await control.calls("conversations.history")) == 2 * PAGES * rooms
 
 
 async def test_a_room_with_thousands_of_messages_is_read_to_its_end_in_several_steps(
@@ -290,6 +315,23 @@ async def test_a_gap_during_catch_up_is_read_too_and_a_place_that_waits_long_has
     log.mark_read = then_a_gap  # type: ignore[method-assign]  # a socket that is lost all the time
     await catching.up(quick_clock(), gap).fill()
     assert sorted(contents(intake)) == ["one", "three", "two"]
+
+
+async def test_a_gap_that_comes_while_the_rooms_are_listed_is_read_too(
+    catching: Catching, intake: FakeIntake, events: Events
+) -> None:
+    gap, log = asyncio.Event(), intake.catch_up_log
+    watermark = log.watermark
+
+    async def then_a_gap(soul: str, workspace: str) -> str | None:
+        if not events.named("slack.catching_up"):
+            gap.set()
+        return await watermark(soul, workspace)
+
+    log.watermark = then_a_gap  # type: ignore[method-assign]  # a socket that is lost once more
+    await catching.up(quick_clock(), gap).fill()
+    assert len(events.named("slack.catching_up")) == 2
+    assert not gap.is_set()
 
 
 @pytest.mark.parametrize("broken", ["store", "listing", "room", "all rooms"])

@@ -265,10 +265,14 @@ async def test_mentions_have_no_effect_on_any_path(channel: SlackChannel, contro
     await channel.deliver(post("D0ADA", "<!channel> <@U0BEN> <!here|x>", reply_to=root))
     ts = await draft(channel, root, "<!everyone> " + "t" * 100)
     await channel.deliver(post("D0ADA", "other <!everyone>", reply_to=root, draft=ts))
+    begun = "b" * 100
+    await channel.deliver(
+        post("D0ADA", f"{begun} and <!channel> ends", reply_to=root, draft=await draft(channel, root, begun))
+    )
     sent = [
         str(call["args"])
         for method in ("chat.postMessage", "chat.startStream", "chat.stopStream", "chat.update")
         for call in await control.calls(method)
     ]
-    assert sent
+    assert len(sent) == 6
     assert not [text for text in sent if "<!" in text or "<@" in text]

@@ -71,10 +71,7 @@ def _delete(table: str, key: str, age: str, *, found_by: str = "1 = 1", only: st
 
 _TRACES: Final = (
     _delete("transitions", "seq", "at_ms"),
-    *(
-        _delete("intentions", "id", "due_ms", found_by=f"state = '{state}'", only="every = ''")
-        for state in ("due", "cancelled")
-    ),
+    *(_delete("intentions", "id", "due_ms", found_by=f"state = '{state}'") for state in ("due", "cancelled")),
     *(_delete("approvals", "id", "created_ms", found_by=f"state = '{state}'") for state in _SETTLED_APPROVALS),
     _delete("inbox", "id", "received_ms", found_by="modality <> 'words'", only="state NOT IN ('new', 'claimed')"),
 )

@@ -11,7 +11,7 @@ from daemon.core.perception import Place
 from daemon.core.ports import Acceptance, Intake, Source, UnreadPlace
 
 THREADS_ALIVE: Final = 3 * 86_400.0  # seconds that a thread may have been quiet before the gap and is still expected
-_PAGES: Final = 5  # of one step; a longer place takes several
+PAGES: Final = 5  # of one step; a longer place takes several
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class PlaceReader:
         """The messages of some pages, and whether there are more; the last page goes past the ts `until`."""
         found: list[dict[str, Any]] = []
         cursor: str | None = None
-        for _ in range(_PAGES):
+        for _ in range(PAGES):
             await self._client.wait_to_read()
             page = await read_page(
                 self._client,
