@@ -3,7 +3,7 @@
 import asyncio
 import heapq
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from itertools import count
 
@@ -188,6 +188,26 @@ class Events:
                 await self._changed.wait()
 
 
+class FakeRoomNews:
+    """A `RoomNews` in memory; the next `broken` calls of `tell` fail."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str]] = []
+        self.broken = 0
+
+    async def tell(self, workspace: str, subjects: Collection[str]) -> None:
+        """Keep the news."""
+        if self.broken:
+            self.broken -= 1
+            raise StoreBusy("another program holds the database")
+        self.told += [(workspace, subject) for subject in subjects]
+
+    async def changed(self, workspace: str, after: int) -> tuple[frozenset[str], int]:
+        """The news after the one numbered `after`, counted from 1."""
+        found = {subject for team, subject in self.told[after:] if team == workspace}
+        return frozenset(found), len(self.told)
+
+
 class FakeIntake:
     """An `Intake` in memory: accepts a message once per channel and ts; the next `broken` calls fail.
 
@@ -199,6 +219,7 @@ class FakeIntake:
         self.offered: list[Arrival] = []
         self.broken = self.duplicates = 0
         self.catch_up_log = FakeCatchUpLog()
+        self.room_news = FakeRoomNews()
         self.changed = asyncio.Event()
         self._seen: set[tuple[str, ...]] = set()
         self._taken = 0

@@ -291,12 +291,29 @@ class CatchUpLog(Protocol):
         """Those of the soul's own posts that the store has sent."""
 
 
+class RoomNews(Protocol):
+    """What the daemons on one memory.db tell each other of rooms and users: the platform tells only one of them."""
+
+    async def tell(self, workspace: str, subjects: Collection[str]) -> None:
+        """Tell all daemons that channels or users (ids) have changed. Raises StoreError."""
+
+    async def changed(self, workspace: str, after: int) -> tuple[frozenset[str], int]:
+        """The ids of what others told after the news numbered `after`, and the number of the latest of it.
+
+        News is kept longer than anybody remembers what was true before it. Raises StoreError.
+        """
+
+
 class Intake(Protocol):
     """Takes arrivals from a channel. When a call returns, its effect is durable; when it raises, there is none."""
 
     @property
     def catch_up_log(self) -> CatchUpLog:
         """Where the reading of the platform's history stands."""
+
+    @property
+    def room_news(self) -> RoomNews:
+        """What other daemons heard of rooms and users."""
 
     async def accept(self, arrival: Arrival) -> Acceptance:
         """Store an arrival once. Raises StoreError when it is not stored: do not acknowledge it then."""

@@ -242,7 +242,7 @@ async def test_a_room_whose_pages_end_where_they_began_is_read_twice_and_no_furt
     await control.fail("conversations.history", times=1_000, body=page)
     await catching.up(quick_clock()).fill()
     rooms = events.named("slack.catching_up")[0]["rooms"]
-    assert len(await control.calls("conversations.history")) == 2 * PAGES * rooms
+    assert len(await control.calls("conversations.history")) / (2 * PAGES) == rooms
 
 
 async def test_a_room_with_thousands_of_messages_is_read_to_its_end_in_several_steps(

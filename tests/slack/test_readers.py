@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from daemon.channels.slack.channel import SlackChannel
 from daemon.core.perception import Audience, AudienceKind, Perception, Place, Readers
 from daemon.local_slack.model import ChannelKind
-from tests.fakes import FakeClock, FakeIntake
+from tests.fakes import Events, FakeClock, FakeIntake
 from tests.given import perception
 from tests.slack.conftest import Open
 from tests.slack.parts import WorkspaceControl, listening
@@ -100,6 +101,48 @@ async def test_an_event_about_a_room_is_asked_about_at_the_next_message(
             seen.append((found.audience.kind.value, found.members_only))
     common, closed = ("workspace", True), ("workspace", False)
     assert seen == [common, closed, common, closed, common, ("channel", False), common, ("channel", True)]
+
+
+async def test_what_slack_tells_one_daemon_all_daemons_on_the_file_know(
+    open_channel: Open, control: WorkspaceControl, intake: FakeIntake
+) -> None:
+    await _room(control, ["Ada", "Ben"])
+    one, other = open_channel(), open_channel()
+    async with listening(one, intake), listening(other, intake):
+        for channel in (one, other):
+            assert (await channel.readers(_said())).members_only
+        for order, proven in (
+            ({"order": "join", "person": "Gus"}, False),
+            ({"order": "leave", "person": "Gus"}, True),
+            ({"order": "standing", "person": "Ben", "standing": "guest"}, False),
+        ):
+            await control.do(str(order.pop("order")), channel="studio", **order)
+            await _acknowledged(control)
+            assert [(await channel.readers(_said())).members_only for channel in (one, other)] == [proven] * 2
+
+
+async def test_an_event_about_a_room_that_can_not_be_passed_on_is_not_acknowledged_and_comes_again(
+    channel: SlackChannel, control: WorkspaceControl, intake: FakeIntake, events: Events
+) -> None:
+    await _room(control, ["Ada", "Ben"])
+    async with listening(channel, intake):
+        await events.until("slack.caught_up")
+
+        async def acknowledged(*, again: bool) -> list[object]:
+            log = (await control.see("deliveries"))["deliveries"]
+            joins = [
+                one for one in log if one["event_type"] == "member_joined_channel" and bool(one["attempt"]) is again
+            ]
+            return [one for one in joins if one["acked_at"]]
+
+        intake.room_news.told.clear()
+        intake.room_news.broken = 1
+        await control.do("join", person="Gus", channel="studio")
+        await events.until("slack.library")
+        assert not await acknowledged(again=False)
+        await control.do("clock", advance=400)
+        await control.until(partial(acknowledged, again=True), 1)
+    assert set(intake.room_news.told) == {("T0LOCAL", STUDIO)}
 
 
 async def _acknowledged(control: WorkspaceControl) -> None:

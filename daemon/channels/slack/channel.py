@@ -112,6 +112,7 @@ class SlackChannel:
         """See `Channel.listen`; when cancelled, it waits until arrivals in progress are stored."""
         reader, settings = await self._event_reader(), self._settings
         gap = asyncio.Event()
+        self._readers.news = intake.room_news
         listener = Listener(
             reader,
             intake,

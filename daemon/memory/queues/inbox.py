@@ -14,6 +14,7 @@ from daemon.memory.queues.approvals import decide
 from daemon.memory.queues.catch_up import CatchUpStore
 from daemon.memory.queues.edits import delete_message, edit_message
 from daemon.memory.queues.fairness import note_crowd
+from daemon.memory.queues.room_news import RoomNewsStore
 
 MOST_WAITING = 200
 """How many conversations of one user may wait at once, unless a setting says otherwise."""
@@ -40,11 +41,17 @@ class Inbox:
         self._emit = emit
         self._on_accepted = on_accepted
         self._catch_up_log = CatchUpStore(database, clock)
+        self._room_news = RoomNewsStore(database, clock)
 
     @property
     def catch_up_log(self) -> CatchUpStore:
         """Where the reading of the platform's history stands."""
         return self._catch_up_log
+
+    @property
+    def room_news(self) -> RoomNewsStore:
+        """What other daemons heard of rooms and users."""
+        return self._room_news
 
     async def accept(self, arrival: Arrival) -> Acceptance:
         """Store an arrival once; durable when it returns. Raises StoreError when nothing was stored."""

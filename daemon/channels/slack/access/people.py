@@ -103,18 +103,24 @@ class Directory:
             raise failed[0]
         return [self._users.peek(id_, _NOT_ASKED) for id_ in ids]
 
-    def learn(self, record: Mapping[str, Any]) -> None:
+    def learn(self, record: Mapping[str, Any]) -> bool:
         """Take notice of a user as an event describes them; Slack is asked again if their standing has changed.
 
-        Most such events are about names and statuses only, and events may come late or twice.
+        Most such events are about names and statuses only, and events may come late or twice. True if others who know
+        the user should ask again too: their standing has changed, or it is unknown here and not that of a full member.
         """
-        known = self._users.peek(str(record.get("id")), _NOT_ASKED)
-        if known is _NOT_ASKED or known == (told := _user(record)):
-            return
+        known, told = self._users.peek(str(record.get("id")), _NOT_ASKED), _user(record)
+        if known is _NOT_ASKED:
+            return told.guest or told.stranger or told.deactivated
         if known and replace(known, name=told.name) == told:
             self._users.put(told.id, told)
-        else:
-            self._users.forget(told.id)
+            return False
+        self._users.forget(told.id)
+        return True
+
+    def forget_user(self, id_: str) -> None:
+        """Ask Slack again about a user."""
+        self._users.forget(id_)
 
     def known_room(self, channel: str) -> SlackRoom | None:
         """The channel as it is known; Slack is not asked."""

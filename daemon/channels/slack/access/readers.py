@@ -1,6 +1,7 @@
 """Who reads a reply in Slack: the members of its channel, as far as Slack proves that all of them are full members.
 
-What is known of a channel and its members is kept for ten minutes; events make it true again at once (`take_note`).
+What is known of a channel and its members is kept for ten minutes; events make it true again at once (`take_note`), and
+those that another daemon on the same memory.db was told (`RoomNews`) before the next reply.
 A message in a room that is known costs no call. Nothing is asked before a room is spoken in.
 """
 
@@ -16,7 +17,7 @@ from daemon.channels.slack.api.pacing import Window
 from daemon.channels.slack.incoming.event_reader import EventReader, place_in
 from daemon.core.errors import ChannelError, NotDelivered
 from daemon.core.perception import Audience, AudienceKind, Perception, Place, Readers
-from daemon.core.ports import Clock, Emit
+from daemon.core.ports import Clock, Emit, RoomNews
 
 MOST_MEMBERS: Final = 1_000
 """Members of a channel who are looked at; a larger channel counts as one with outsiders."""
@@ -52,12 +53,15 @@ class RoomReaders:
         self._members = TimedCache(self._fetch_members, clock, size=_ROOMS)
         self._slots = Window(clock, _CALLS_A_MINUTE)
         self._spoken: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._heard = 0
+        self.news: RoomNews | None = None
 
     async def readers(self, perception: Perception) -> Readers:
         """See `Channel.readers`. In a DM only its user reads."""
         reader, where = self._reader(), perception.conversation
         if reader is None:
             return Readers(Audience(AudienceKind.CHANNEL, where.channel), members_only=False)
+        await self._hear(reader.identity.team)
         try:
             room = await self._room(reader, perception)
         except NotDelivered:
@@ -75,21 +79,26 @@ class RoomReaders:
         while len(self._spoken) > _THREADS:
             self._spoken.popitem(last=False)
 
-    def take_note(self, body: Mapping[str, Any]) -> None:
-        """Forget what an event of Slack's makes untrue; for every payload, before it is read."""
+    async def take_note(self, body: Mapping[str, Any]) -> None:
+        """Forget what an event of Slack's makes untrue; for every payload, before it is read.
+
+        What changes who reads is told to the other daemons. Raises StoreError if it can't be.
+        """
         event = body.get("event")
         if not isinstance(event, dict):
             return
-        kind, channel = str(event.get("type")), event.get("channel")
-        if kind == "user_change" and isinstance(event.get("user"), dict):
-            self._directory.learn(event["user"])
-        if not isinstance(channel, str):
+        kind, channel, user = str(event.get("type")), event.get("channel"), event.get("user")
+        if kind == "user_change" and isinstance(user, dict):
+            if self._directory.learn(user):
+                await self._tell(str(user.get("id")))
+        elif not isinstance(channel, str):
             return
-        if kind in _PEOPLE_CHANGED:
-            self._members.forget(channel)
-            self._directory.forget_room(channel)
+        elif kind in _PEOPLE_CHANGED:
+            self._forget_members(channel)
+            await self._tell(channel)
         elif kind in _ROOM_CHANGED or event.get("subtype") in _CONVERTED:
             self._forget(channel, kind)
+            await self._tell(channel)
         else:
             self._compare(channel, place_in(event), shared=body.get("is_ext_shared_channel"))
 
@@ -98,10 +107,27 @@ class RoomReaders:
         self._members.forget_all()
         self._directory.forget_all()
 
-    def _forget(self, channel: str, kind: str) -> None:
-        """Ask Slack again about a room; until then its words are for those in it alone."""
-        self._directory.forget_room(channel)
+    async def _tell(self, subject: str) -> None:
+        reader = self._reader()
+        if self.news is not None and reader is not None:
+            await self.news.tell(reader.identity.team, (subject,))
+
+    async def _hear(self, team: str) -> None:
+        """Forget what other daemons were told of. Raises StoreError."""
+        if self.news is None:
+            return
+        changed, self._heard = await self.news.changed(team, self._heard)
+        for subject in changed:
+            self._forget(subject)
+            self._directory.forget_user(subject)
+
+    def _forget_members(self, channel: str) -> None:
         self._members.forget(channel)
+        self._directory.forget_room(channel)
+
+    def _forget(self, channel: str, kind: str = "") -> None:
+        """Ask Slack again about a room; until then its words are for those in it alone."""
+        self._forget_members(channel)
         if (reader := self._reader()) is not None:
             reader.places.pop(channel, None)
             if kind == "channel_shared":

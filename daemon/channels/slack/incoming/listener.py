@@ -8,7 +8,8 @@ Bolt listeners are registered, so this middleware acknowledges every kind of env
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 
 from slack_bolt.async_app import AsyncApp
@@ -49,7 +50,7 @@ class Listener:
         reader: EventReader,
         intake: Intake,
         judge: Callable[[str, str, Place], Awaitable[GateDecision]],
-        take_note: Callable[[Mapping[str, Any]], None],
+        take_note: Callable[[Mapping[str, Any]], Awaitable[None]],
         emit: Emit,
         on_not_stored: Callable[[], None],
         note: Callable[[Arrival], None],
@@ -71,7 +72,8 @@ class Listener:
 
         Returns whether it is a press of a button that has no effect. Raises StoreError if the store fails.
         """
-        self._take_note(body)
+        with self._told_if_not_stored(str(body.get("event_id") or "")):
+            await self._take_note(body)
         arrival = self._read(body)
         if arrival is None:
             self._tell_of_end(body)
@@ -82,11 +84,8 @@ class Listener:
         self._in_progress += 1
         self._idle.clear()
         try:
-            acceptance = await self._intake.accept(arrival)
-        except StoreError as error:
-            self._emit("slack.store_failed", event_id=arrival.event_id, reason=error.message, hint=error.hint)
-            self._unheard()
-            raise
+            with self._told_if_not_stored(arrival.event_id):
+                acceptance = await self._intake.accept(arrival)
         finally:
             self._in_progress -= 1
             if not self._in_progress:
@@ -95,6 +94,15 @@ class Listener:
         if acceptance is Acceptance.DUPLICATE:
             self._emit("slack.duplicate", event_id=arrival.event_id)
         return isinstance(arrival, Decision) and acceptance is Acceptance.IGNORED
+
+    @contextmanager
+    def _told_if_not_stored(self, event_id: str) -> Iterator[None]:
+        try:
+            yield
+        except StoreError as error:
+            self._emit("slack.store_failed", event_id=event_id, reason=error.message, hint=error.hint)
+            self._unheard()
+            raise
 
     async def idle(self) -> None:
         """Wait until no arrival is being stored."""

@@ -20,8 +20,22 @@ PROMPTS: tuple[str, ...] = ()
 # Which vendor answered, and what each model is known to do.
 MODELS: tuple[str, ...] = ()
 
+# What the platform told one daemon of a room or a user, for the other daemons on this file.
+ROOM_NEWS: tuple[str, ...] = (
+    """
+    CREATE TABLE room_news (
+      seq INTEGER PRIMARY KEY AUTOINCREMENT,     -- never used again, since daemons remember how far they have read
+      teller TEXT NOT NULL,                      -- code of the daemon's run, which knows its own news
+      workspace TEXT NOT NULL,
+      subject TEXT NOT NULL,                     -- id of a channel or a user
+      at_ms INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX room_news_at ON room_news (at_ms)",
+)
+
 
 def upgrade() -> None:
     """Make the changes, area by area."""
-    for statement in (*WISHES, *LOOKING_UP, *INNER_LIFE, *PROMPTS, *MODELS):
+    for statement in (*WISHES, *LOOKING_UP, *INNER_LIFE, *PROMPTS, *MODELS, *ROOM_NEWS):
         op.execute(statement)

@@ -1,0 +1,57 @@
+"""What one daemon is told of a room, every other daemon on the file asks about again."""
+
+from pathlib import Path
+
+import pytest
+
+from daemon.core.ports import RoomNews
+from daemon.memory.database import Database
+from daemon.memory.queues.room_news import RoomNewsStore
+from tests.fakes import FakeClock, FakeRoomNews
+from tests.store.parts import look
+
+Daemons = tuple[RoomNews, RoomNews]
+
+
+@pytest.fixture(params=["store", "fake"])
+def daemons(request: pytest.FixtureRequest, database: Database, clock: FakeClock) -> Daemons:
+    """Two daemons on one file."""
+    if request.param == "store":
+        return RoomNewsStore(database, clock), RoomNewsStore(database, clock)
+    fake = FakeRoomNews()
+    return fake, fake
+
+
+async def test_each_piece_of_news_is_heard_once_by_another_daemon(daemons: Daemons) -> None:
+    one, other = daemons
+    assert await other.changed("T1", 0) == (frozenset(), 0)
+    await one.tell("T1", ("C1", "U1"))
+    heard, upto = await other.changed("T1", 0)
+    assert heard == {"C1", "U1"}
+    assert await other.changed("T1", upto) == (frozenset(), upto)
+    await one.tell("T1", ("C1",))
+    assert (await other.changed("T1", upto))[0] == {"C1"}
+    assert (await other.changed("T1", 0))[0] == {"C1", "U1"}
+
+
+async def test_news_of_another_workspace_is_not_heard(daemons: Daemons) -> None:
+    one, other = daemons
+    await one.tell("T2", ("C1",))
+    assert (await other.changed("T1", 0))[0] == frozenset()
+
+
+async def test_own_news_is_not_heard(database: Database, clock: FakeClock) -> None:
+    news = RoomNewsStore(database, clock)
+    await news.tell("T1", ("C1",))
+    assert await news.changed("T1", 0) == (frozenset(), 0)
+
+
+async def test_old_news_goes_and_its_numbers_are_never_used_again(
+    database: Database, clock: FakeClock, path: Path
+) -> None:
+    one, other = RoomNewsStore(database, clock), RoomNewsStore(database, clock)
+    await one.tell("T1", ("C1", "C2"))
+    await clock.advance(3_601)
+    await one.tell("T1", ("C3",))
+    assert look(path, "SELECT seq, subject FROM room_news") == [(3, "C3")]
+    assert await other.changed("T1", 2) == (frozenset({"C3"}), 3)
