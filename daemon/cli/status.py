@@ -27,7 +27,7 @@ def command(as_json: bool) -> None:
     catch_up [{soul, workspace, up_to, rooms, rooms_read, threads, threads_read}], dead_intentions,
     spent {calls, failed, tokens_in, tokens_cached, tokens_out, cost_usd, unpriced},
     weak_models [{model, recent, split_until_ms, split_for_ms, hold_back}],
-    changed_tools [name].
+    faulty_files [{path, fault, searched}], changed_tools [name].
     """
     settings = load_settings()
     now = SystemClock().now_ms()
@@ -52,6 +52,7 @@ def command(as_json: bool) -> None:
             "today": _spending(seen.spent),
             **({"models": "; ".join(one.weakness(now) for one in seen.weak_models)} if seen.weak_models else {}),
             **({"tools": f"{', '.join(changed)} changed; see soul tools list"} if changed else {}),
+            **({"library": _unread(seen)} if any(not one.searched for one in seen.faulty_files) else {}),
             "store": f"{path} (schema {seen.schema}, journal {seen.journal}, SQLite {sqlite_build().version})",
         }
     )
@@ -90,6 +91,11 @@ def _catch_up(state: CatchUpState) -> str:
         return done
     read = f"{state.rooms_read} of {state.rooms} rooms, {state.threads_read} of {state.threads} threads read"
     return f"{read}; {done}"
+
+
+def _unread(seen: Overview) -> str:
+    names = [one.path for one in seen.faulty_files if not one.searched]
+    return f"not read: {', '.join(names)}; see soul doctor"
 
 
 def _spending(spent: Spending) -> str:

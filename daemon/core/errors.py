@@ -21,6 +21,7 @@
           HistoryClosed        the platform refuses for good to show whether it was sent
         ChannelRefused         the platform refuses, now and later
       ToolFailed               a tool call failed
+      DocumentUnreadable       a document is protected, damaged, too large, or holds no text
       ProcessFailed            mental processes looped or entered a forbidden one
 
 Adapters raise these instead of a library's exceptions, with the original as the cause.
@@ -129,6 +130,10 @@ class ChannelRefused(ChannelError):
     def __init__(self, message: str, *, code: str, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.code = code
+
+
+class DocumentUnreadable(DaemonError):
+    """Nothing can be read of a document: `message` says of "it" why."""
 
 
 class ToolFailed(DaemonError):

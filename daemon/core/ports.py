@@ -535,7 +535,7 @@ class Channel(Gate, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A found text, as data; `source` is where a user finds it (`docs/limits.md:12`).
+    """A found text, as data; `source` is where a user finds it (`docs/limits.md:12`, `docs/report.pdf, page 12`).
 
     `members_only`: nobody may read it but full members of the workspace; two passages are equal without it.
     """
@@ -545,8 +545,23 @@ class Passage:
     members_only: bool = field(default=True, compare=False)
 
 
-IndexedFile = tuple[str, str, tuple[tuple[int, str], ...]]
-"""A file's path as cited, its stamp, and its passages with the number of their first line."""
+@dataclass(frozen=True, slots=True)
+class IndexedPassage:
+    """A passage of a file: the `line` where it begins; in a document its number, and `place` says where ("page 12")."""
+
+    line: int
+    body: str
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedFile:
+    """A file by its path as cited; `fault` says why it is not read, or not to its end, and what to do about it."""
+
+    path: str
+    stamp: str
+    passages: Sequence[IndexedPassage]
+    fault: str = ""
 
 
 class PassageIndex(Protocol):

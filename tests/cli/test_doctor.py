@@ -381,6 +381,24 @@ def test_library_folders_and_mcp_servers_are_checked(monkeypatch: pytest.MonkeyP
     assert only("tools").verdict is Verdict.FAIL
 
 
+def test_files_of_the_library_that_are_not_read_are_named_with_what_to_do(path: Path) -> None:
+    with opened(path) as connection:
+        connection.executemany(
+            "INSERT INTO library_files (path, stamp, indexed_ms, fault) VALUES (?, '1', 1, ?)",
+            [
+                ("docs/a.md", ""),
+                ("docs/b.pdf", "it is protected by a password (save a copy of it without a password)"),
+                ("docs/c.pdf", "of its 5,000 pages the first 1,000 are read"),
+            ],
+        )
+        connection.execute("INSERT INTO library_passages (path, line, body) VALUES ('docs/c.pdf', 1, 'words')")
+    locked, long = found("library")
+    assert (locked.verdict, long.verdict) == (Verdict.WARN, Verdict.OK)
+    assert locked.found.startswith("docs/b.pdf is not read: it is protected by a password (save a copy")
+    assert long.found == "docs/c.pdf: of its 5,000 pages the first 1,000 are read"
+    assert "not read: docs/b.pdf; see soul doctor" in call("status").stdout
+
+
 def test_a_loop_longer_than_the_deadline_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ISM_ENABLED", "true")
     monkeypatch.setenv("SOUL_DEADLINE", "60")

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daemon.core.errors import StoreError
-from daemon.core.ports import Passage
+from daemon.core.ports import IndexedFile, IndexedPassage, Passage
 from daemon.memory.database import Database, open_database
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.library import LibraryIndex, search_terms
@@ -140,7 +140,9 @@ def test_any_text_is_a_query_and_finds_what_plain_python_finds(
         async with open_database(path, clock) as database:
             index = LibraryIndex(database, clock)
             if not stocked:
-                await index.put([(f"f{number}", "1", ((1, body),)) for number, body in enumerate(BODIES)])
+                await index.put(
+                    [IndexedFile(f"f{number}", "1", (IndexedPassage(1, body),)) for number, body in enumerate(BODIES)]
+                )
             return {one.text for one in await index.search(query, 100)}
 
     found = asyncio.run(ask())
@@ -209,7 +211,7 @@ class FailsOnce(LibraryIndex):
 
     failing = True
 
-    async def put(self, files: Sequence[tuple[str, str, Sequence[tuple[int, str]]]]) -> None:
+    async def put(self, files: Sequence[IndexedFile]) -> None:
         if self.failing:
             self.failing = False
             raise StoreError("busy")
@@ -397,11 +399,11 @@ def test_folders_of_the_same_name_are_numbered_and_the_same_folder_counts_once(t
 def test_every_line_is_in_one_passage_under_its_number(text: str) -> None:
     lines = text.split("\n")
     rebuilt: dict[int, str] = {}
-    for first, body in cut(text):
-        assert body.strip()
-        assert len(body) <= MOST_CHARACTERS
-        assert body.count("\n") < MOST_LINES
-        for number, line in enumerate(body.split("\n"), start=first):
+    for passage in cut(text):
+        assert passage.body.strip()
+        assert len(passage.body) <= MOST_CHARACTERS
+        assert passage.body.count("\n") < MOST_LINES
+        for number, line in enumerate(passage.body.split("\n"), start=passage.line):
             rebuilt[number] = rebuilt.get(number, "") + line
     assert {number: line for number, line in rebuilt.items() if line} == {
         number: line.rstrip() for number, line in enumerate(lines, start=1) if line.strip()
@@ -410,11 +412,11 @@ def test_every_line_is_in_one_passage_under_its_number(text: str) -> None:
 
 def test_passages_end_where_paragraphs_and_functions_do() -> None:
     paragraph, function = "\n".join(["some words"] * 24), "\n".join(["def go():", *["    step()"] * 24])
-    assert [line for line, _ in cut(f"{paragraph}\n\n{function}\n{function}")] == [1, 26, 51]
+    assert [passage.line for passage in cut(f"{paragraph}\n\n{function}\n{function}")] == [1, 26, 51]
 
 
 def test_a_file_without_paragraphs_is_split_and_a_huge_one_is_truncated() -> None:
-    assert [line for line, _ in cut("\n".join(["    x"] * 100))] == [1, 41, 81]
+    assert [passage.line for passage in cut("\n".join(["    x"] * 100))] == [1, 41, 81]
     assert len(cut("a\n" * 200_000)) == MOST_PASSAGES
 
 

@@ -11,6 +11,7 @@ from daemon.core.ports import Clock
 from daemon.memory.admin.overview import LiveDaemon, Overview, SqliteBuild, check_file, sqlite_build, survey
 from daemon.memory.database.backup import folder_beside
 from daemon.memory.database.copies import CopyRoom, all_copies, newest_copy, room_for
+from daemon.memory.knowledge.library import FaultyFile
 
 _OLD_MS = 24 * 3600 * 1000
 _FAULT = "the WAL-reset bug, which can damage a database in WAL mode"
@@ -31,7 +32,14 @@ def memory(settings: Settings, clock: Clock) -> list[Finding]:
     now = clock.now_ms()
     seen: Overview = with_database(settings, lambda database: survey(database, now, now))
     findings += [ok("database", f"{path}, schema {found.schema}"), backups(path, settings.backup_share, now)]
-    return [*findings, *daemons(seen.daemons, now), *loops(seen.daemons), *stuck(seen), *weak_models(seen, now)]
+    return [
+        *findings,
+        *daemons(seen.daemons, now),
+        *loops(seen.daemons),
+        *stuck(seen),
+        *weak_models(seen, now),
+        *unread(seen),
+    ]
 
 
 def sqlite_library(found: SqliteBuild, journal: str) -> Finding:
@@ -122,3 +130,16 @@ def weak_models(seen: Overview, now_ms: int) -> list[Finding]:
     """Models that can't keep the form of an answer for now, or think aloud."""
     fix = "nothing to do: replies go on; a stronger model, or one whose server parts its reasoning, is quicker"
     return [warn("model", one.weakness(now_ms), fix) for one in seen.weak_models]
+
+
+def unread(seen: Overview) -> list[Finding]:
+    """Files of the library that can't be read, or not to their end."""
+    return [_unread(one) for one in seen.faulty_files]
+
+
+def _unread(one: FaultyFile) -> Finding:
+    if one.searched:
+        return ok("library", f"{one.path}: {one.fault}")
+    return warn(
+        "library", f"{one.path} is not read: {one.fault}", "do that, or take it out; it is read again when it changes"
+    )

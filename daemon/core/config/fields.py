@@ -209,7 +209,8 @@ class SettingsFields(BaseSettings):
         "Empty: the user whom the soul is answering.",
     )
     library: Annotated[tuple[Path, ...], NoDecode] = Field(
-        (), description="Folders of documents and code that the soul may search, comma-separated."
+        (),
+        description="Folders of text, code, PDFs, office files and tables that the soul may search, comma-separated.",
     )
     library_public: Annotated[tuple[Path, ...], NoDecode] = Field(
         (),

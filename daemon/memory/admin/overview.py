@@ -11,6 +11,7 @@ from daemon.memory.admin.queue_admin import INBOX_STATES, OUTBOX_STATES
 from daemon.memory.database import Database, Transaction, migrate, sqlite
 from daemon.memory.database.backup import check_pragma, file_faults
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.library import FaultyFile, faulty_files
 from daemon.memory.knowledge.model_habits import ModelHabit, weak_habits
 from daemon.memory.queues.presence import ProcessIdentity
 from daemon.memory.records import read_row
@@ -85,7 +86,7 @@ class Overview:
     """Rows of the inbox, the outbox and the jobs by state, and since when the oldest row of each waits.
 
     `dead_intentions` counts scheduled events that could not begin. `weak_models` are those that can't keep the form of
-    an answer for now, or think aloud.
+    an answer for now, or think aloud. `faulty_files` are the first files of the library that are not read to their end.
     """
 
     daemons: tuple[LiveDaemon, ...]
@@ -99,6 +100,7 @@ class Overview:
     dead_intentions: int
     spent: Spending
     weak_models: tuple[ModelHabit, ...]
+    faulty_files: tuple[FaultyFile, ...]
     schema: int
     journal: str
 
@@ -174,6 +176,7 @@ async def survey(database: Database, now_ms: int, since_ms: int) -> Overview:
             dead_intentions=await _number(transaction, "SELECT count(*) FROM intentions WHERE state = 'dead'") or 0,
             spent=await _spending(transaction, since_ms),
             weak_models=await weak_habits(transaction, now_ms),
+            faulty_files=await faulty_files(transaction),
             schema=schema or 0,
             journal=str(journal[0]) if journal else "",
         )

@@ -1,10 +1,11 @@
-"""Finds the text files of a folder and reads them; never leaves the folder, never opens anything but plain files.
+"""Finds the text files and documents of a folder and opens them; never leaves the folder, opens plain files alone.
 
 Every directory and file is opened by handle, one name at a time, and no link is followed: so a folder that another user
 can write to can't lead out of itself, even during a walk. Databases are never opened: closing a live one would drop its
 locks.
 """
 
+import errno
 import os
 import re
 import stat
@@ -16,14 +17,19 @@ from pathlib import Path
 
 from daemon.core.handles import DIRECTORY, closing_handle, open_inside
 from daemon.core.telemetry.redaction import remove_keys
+from daemon.tools.documents.document import DocumentKind, kind_of, readable_instead
 
 SIZE_CAP = 512 * 1024
-"""Bytes of the largest file that is read."""
+"""Bytes of the largest text file that is read; `daemon/tools/documents` bounds documents."""
 MOST_FILES = 20_000
 """Files that are read from all folders together."""
 
+DOCUMENTS_READ = "1"
+"""Stands in the stamp of a document: a new number has all documents read again, by a reader that reads more."""
+
 _DEEPEST = 24
 _PASSED_OVER = frozenset({"node_modules", "__pycache__"})
+_MARK = "~$"  # a file that office programs leave beside a document while it is open
 _DATABASE = re.compile(r"\.(db|sqlite3?)([-.]|$)", re.IGNORECASE)
 _HOLDS_KEYS = re.compile(
     r".+\.(env|pem|key|p12|pfx|jks|keystore|kdbx|tfstate)|credentials?(\..*)?|secrets?(\..*)?|id_(rsa|dsa|ecdsa|ed25519).*",
@@ -40,6 +46,11 @@ class LibraryFile:
     stamp: str
     folder: Path
     inside: tuple[str, ...]
+
+    @property
+    def kind(self) -> DocumentKind | None:
+        """The kind of document that its name promises, None for a text."""
+        return kind_of(self.inside[-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +73,10 @@ def name_folders(folders: Sequence[Path]) -> Mapping[str, Path]:
 
 
 def walk(folders: Mapping[str, Path]) -> Walk:
-    """All files that may be text: not hidden, not empty, not too large, no databases. Blocks on the disk."""
+    """All documents, and all files that may be text: not hidden, no databases; texts neither empty nor too large.
+
+    Blocks on the disk.
+    """
     files: list[LibraryFile] = []
     missing: list[str] = []
     for name, folder in folders.items():
@@ -87,7 +101,21 @@ def read_text(found: LibraryFile) -> str | None:
         text = data.decode("utf-8-sig")
     except (OSError, RuntimeError, UnicodeDecodeError):
         return None
-    return None if len(data) > SIZE_CAP or "\0" in text or _PRIVATE_KEY.search(text) else remove_keys(text)
+    return None if len(data) > SIZE_CAP or "\0" in text or holds_private_key(text) else remove_keys(text)
+
+
+def holds_private_key(text: str) -> bool:
+    """Whether a private key stands in a text."""
+    return _PRIVATE_KEY.search(text) is not None
+
+
+def open_plain(found: LibraryFile) -> int:
+    """A handle of a file, for reading. Raises OSError when it is gone, is closed to the daemon, or is no plain file."""
+    handle = open_inside(found.folder, found.inside)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "not a plain file")
+    return handle
 
 
 def _inside(handle: int, name: str, folder: Path, names: tuple[str, ...]) -> Iterator[LibraryFile]:
@@ -102,19 +130,20 @@ def _inside(handle: int, name: str, folder: Path, names: tuple[str, ...]) -> Ite
                     yield from _inside(below, name, folder, inside)
             elif entry.is_file(follow_symlinks=False):
                 status = entry.stat(follow_symlinks=False)
-                if 0 < status.st_size <= SIZE_CAP:
-                    stamp = f"{status.st_size}:{status.st_mtime_ns}"
+                stamp = f"{status.st_size}:{status.st_mtime_ns}"
+                if kind_of(entry.name) is not None or readable_instead(entry.name) is not None:
+                    yield LibraryFile("/".join((name, *inside)), f"{stamp}:{DOCUMENTS_READ}", folder, inside)
+                elif 0 < status.st_size <= SIZE_CAP:
                     yield LibraryFile("/".join((name, *inside)), stamp, folder, inside)
 
 
 def _is_fit(name: str) -> bool:
-    """Whether a name can be cited, isn't hidden, and isn't that of a file for keys."""
-    usual = name.isprintable() and name[0] != "." and name not in _PASSED_OVER
+    """Whether a name can be cited, isn't hidden, no mark of an office program, and isn't that of a file for keys."""
+    usual = name.isprintable() and not name.startswith((".", _MARK)) and name not in _PASSED_OVER
     return usual and not _DATABASE.search(name) and not _HOLDS_KEYS.fullmatch(name)
 
 
 def _content(found: LibraryFile) -> bytes:
-    """The content of a plain file, at most one byte more than the cap; a NUL for anything else."""
-    file = open_inside(found.folder, found.inside)
-    with os.fdopen(file, "rb") as opened:
-        return opened.read(SIZE_CAP + 1) if stat.S_ISREG(os.fstat(file).st_mode) else b"\0"
+    """The content of a plain file, at most one byte more than the cap. Raises OSError."""
+    with os.fdopen(open_plain(found), "rb") as opened:
+        return opened.read(SIZE_CAP + 1)

@@ -8,6 +8,8 @@ from pathlib import Path
 from daemon.core.concurrency import in_background
 from daemon.core.errors import StoreError
 from daemon.core.ports import Clock, Emit, IndexedFile, Library, Passage, PassageIndex
+from daemon.tools.documents.document import DocumentKind, readable_instead
+from daemon.tools.library.documents import read_into_passages
 from daemon.tools.library.files import LibraryFile, name_folders, read_text, walk
 from daemon.tools.library.passages import cut
 
@@ -15,20 +17,27 @@ EVERY = 300.0
 """Seconds between two rounds of indexing."""
 
 _BATCH = 200  # about so many passages are written in one transaction; a long file is written alone
+_DOCUMENTS = 25  # read in one round: changes of other files are noticed between two rounds
 
 
 @dataclass(slots=True)
 class IndexCounts:
-    """The counts of one round of indexing."""
+    """The counts of one round of indexing; `left` documents wait for the next one."""
 
     files: int = 0
     changed: int = 0
     removed: int = 0
     passages: int = 0
+    left: int = 0
+
+    def add(self, file: IndexedFile) -> None:
+        """Count a file that was read."""
+        self.changed += 1
+        self.passages += len(file.passages)
 
 
 class FolderLibrary:
-    """Implements `Library` over folders; passages are cited as `folder/inside/file.md:line`."""
+    """Implements `Library` over folders; passages are cited as `folder/file.md:line` or `folder/file.pdf, page 3`."""
 
     def __init__(
         self,
@@ -73,6 +82,8 @@ class FolderLibrary:
             else:
                 if not self._folders:
                     return
+                if counts.left:
+                    continue
             await self._clock.sleep(EVERY)
 
     async def index(self) -> IndexCounts:
@@ -84,20 +95,40 @@ class FolderLibrary:
         counts = IndexCounts(files=len(found.files), removed=len(gone))
         for start in range(0, len(gone), _BATCH):
             await self._index.remove(gone[start : start + _BATCH])
+        changed = [file for file in found.files if known.get(file.path) != file.stamp]
+        await self._index_texts([file for file in changed if file.kind is None], counts)
+        documents = [(file, kind) for file in changed if (kind := file.kind) is not None]
+        await self._index_documents(documents[:_DOCUMENTS], counts)
+        counts.left = len(documents[_DOCUMENTS:])
+        return counts
+
+    async def _index_texts(self, files: Sequence[LibraryFile], counts: IndexCounts) -> None:
+        """Read text files, and write them in batches."""
         batch: list[IndexedFile] = []
-        for file in found.files:
-            if known.get(file.path) == file.stamp:
-                continue
+        for file in files:
             read = await in_background(partial(_read, file))
             if batch and _size(batch) + _size([read]) > _BATCH:
-                await self._index.put(batch)
+                await self._put(batch)
                 batch = []
             batch.append(read)
-            counts.changed += 1
-            counts.passages += len(read[2])
+            counts.add(read)
         if batch:
-            await self._index.put(batch)
-        return counts
+            await self._put(batch)
+
+    async def _index_documents(self, files: Sequence[tuple[LibraryFile, DocumentKind]], counts: IndexCounts) -> None:
+        """Read documents one after the other, and write each at once: one that was read is not read again."""
+        for file, kind in files:
+            read = await read_into_passages(file, kind)
+            await self._put([read])
+            counts.add(read)
+
+    async def _put(self, files: Sequence[IndexedFile]) -> None:
+        """Write files; a fault is told once, since the file is not read again until it changes."""
+        await self._index.put(files)
+        for file in files:
+            if file.fault:
+                event = "library.file_shortened" if file.passages else "library.file_refused"
+                self._emit(event, path=file.path, reason=file.fault)
 
     def _report(self, missing: tuple[str, ...], overflowed: bool) -> None:
         """Emit what can't be indexed, once until it changes."""
@@ -125,8 +156,11 @@ class _OpenFolders:
 
 def _read(file: LibraryFile) -> IndexedFile:
     """A file with its passages; without any if it can't be read, so that it is skipped until it changes."""
-    return file.path, file.stamp, cut(read_text(file) or "")
+    text = read_text(file)
+    suffix = readable_instead(file.path) if text is None else None
+    fault = f"documents of its format are not read (save it as {suffix})" if suffix else ""
+    return IndexedFile(file.path, file.stamp, cut(text or ""), fault)
 
 
 def _size(files: Sequence[IndexedFile]) -> int:
-    return sum(1 + len(passages) for _, _, passages in files)
+    return sum(1 + len(file.passages) for file in files)

@@ -1,8 +1,11 @@
 """Cuts a text into passages short enough to be shown, where possible between paragraphs and functions."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
+
+from daemon.core.ports import IndexedPassage
+from daemon.tools.documents.document import Section
 
 MOST_LINES, MOST_CHARACTERS = 40, 1_500
 """The size limits of a passage."""
@@ -15,12 +18,18 @@ _OPENS = re.compile(
 )
 
 
-def cut(text: str) -> tuple[tuple[int, str], ...]:
+def cut(text: str) -> tuple[IndexedPassage, ...]:
     """Passages with the number of their first line, from 1; every line that isn't blank is in exactly one passage.
 
     A line that is too long for a passage is cut into several passages, all with its number.
     """
-    return tuple(islice(_passages(text), MOST_PASSAGES))
+    return tuple(IndexedPassage(line, body) for line, body in islice(_passages(text), MOST_PASSAGES))
+
+
+def cut_sections(sections: Iterable[Section]) -> Iterator[IndexedPassage]:
+    """The passages of a document, numbered from 1, each with the place of its section; none spans two sections."""
+    bodies = ((one.place, body) for one in sections for _, body in _passages(one.text))
+    return (IndexedPassage(number, body, place) for number, (place, body) in enumerate(bodies, start=1))
 
 
 def _passages(text: str) -> Iterator[tuple[int, str]]:

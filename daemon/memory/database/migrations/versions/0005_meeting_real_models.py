@@ -34,8 +34,14 @@ ROOM_NEWS: tuple[str, ...] = (
     "CREATE INDEX room_news_at ON room_news (at_ms)",
 )
 
+# Where in a document a passage stands, and why a file of the library is not read.
+DOCUMENTS = (
+    "ALTER TABLE library_passages ADD COLUMN place TEXT NOT NULL DEFAULT ''",  # 'page 12'; '' where its line says it
+    "ALTER TABLE library_files ADD COLUMN fault TEXT NOT NULL DEFAULT ''",  # '' for a file that is read to its end
+)
+
 
 def upgrade() -> None:
     """Make the changes, area by area."""
-    for statement in (*WISHES, *LOOKING_UP, *INNER_LIFE, *PROMPTS, *MODELS, *ROOM_NEWS):
+    for statement in (*WISHES, *LOOKING_UP, *INNER_LIFE, *PROMPTS, *MODELS, *ROOM_NEWS, *DOCUMENTS):
         op.execute(statement)

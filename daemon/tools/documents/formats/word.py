@@ -1,0 +1,91 @@
+"""Reads a Word document: paragraphs and tables under their headings; macros are never run.
+
+Page numbers are made by the program that prints a document, so a place is its heading, or else its paragraphs.
+"""
+
+from collections.abc import Iterator
+from io import BytesIO
+from typing import TYPE_CHECKING, cast
+
+from docx.opc.part import PartFactory
+from docx.package import Package
+from docx.parts.document import DocumentPart
+from docx.table import Table
+from docx.text.paragraph import Paragraph
+
+from daemon.core.text import visible_line
+from daemon.tools.documents.document import Section
+from daemon.tools.documents.formats.archive import check
+from daemon.tools.documents.formats.grid import BETWEEN
+from daemon.tools.documents.formats.parts import NO_TEXT, CannotRead, Read
+
+if TYPE_CHECKING:
+    from docx.table import _Cell
+
+_MACRO = "application/vnd.ms-word.document.macroEnabled.main+xml"
+_LONGEST_HEADING = 60
+_CHARACTERS = 1_200  # of a section without a heading
+_DEEPEST = 8  # tables within tables
+
+
+def read(data: bytes) -> Read:
+    """The text below each heading; before the first one, and where there is none, in blocks of paragraphs."""
+    check(data, "word/")
+    PartFactory.part_type_for[_MACRO] = DocumentPart  # the package refuses documents with macros otherwise
+    part = cast("DocumentPart", Package.open(BytesIO(data)).main_document_part)
+    if not isinstance(part, DocumentPart):
+        raise CannotRead("its main part is no Word document", "save it anew with an office program")
+    found = False
+    for one in _sections(part.document.iter_inner_content()):
+        found = True
+        yield one
+    if not found:
+        raise CannotRead(*NO_TEXT)
+
+
+def _sections(content: Iterator[Paragraph | Table]) -> Iterator[Section]:
+    heading, size, first, number = "", 0, 1, 0
+    held: list[str] = []
+    for number, item in enumerate(content, start=1):
+        text = item.text.strip() if isinstance(item, Paragraph) else "\n".join(_rows(item, 0))
+        begins = isinstance(item, Paragraph) and bool(text) and _is_heading(item)
+        if held and (begins or (not heading and size + len(text) > _CHARACTERS)):
+            yield _section(heading, first, number - 1, held)
+            held, size = [], 0
+        if begins:
+            heading = visible_line(text)[:_LONGEST_HEADING]
+        if text:
+            first = first if held else number
+            held.append(text)
+            size += len(text)
+    if held:
+        yield _section(heading, first, number, held)
+
+
+def _section(heading: str, first: int, last: int, texts: list[str]) -> Section:
+    counted = f"paragraph {first}" if first == last else f"paragraphs {first}-{last}"
+    return Section(f"section {heading}" if heading else counted, "\n".join(texts))
+
+
+def _is_heading(paragraph: Paragraph) -> bool:
+    style = paragraph.style
+    return style is not None and (style.name or "").startswith(("Heading", "Title"))
+
+
+def _rows(table: Table, depth: int) -> Iterator[str]:
+    """The rows of a table, a line each; a cell that spans several columns stands once."""
+    for row in table.rows:
+        cells = {id(cell._tc): cell for cell in row.cells}  # noqa: SLF001  # nothing public tells merged cells apart
+        line = BETWEEN.join(_cell(cell, depth) for cell in cells.values()).rstrip(" |")
+        if line:
+            yield line
+
+
+def _cell(cell: "_Cell", depth: int) -> str:
+    if depth >= _DEEPEST:
+        return ""
+    texts = [
+        item.text if isinstance(item, Paragraph) else " / ".join(_rows(item, depth + 1))
+        for item in cell.iter_inner_content()
+    ]
+    return visible_line(" ".join(texts))
