@@ -18,7 +18,15 @@ _REPLY: Final = (
 _THOUGHT: Final = "They want the plain cause before anything else, and the valve's log is the quickest way to be sure."
 _POEM: Final = "Bronze remembers the hand that poured it,\nwater the hill it came down.\n" * 4
 _CHOICE: Final = re.compile(r"choice (\d+) of at most")
-_NO: Final = ("told something lasting", "has turned from scholarly")
+_NO: Final = ("told something lasting", "to other matters")
+_WISHES: Final = {
+    "Who should I ask": "person",
+    "scholars": "scholarship",
+    "drains": "scholarship",
+    "Write me a poem": "poem",
+    "ind out": "research",
+}
+"""What a message calls for, by words in it."""
 
 
 @dataclass(slots=True)
@@ -52,7 +60,8 @@ class Thinker:
         if step:
             return json.dumps(self._structured(asked, step, schema))
         if "<external_dialogue" in asked:
-            return tagged(_REPLY, _THOUGHT, learned=LEARN in self.newest, changed=CHANGE in self.newest)
+            wish = next((wish for words, wish in _WISHES.items() if words in self.newest), "nothing")
+            return tagged(_REPLY, _THOUGHT, learned=LEARN in self.newest, changed=CHANGE in self.newest, wish=wish)
         return _POEM if "Compose a poem" in asked.rpartition("user: ")[2] else _REPLY
 
     def _structured(self, asked: str, step: str, schema: Mapping[str, Any]) -> object:
@@ -81,9 +90,17 @@ class Thinker:
         return {"name": "Research" if number % 2 else "Think", "input": f"the second pump, part {number}"}
 
 
-def tagged(reply: str, thought: str = "They want an answer.", *, learned: bool = False, changed: bool = False) -> str:
+def tagged(
+    reply: str,
+    thought: str = "They want an answer.",
+    *,
+    learned: bool = False,
+    changed: bool = False,
+    wish: str = "nothing",
+) -> str:
     """A proper answer to the one step of an ordinary reply."""
     return (
+        f"<calls_for>{wish}</calls_for>\n"
         "<stimulus_verb>asked</stimulus_verb>\n"
         f'<internal_monologue verb="noticed">{thought}</internal_monologue>\n'
         f'<external_dialogue verb="said">{reply}</external_dialogue>\n'

@@ -1,6 +1,6 @@
 """The one prompt builder: regions in a fixed order, users' words fenced as data, budgets kept, stable parts first."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -243,7 +243,7 @@ def _render_note(memory: Memory, text: str, region: str, nonce: str) -> str:
     return fence("note", text, nonce, about=memory.name or "")
 
 
-OwnTurns = Callable[[str, str], str] | None
+OwnTurns = Callable[[str, Mapping[str, str]], str] | None
 
 
 def _render_chat(
@@ -279,7 +279,7 @@ def _render_own(name: str, turn: Memory, own_turns: OwnTurns, budget: int, nonce
     text = defang(cut(turn.content, CUT_TURN if was_cut else budget, tail=_END_OF_CUT if was_cut else _END), nonce)
     if turn.metadata.get("kind") == "thought":
         return f"{name} {verb or 'thought'}: {text}"
-    return own_turns(text, verb or "said") if own_turns else text
+    return own_turns(text, turn.metadata) if own_turns else text
 
 
 def _alternating(spoken: Sequence[tuple[Speaker, str]]) -> tuple[Message, ...]:

@@ -18,15 +18,28 @@ DM = ConversationKey(SOUL, TEAM, "D1")
 HERE = Audience(AudienceKind.DM, "D1")
 
 
-def tagged(reply: str, *, monologue: str = "Let me see.", learned: bool = False, moved: bool = False) -> str:
+def tagged(
+    reply: str,
+    *,
+    monologue: str = "Let me see.",
+    learned: bool = False,
+    moved: bool = False,
+    calls_for: str = "nothing",
+) -> str:
     """An answer in the form of the fixed pipeline; `learned` and `moved` are its two checks."""
     return (
+        f"<calls_for>{calls_for}</calls_for>\n"
         "<stimulus_verb>asked</stimulus_verb>\n"
         f'<internal_monologue verb="thought">{monologue}</internal_monologue>\n'
         f'<external_dialogue verb="said">{reply}</external_dialogue>\n'
         f"<user_model_check>{str(learned).lower()}</user_model_check>\n"
         f"<soul_state_check>{str(moved).lower()}</soul_state_check>"
     )
+
+
+def wanting(word: str) -> str:
+    """An answer that begins with a wish; its reply is to be said only where the wish leads nowhere."""
+    return tagged("It leads nowhere.", calls_for=word)
 
 
 def shown(prompt: Prompt) -> str:

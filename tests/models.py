@@ -119,8 +119,9 @@ class Flow:
 class FakeModel(ScriptedLLM):
     """A scripted model that echoes the newest message when the script is empty.
 
-    `flows` are used first, by the steps that speak; `voices` answer by words of the prompt, in any order, and `steps`
-    by the cognitive step that asks, each in its own order. `closed` counts the calls that ended.
+    `flows` are used first, by the steps that speak and have no script of their own; `voices` answer by words of the
+    prompt, in any order, and `steps` by the cognitive step that asks, each in its own order. `closed` counts the calls
+    that ended.
     """
 
     def __init__(
@@ -162,7 +163,8 @@ class FakeModel(ScriptedLLM):
         for words, flow in self.voices.items():
             if words in prompt.messages[-1].text:
                 return flow
-        return self.flows.pop(0) if self.flows and prompt.role is ModelRole.PERSONA else None
+        speaks = prompt.role is ModelRole.PERSONA and not self.steps[prompt.step]
+        return self.flows.pop(0) if self.flows and speaks else None
 
 
 async def echo(prompt: Prompt) -> Reply:

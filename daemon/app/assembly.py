@@ -21,6 +21,7 @@ from daemon.mind.interrupts import Interrupts
 from daemon.mind.mental_process import Capabilities
 from daemon.processes import PROCESSES
 from daemon.processes.subprocesses import SUBPROCESSES
+from daemon.processes.wishes import WISHES
 from daemon.runtime.background_jobs import JobRunner
 from daemon.runtime.conversation import ConversationHandler, Deadlines
 from daemon.runtime.courier import Courier
@@ -202,6 +203,7 @@ def _services(
         ),
         limits=partial(limits_of, settings),
         recollect=store.conversation_search.search,
+        wishes=WISHES,
     )
 
 

@@ -18,7 +18,7 @@ _CONFUSABLE = str.maketrans(
     "aeopcyxisdhlkmtbhrqwjeoivptuxkaagil",
 )
 NEAR = 2  # typing errors that leave a long name recognisable
-_LONG = 10  # letters of a long name
+_LONG = 8  # letters of a long name
 
 
 def fold(character: str, *, leading: bool) -> str | None:

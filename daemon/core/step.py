@@ -50,7 +50,8 @@ class Step(Generic[T]):
     model's answer, which claims nothing; every step with a `json_schema` has one. `read_cut` reads an answer
     that was cut off at `max_output_tokens`; without it such an answer is malformed. `repair` makes the step that
     follows a malformed answer, by default the step itself. `own_turns` writes an earlier reply of the soul, given with
-    its verb, in the form asked for.
+    the metadata of its memory, in the form asked for. `lead` takes the text of the element that an answer in elements
+    begins with, as soon as it is closed and before a word is shown: a value ends the call there, None lets it go on.
 
     Raises ValueError for a visible step whose answer is private or JSON.
     """
@@ -70,7 +71,8 @@ class Step(Generic[T]):
     form: AnswerForm = AnswerForm.SPEECH
     read_cut: Callable[[str], T] | None = None
     repair: "Callable[[], Step[T]] | None" = None
-    own_turns: Callable[[str, str], str] | None = None
+    own_turns: Callable[[str, Mapping[str, str]], str] | None = None
+    lead: Callable[[str], T | None] | None = None
 
     def __post_init__(self) -> None:
         if self.visible is not None and (self.form is AnswerForm.THOUGHT or self.json_schema is not None):

@@ -25,6 +25,7 @@ _WORDS = re.compile(r"\s*\S+\s*")
 
 _NO_THOUGHT = "No model is set up, so there is nothing for me to think with."
 _ELEMENTS = (
+    ("calls_for", "", "nothing"),
     ("stimulus_verb", "", "said"),
     ("internal_monologue", ' verb="noticed"', _NO_THOUGHT),
     ("external_dialogue", ' verb="said"', "{reply}"),

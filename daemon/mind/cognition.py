@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from daemon.core.errors import CutShort, DaemonError, MalformedReply, ModelError, ModelRefused, ModelUnavailable
 from daemon.core.ports import LLM, Clock, Completion, LLMCall, ModelRole, Prompt
 from daemon.core.step import AnswerForm, Step
-from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from daemon.memory.knowledge.model_habits import ModelHabit
 from daemon.mind.answer_filter import AnswerFilter
 from daemon.soul_engine import FAULTY_REPLY
@@ -203,6 +203,13 @@ class _Attempt(Generic[T]):
         self._completion: Completion | None = None
         self._began = mind.clock.monotonic()
         self._first_ms: int | None = None
+        self._weighed: str | None = None
+        self._led: list[T] = []  # the value, where the first element decides it
+
+    @property
+    def _ended_early(self) -> bool:
+        """Whether we ended the call at its first element."""
+        return bool(self._led) and self._completion is None
 
     @property
     def begun(self) -> bool:
@@ -226,11 +233,14 @@ class _Attempt(Generic[T]):
             self._prompt = self._mind.render(self._memory, self._step)
             async with aclosing(self._pieces(self._prompt)) as pieces:
                 async for piece in pieces:
-                    if text := self._filter.feed(piece):
+                    text = self._filter.feed(piece)
+                    if self._is_led():
+                        break
+                    if text:
                         yield text
-            rest = self._filter.finish()
-            self.value = self._read()
-            if rest:
+            rest = "" if self._led else self._filter.finish()
+            self.value = self._value_read()
+            if rest and not self._led:
                 yield rest
             outcome = "ok"
         except MalformedReply:
@@ -265,12 +275,25 @@ class _Attempt(Generic[T]):
             if isinstance(stream, AsyncGenerator):
                 await stream.aclose()
 
-    def _read(self) -> T:
+    def _is_led(self) -> bool:
+        """Whether the answer's first element decides its value; then nothing of the answer is shown."""
+        lead = self._filter.lead
+        if self._step.lead is None or lead is None or lead == self._weighed:
+            return bool(self._led)
+        self._weighed = lead
+        self._led = [value] if (value := self._step.lead(lead)) is not None else []
+        return bool(self._led)
+
+    def _value_read(self) -> T:
         completion, step, answer = self._completion, self._step, self._filter.answer
+        if self._ended_early:
+            return self._led[0]
         if completion is None:
             raise ModelUnavailable("the model's answer broke off without an end", hint="try again")
         if completion.stop == "refusal":
             raise ModelRefused(f"{completion.model} declined to answer", hint="put the request differently")
+        if self._is_led():
+            return self._led[0]
         try:
             value = self._read_cut(answer) if self.cut else step.read(answer)
         except MalformedReply as fault:
@@ -299,12 +322,19 @@ class _Attempt(Generic[T]):
             return None
         return True if self._filter.thought_aloud else None if self.cut else False
 
+    def _estimated(self) -> Completion:
+        """The usage of a call without a Completion: our own estimate where we ended it ourselves, else nothing."""
+        model = self._mind.llm.model_for(self._step.role)
+        if not self._ended_early or self._prompt is None:
+            return Completion(model)
+        return Completion(model, estimate_tokens(_as_text(self._prompt)), 0, estimate_tokens(self._reply))
+
     def _elapsed_ms(self) -> int:
         return round((self._mind.clock.monotonic() - self._began) * 1000)
 
     def _record(self, started_ms: int, outcome: str) -> None:
         mind, role, completion = self._mind, self._step.role, self._completion
-        used = completion or Completion(mind.llm.model_for(role))
+        used = completion or self._estimated()
         call = LLMCall(
             trace_id=mind.trace_id,
             role=role,
@@ -317,7 +347,7 @@ class _Attempt(Generic[T]):
             tokens_cached=used.tokens_cached,
             tokens_out=used.tokens_out,
             first_ms=self._first_ms,
-            cost_usd=mind.cost(completion) if completion else None,
+            cost_usd=mind.cost(used) if completion or self._ended_early else None,
             prompt=_as_text(self._prompt) if self._prompt else "",
             response=self._reply,
             repair=self._repair,

@@ -1,37 +1,42 @@
-"""The fixed pipeline of seed 000: thought, reply and self-check, in one call or one call per step."""
+"""The fixed pipeline of seed 000: what is called for, thought, reply and checks, in one call or one call per step."""
 
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import replace
-from typing import TypeVar
 
-from daemon.core.errors import ModelError
 from daemon.core.ports import ModelRole
 from daemon.core.step import Step
-from daemon.core.working_memory import WorkingMemory
-from daemon.mind.mental_process import ProcessContext
-from daemon.mind.reminders import heed_reminders
+from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.mind.creativity import with_soul_creativity
+from daemon.mind.mental_process import ProcessContext, Transition, Wish
 from daemon.mind.steps.external_dialog import external_dialog
 from daemon.mind.steps.internal_monologue import internal_monologue
-from daemon.mind.steps.mental_query import mental_query
 from daemon.mind.steps.respond import REPLY, respond
-from daemon.soul import Soul
-from daemon.soul_engine import with_stance
+from daemon.mind.transitions.following import Lead, follow, hinted
+from daemon.soul import Mode
+from daemon.soul_engine import with_mode, with_stance
 
-T = TypeVar("T")
-
-_LEARNED = "In their last message the person told something lasting about themselves."
-_MOVED = "The soul's own mood, topic or task changed with the last few turns."
-_MOODS_EVERY = 3  # replies between two mood checks; a mood seldom changes faster
+Setting = Callable[[WorkingMemory], WorkingMemory]
+"""Adds what only this reply of this process needs: a mode, a stance."""
 
 
-async def converse(context: ProcessContext, stance: str = "") -> WorkingMemory:
+async def converse(context: ProcessContext, stance: str = "", mode: Mode | None = None) -> WorkingMemory | Transition:
     """Reply to the newest message by the soul's pipeline; gives the memory afterwards.
 
-    `stance` is the mental process's instruction for the reply, in the daemon's own words. Raises ModelError.
+    Gives the transition instead, before a word is said, where the message calls for another process. A wish that is no
+    process is carried out first, so that the reply can truthfully say what came of it. `stance` is the mental process's
+    instruction for the reply, in the daemon's own words; in a `mode` the soul replies with its text. Neither goes along
+    with a transition. Raises ModelError.
     """
-    stances = (stance, await heed_reminders(context))
-    context = replace(context, memory=with_stance(context.memory, " ".join(one for one in stances if one)))
-    return await (_unified(context) if _keeps_form(context) else _split(context))
+
+    def setting(memory: WorkingMemory) -> WorkingMemory:
+        return with_stance(with_mode(memory, mode.personality) if mode else memory, stance)
+
+    return await _converse(context, setting)
+
+
+async def _converse(context: ProcessContext, setting: Setting) -> WorkingMemory | Transition:
+    return await (_unified(context, setting) if _keeps_form(context) else _split(context, setting))
 
 
 def _keeps_form(context: ProcessContext) -> bool:
@@ -40,13 +45,15 @@ def _keeps_form(context: ProcessContext) -> bool:
     return context.soul.pipeline == "unified" and not habit.speaks_split(context.mind.clock.now_ms())
 
 
-async def _unified(context: ProcessContext) -> WorkingMemory:
+async def _unified(context: ProcessContext, setting: Setting) -> WorkingMemory | Transition:
     """One streamed call; only its reply part is shown while it streams."""
-    async with aclosing(
-        context.mind.stream(context.memory, with_soul_creativity(context.soul, respond(context.soul)))
-    ) as thought:
+    lead = Lead(context)
+    step = with_soul_creativity(context.soul, respond(context.soul, lead.meanings, leads=lead.leads))
+    async with aclosing(context.mind.stream(setting(context.memory), step)) as thought:
         await context.motor.speak(thought)
         memory, response = await thought.finished()
+    if wish := lead.settle(response):
+        return await _follow(context, setting, wish)
     context.motor.settle(response.reply, cut=response.cut)
     context.motor.annotate(
         monologue=response.monologue,
@@ -59,30 +66,28 @@ async def _unified(context: ProcessContext) -> WorkingMemory:
     return memory
 
 
-async def _split(context: ProcessContext) -> WorkingMemory:
-    """One call per step: a private thought, the reply, and the self-check."""
-    soul, mind = context.soul, context.mind
+async def _split(context: ProcessContext, setting: Setting) -> WorkingMemory | Transition:
+    """One call per step: a private thought and the reply; the checks are left to the jobs after it."""
+    if wish := await hinted(context):
+        return await _follow(context, setting, wish)
+    soul, memory = context.soul, setting(context.memory)
     think = internal_monologue(soul.display_name, "What is this person after, and what do you make of it?")
-    memory, monologue = await mind.run(context.memory, with_soul_creativity(soul, think))
+    memory, monologue = await context.mind.run(memory, with_soul_creativity(soul, think))
     memory = await say(replace(context, memory=memory), external_dialog(soul, REPLY))
     context.motor.annotate(monologue=monologue)
-    await _self_check(replace(context, memory=memory))
     return memory
 
 
-async def _self_check(context: ProcessContext) -> None:
-    """The checks that a unified answer contains; a model that fails here does not harm the reply."""
-    checks = {"user_model_check": _LEARNED}
-    if context.visit.exchanges % _MOODS_EVERY == _MOODS_EVERY - 1:
-        checks["soul_state_check"] = _MOVED
-    for check, statement in checks.items():
-        try:
-            _, holds = await context.mind.run(
-                context.memory, with_soul_creativity(context.soul, mental_query(statement))
-            )
-        except ModelError:
-            return
-        context.motor.annotate(**{check: holds})
+async def _follow(context: ProcessContext, setting: Setting, wish: Wish) -> WorkingMemory | Transition:
+    """To the wish's process; or carry it out, and then reply with what came of it in mind."""
+    if wish.carry_out is None:
+        return follow(context, wish)
+    context.followed.append(wish)
+    context.motor.annotate(calls_for=wish.word)
+    context.note("stay", context.state.process, "model", wish.reason)
+    outcome = await wish.carry_out(context)
+    memory = context.memory.with_memory(Memory(Role.SYSTEM, f"({outcome})")) if outcome else context.memory
+    return await _converse(replace(context, memory=memory), setting)
 
 
 async def say(context: ProcessContext, step: Step[str]) -> WorkingMemory:
@@ -93,8 +98,3 @@ async def say(context: ProcessContext, step: Step[str]) -> WorkingMemory:
         cut = thought.cut
     context.motor.settle(reply, cut=cut)
     return memory
-
-
-def with_soul_creativity(soul: Soul, step: Step[T]) -> Step[T]:
-    """The step with the soul's own creativity, if soul.toml gives one for it."""
-    return replace(step, creativity=soul.creativity_of(step.name, step.creativity))

@@ -1,5 +1,6 @@
 """Mental processes: states of the soul that handle a perception with steps and return the next state (seed 000)."""
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
@@ -15,6 +16,9 @@ from daemon.mind.interrupts import Interrupt
 from daemon.mind.motor import Motor
 from daemon.mind.recall.visit import Visit
 from daemon.soul import Soul
+
+SPOKEN = frozenset({"greeting", "curious", "engaged", "ready", "returning", "academic", "poetic", "problem_solving"})
+"""Processes in which the soul answers messages; timeouts lead to the others."""
 
 MOST_HOPS = 10
 """The most transitions by `execute_now` for one perception (as in Open Souls)."""
@@ -47,13 +51,34 @@ class Capabilities:
 
 
 @dataclass(frozen=True, slots=True)
+class Wish:
+    """What a person's words may call for besides a reply; the list of them is open, see `daemon.processes.wishes`.
+
+    The model writes `word` where `meaning`, a clause about the person, is true; the triggers and hints of the soul's
+    `mode` are added to it. The wish leads to the process `to`, or else is carried out by `carry_out`, which gives what
+    came of it as a sentence of the daemon's own for the reply. It may be followed from `origins` alone, and a process
+    be entered only as its table of entries allows. `reason` stands in the path. `hint` finds messages that may hold the
+    wish, where a model answers without elements: for those a wish for a process costs one question to the model.
+    """
+
+    word: str
+    meaning: str
+    reason: str
+    to: str = ""
+    carry_out: "Callable[[ProcessContext], Awaitable[str]] | None" = None
+    origins: frozenset[str] = SPOKEN
+    mode: str = ""
+    hint: re.Pattern[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CurrentCycle:
     """What a mental process may ask of the cycle it runs in.
 
     `limits` are those of the autonomous loop, None where it may not run. `usage` gives the tokens and US dollars spent
     so far. `absorb_new_messages` adds new messages of the conversation to a memory, so that one reply answers them too.
     `recollect` searches what the soul may remember before `readers`, who read the reply. `cite` allows links to the
-    hosts that a source names. `emit` logs an event.
+    hosts that a source names. `emit` logs an event. `wishes` are those that may be followed at all.
     """
 
     limits: Limits | None
@@ -63,6 +88,7 @@ class CurrentCycle:
     cite: Callable[[str], None]
     readers: Readers
     emit: Emit
+    wishes: tuple[Wish, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +96,9 @@ class ProcessContext:
     """Everything a mental process may use: `perception` is the newest of those already integrated into `memory`.
 
     `interrupt` says when a new message has arrived. `state` is the running process: how often it ran since it was
-    entered, its params, and its process memory, which its last run gave to `Stay.process_memory`.
+    entered, its params, and its process memory, which its last run gave to `Stay.process_memory`. `followed` are the
+    wishes followed for this perception so far. `note` adds a step to the path: what was done, the process or step it
+    leads to, who decided it, and why.
     """
 
     memory: WorkingMemory
@@ -83,6 +111,8 @@ class ProcessContext:
     capabilities: Capabilities
     cycle: CurrentCycle
     state: ProcessState = field(default_factory=ProcessState)
+    followed: list[Wish] = field(default_factory=list)
+    note: Callable[[str, str, str, str], None] = lambda _act, _target, _decided_by, _reason: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,30 +1,29 @@
 """Sets and drops reminders before the reply is made, so that the reply can truthfully confirm them."""
 
-import re
 import secrets
 from dataclasses import replace
 
 from daemon.core.errors import ModelError
-from daemon.core.perception import Modality
 from daemon.core.timetable import moment, when
 from daemon.memory.queues.intentions import Intention, NewIntention
 from daemon.mind.answer_filter import words_aloud
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.steps.intend import ReminderRequest, intend, with_reminders
 
-_CUE = re.compile(r"\bremind(?:er|ers|s|ed)?\b|\b(?:ping|nudge|wake) me\b", re.IGNORECASE)
 _LONGEST = 500  # characters of a reminder
 _NO_ROOM = "they have as many reminders waiting as fit; one has to be dropped first"
+_NOTHING_DONE = (
+    "No reminder has been set or dropped: no time, or nothing to be dropped, could be made out. Promise none; if they "
+    "want one, ask for what is missing."
+)
 _NO_TIME = "the time could not be made out, has passed, or is more than a year ahead"  # no quote: it might be an order
 
 
 async def heed_reminders(context: ProcessContext) -> str:
-    """Set or drop reminders as the newest messages ask; gives the result for the prompt, empty for nothing.
+    """Set or drop reminders as the newest messages ask; gives the result for the prompt.
 
-    A regular expression decides whether the messages are about reminders at all; only then is the model called.
+    Runs where the model says that a message calls for it, so that the reply promises nothing that was not done.
     """
-    if context.perception.modality is not Modality.WORDS or not any(map(_CUE.search, _since_last_reply(context))):
-        return ""
     waiting = await context.capabilities.intended(context.perception.conversation)
     now_ms = context.mind.clock.now_ms()
     lines = [f"{moment(one.due_ms)} UTC: {one.content}" for one in waiting]
@@ -32,17 +31,11 @@ async def heed_reminders(context: ProcessContext) -> str:
         memory = with_reminders(context.memory, lines)
         _, request = await context.mind.run(memory, intend(moment(now_ms), len(waiting)))
     except ModelError:
-        return "You could not make out which reminder is meant; say so."
+        return "You could not make out which reminder is meant; nothing was set or dropped. Say so."
     done = [_drop(context, waiting[number - 1]) for number in request.drop]
     if request.when and (what := words_aloud(request.what)):
         done.append(await _set(context, replace(request, what=what), now_ms))
-    return " ".join(done)
-
-
-def _since_last_reply(context: ProcessContext) -> list[str]:
-    """All messages by this user since the last reply; the request may not be in the newest."""
-    user = context.perception.author
-    return [one.content for one in context.memory if one.metadata.get("source") == user]
+    return " ".join(done) or _NOTHING_DONE
 
 
 def _drop(context: ProcessContext, intention: Intention) -> str:

@@ -149,4 +149,4 @@ class _Run:
         self.path.append(PathStep(self._hop, act, self.state.process, target, decided_by, reason, params or {}))
 
     def _in(self, state: ProcessState) -> ProcessContext:
-        return replace(self.context, state=state)
+        return replace(self.context, state=state, note=self._note)

@@ -2,7 +2,6 @@
 
 from daemon.mind.fixed_pipeline import converse
 from daemon.mind.mental_process import Outcome, ProcessContext, Stay, Transition
-from daemon.mind.transitions.following import follow_cues
 
 _STANCE = (
     "You and this person have just met. Answer them, and where it fits name one thing near to what they are doing that "
@@ -14,11 +13,11 @@ _ACQUAINTED = 2  # replies after which the user is known
 
 async def curious(context: ProcessContext) -> Outcome:
     """Encourage the user; a long message or a second reply leads to `engaged`."""
-    if transition := await follow_cues(context):
-        return transition
     if len(context.perception.content) >= _IN_DEPTH:
         return Transition(context.memory, "engaged", "they went into the matter at length", execute_now=True)
-    memory = await converse(context, _STANCE)
+    reply = await converse(context, _STANCE)
+    if isinstance(reply, Transition):
+        return reply
     if context.state.invocations + 1 >= _ACQUAINTED:
-        return Transition(memory, "engaged", "they know each other by now")
-    return Stay(memory)
+        return Transition(reply, "engaged", "they know each other by now")
+    return Stay(reply)

@@ -2,7 +2,6 @@
 
 from daemon.mind.fixed_pipeline import converse
 from daemon.mind.mental_process import Outcome, ProcessContext, Transition
-from daemon.mind.transitions.following import follow_cues
 
 _STANCE = (
     "You have not met this person here before. Answer what they said, and let it be felt that they are welcome: say "
@@ -11,7 +10,6 @@ _STANCE = (
 
 
 async def greeting(context: ProcessContext) -> Outcome:
-    """Welcome the user, then go to `curious`; a cue leads to its own process at once."""
-    if transition := await follow_cues(context):
-        return transition
-    return Transition(await converse(context, _STANCE), "curious", "they have been welcomed")
+    """Welcome the user, then go to `curious`; who comes straight with a wish gets what they came for."""
+    reply = await converse(context, _STANCE)
+    return reply if isinstance(reply, Transition) else Transition(reply, "curious", "they have been welcomed")

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from daemon.core.errors import ModelError
-from daemon.mind.fixed_pipeline import say, with_soul_creativity
+from daemon.mind.creativity import with_soul_creativity
+from daemon.mind.fixed_pipeline import say
 from daemon.mind.mental_process import Outcome, ProcessContext, Transition
-from daemon.mind.reminders import heed_reminders
 from daemon.mind.steps.decision import decision
 from daemon.mind.steps.poetic_composition import poetic_composition
-from daemon.soul_engine import with_mode, with_stance
+from daemon.soul_engine import with_mode
 
 
 async def poetic(context: ProcessContext) -> Outcome:
@@ -19,7 +19,6 @@ async def poetic(context: ProcessContext) -> Outcome:
     if mode is None:  # its folder was removed while the conversation was in this process
         return Transition(context.memory, "engaged", "the soul has no poetic mode any more", execute_now=True)
     context = replace(context, memory=with_mode(context.memory, mode.personality))
-    context = replace(context, memory=with_stance(context.memory, await heed_reminders(context)))
     register = await _choose(context, "Which register does this poem call for?", mode.registers)
     images = await _choose(context, "From which world should its images come?", mode.image_domains)
     composition = poetic_composition(

@@ -14,7 +14,8 @@ from daemon.ism.machine import End, LoopEvent, Machine, Progress
 from daemon.ism.permission import carry_out, still_open
 from daemon.ism.problem import Problem
 from daemon.ism.regions import with_observation
-from daemon.mind.fixed_pipeline import converse, with_soul_creativity
+from daemon.mind.creativity import with_soul_creativity
+from daemon.mind.fixed_pipeline import converse
 from daemon.mind.mental_process import Outcome, ProcessContext, Stay, Transition
 from daemon.mind.steps.choose_actions import ChosenAction, choose_actions
 
@@ -48,7 +49,8 @@ async def problem_solving(context: ProcessContext) -> Outcome:
     problem = Problem.resumed(context.state.process_memory, context.soul.display_name)
     problem.keep_for(context.cycle.readers)
     if problem.waits and context.perception.modality is Modality.TIME:
-        return Stay(await converse(context))  # a reminder that falls due is answered; the problem keeps waiting
+        reply = await converse(context)  # a reminder that falls due is answered; the problem keeps waiting
+        return reply if isinstance(reply, Transition) else Stay(reply)
     memory = await _resume(context, problem)
     limits = context.cycle.limits
     try:

@@ -13,5 +13,5 @@ offer to help to put it into words. If none fits, say so; never make up a name o
 async def ready(context: ProcessContext) -> Outcome:
     """Name the contacts that fit, then go back to `engaged`."""
     contacts = "\n".join(f"- {one.name}: {one.can}" for one in context.soul.contacts)
-    memory = await converse(context, _STANCE.format(contacts=contacts))
-    return Transition(memory, "engaged", "the way has been shown")
+    reply = await converse(context, _STANCE.format(contacts=contacts))
+    return reply if isinstance(reply, Transition) else Transition(reply, "engaged", "the way has been shown")

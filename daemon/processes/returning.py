@@ -2,7 +2,6 @@
 
 from daemon.mind.fixed_pipeline import converse
 from daemon.mind.mental_process import Outcome, ProcessContext, Transition
-from daemon.mind.transitions.following import follow_cues
 
 _STANCE = (
     "This person comes back after {pause}: it is visit {number} here. Welcome them in half a sentence; if you know "
@@ -14,10 +13,8 @@ _DAY = 24
 
 async def returning(context: ProcessContext) -> Outcome:
     """Welcome the user back, then go to `engaged`."""
-    if transition := await follow_cues(context):
-        return transition
-    memory = await converse(context, _STANCE.format(number=context.visit.number, pause=_pause(context.visit.silence)))
-    return Transition(memory, "engaged", "they have been welcomed back")
+    reply = await converse(context, _STANCE.format(number=context.visit.number, pause=_pause(context.visit.silence)))
+    return reply if isinstance(reply, Transition) else Transition(reply, "engaged", "they have been welcomed back")
 
 
 def _pause(seconds: float) -> str:

@@ -14,7 +14,7 @@ from daemon.memory.knowledge.user_models import UserModels
 from daemon.memory.queues.commits import Commits
 from daemon.memory.queues.conversations import Conversations
 from daemon.mind.cognition import Mind
-from daemon.mind.mental_process import Capabilities, MentalProcess
+from daemon.mind.mental_process import Capabilities, MentalProcess, Wish
 from daemon.runtime.triage import Triage
 from daemon.soul import Soul
 from daemon.soul_engine import build_prompt
@@ -38,7 +38,7 @@ class CycleServices:
 
     `limits` gives the limits of a soul's autonomous loop, None where it may not run. A reply may always link to
     `link_hosts`. `recollect` takes a conversation, its readers, a query and the most passages, and searches what may be
-    remembered there.
+    remembered there. `wishes` are what a message may call for besides a reply.
     """
 
     llm: LLM
@@ -60,6 +60,7 @@ class CycleServices:
     limits: Callable[[Soul], Limits | None]
     link_hosts: tuple[str, ...]
     recollect: Callable[[ConversationKey, Readers, str, int], Awaitable[tuple[Passage, ...]]]
+    wishes: tuple[Wish, ...] = ()
 
     async def mind(self, soul: Soul, record: Callable[[LLMCall], None], trace_id: str) -> Mind:
         """A mind for one cycle or job: prompts keep the soul's budgets, each call is logged and recorded.

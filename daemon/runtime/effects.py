@@ -20,6 +20,9 @@ from daemon.runtime.cycle_state import Cycle
 from daemon.soul import Soul
 from daemon.soul_engine import transcript_window
 
+MOODS_EVERY = 3
+"""Replies without checks of their own from one question about the soul's mood to the next."""
+
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
@@ -129,11 +132,15 @@ def _idle(
 
 
 def _jobs(thinking: Thinking, turns: Sequence[Turn]) -> tuple[str, ...]:
-    """The soul's subprocesses that have work, in its order; the reply's own checks spare the others a model call."""
+    """The soul's subprocesses that have work, in its order; the reply's own checks spare the others a model call.
+
+    Where a reply carries none, the subprocesses ask; about the soul's own mood, which seldom changes, now and then.
+    """
     checks, soul = thinking.motor.annotations, thinking.soul
+    mood = checks.get("soul_state_check", bool(turns) and thinking.visit.exchanges % MOODS_EVERY == MOODS_EVERY - 1)
     wanted = {
         "models_the_visitor": bool(turns) and checks.get("user_model_check") is not False,
-        "keeps_its_own_state": checks.get("soul_state_check") is True,
+        "keeps_its_own_state": mood is True,
         "summarizes_the_conversation": _outgrown((*thinking.transcript.turns, *turns), soul),
     }
     return tuple(name for name in soul.subprocesses if wanted.get(name, bool(turns)))

@@ -58,6 +58,7 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
             cite=cycle.hosts.learn,
             readers=readers,
             emit=services.emit,
+            wishes=services.wishes,
         ),
     )
 

@@ -143,10 +143,12 @@ class Mode(_Section):
     registers: OptionalWords = Field((), description="The forms it composes in, one of which is chosen for a piece.")
     image_domains: OptionalWords = Field((), description="The worlds its images come from.")
     hints: Annotated[tuple[Line, ...], Field(max_length=48, strict=False)] = Field(
-        (), description="Words in a message that make the soul ask itself whether this mode is called for."
+        (),
+        description="Words that may point to this mode; the model weighs them, and none decides by itself.",
     )
     triggers: Annotated[tuple[Line, ...], Field(max_length=24, strict=False)] = Field(
-        (), description="What calls it: statements about what the person said or wants, one of which has to be true."
+        (),
+        description="What calls it: statements about what the person said or wants, one of which has to be true.",
     )
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from daemon.local_slack.model import Json
+from tests.given import wanting
 from tests.journeys.house import House
 from tests.journeys.souls import write_soul
 from tests.tools.parts import listing, program
 
-TRUE = '{"true": true}'
 PROBLEM = "please find out why the kiln cracks"
 SHELF = "shelf/write_down"
 YES, NO = "soul_approval_yes", "soul_approval_no"
@@ -23,9 +23,9 @@ async def solver(house: House, ism: str = "", contacts: str = "", modes: tuple[s
 
 
 def script(house: House, *choices: str, enters: bool = True, **steps: str) -> None:
-    """Script the choices of the model and its answers in other steps; first it says that there is a problem."""
+    """Script the choices of the model and its answers in other steps, after an answer that calls for research."""
     if enters:
-        house.model.steps["mental_query"].append(TRUE)
+        house.model.steps["respond"].append(wanting("research"))
     house.model.steps["choose_actions"].extend(choices)
     for step, answer in steps.items():
         house.model.steps[step].append(answer)

@@ -2,7 +2,7 @@
 
 import json
 
-from tests.given import shown, tagged
+from tests.given import shown, tagged, wanting
 from tests.journeys.attacker import bare
 from tests.journeys.house import House
 from tests.journeys.problems import PROBLEM, script, shelf, solver
@@ -38,7 +38,7 @@ async def test_a_reminder_asked_for_in_a_burst_is_really_set(house: House) -> No
     await house.say("Ada", "dm", "thanks!")
     await house.acknowledged()
     house.model.steps["intend"].append(_wish("in 20m", "the build"))
-    house.model.steps["respond"].append(tagged("Noted."))
+    house.model.steps["respond"] += [wanting("reminder"), tagged("Noted.")]
     flow.end(tagged("Hello."))
     await house.reply("D0ADA", "Noted.")
     await house.idle()
@@ -48,24 +48,24 @@ async def test_a_reminder_asked_for_in_a_burst_is_really_set(house: House) -> No
 
 
 async def test_a_person_can_not_drop_a_reminder_of_another_person(house: House) -> None:
-    house.model.replies += [_wish("in 20m", "the build"), tagged("Noted.")]
+    house.model.replies += [wanting("reminder"), _wish("in 20m", "the build"), tagged("Noted.")]
     root = await house.say("Ada", "general", "@soul remind me of the build in 20 minutes")
     await house.reply("general", "Noted.")
     await house.idle()
-    house.model.replies += [_wish(drop=(1,)), tagged("That isn't yours.")]
+    house.model.replies += [wanting("reminder"), _wish(drop=(1,)), tagged("That isn't yours.")]
     await house.say("Ben", "general", "@soul drop that reminder", thread=root)
     await house.reply("general", "That isn't yours.")
     await house.idle()
     assert "You may not drop the reminder" in house.last_prompt()
     assert (await house.one("SELECT state FROM intentions WHERE slot <> 'idle'"))["state"] == "waiting"
-    house.model.replies += [_wish(drop=(1,)), tagged("Dropped.")]
+    house.model.replies += [wanting("reminder"), _wish(drop=(1,)), tagged("Dropped.")]
     await house.say("Ada", "general", "@soul drop that reminder", thread=root)
     await house.reply("general", "Dropped.")
     assert (await house.one("SELECT state FROM intentions WHERE slot <> 'idle'"))["state"] == "cancelled"
 
 
 async def test_a_time_worded_as_an_order_stays_inside_a_fence(house: House) -> None:
-    house.model.replies += [_wish(ORDER, "x"), tagged("When?")]
+    house.model.replies += [wanting("reminder"), _wish(ORDER, "x"), tagged("When?")]
     await house.answered("Ada", "dm", "Remind me some day")
     assert ORDER not in bare(house.prompts[-1])
 
@@ -118,10 +118,11 @@ async def test_the_same_reminder_of_two_people_is_two_reminders(empty_house: Hou
 # -- words taken back --------------------------------------------------------------------------------------------------
 
 
-async def test_the_path_of_states_holds_the_cue_and_no_other_words(empty_house: House) -> None:
+async def test_the_path_of_states_holds_the_wish_and_no_words_of_the_message(empty_house: House) -> None:
     house = empty_house
     write_soul(house.settings.home, more="subprocesses = []", modes={"poetic": ""})
     await house.start(name="tess")
+    house.model.steps["respond"].append(wanting("poem"))
     house.model.steps["poetic_composition"].append("Sea.")
     await house.say("Ada", "dm", "write me about my secret divorce a poem")
     await house.reply("D0ADA", "Sea.")
@@ -167,6 +168,7 @@ async def test_a_reminder_asked_for_beside_a_poem_is_set(empty_house: House) -> 
     write_soul(house.settings.home, more="subprocesses = []", modes={"poetic": ""})
     await house.start(name="tess")
     house.model.steps["intend"].append(_wish("in 20m", "the build"))
+    house.model.steps["respond"] += [wanting("reminder"), wanting("poem")]
     house.model.steps["poetic_composition"].append("Sea.")
     await house.answered("Ada", "dm", "Write me a poem, and remind me of the build in 20 minutes")
     waiting = await house.rows("SELECT content FROM intentions WHERE state = 'waiting' AND slot <> 'idle'")
@@ -174,7 +176,7 @@ async def test_a_reminder_asked_for_beside_a_poem_is_set(empty_house: House) -> 
 
 
 async def test_deleting_the_message_that_asked_for_a_reminder_drops_the_reminder(house: House) -> None:
-    house.model.replies += [_wish("in 20m", "my secret divorce"), tagged("Noted.")]
+    house.model.replies += [wanting("reminder"), _wish("in 20m", "my secret divorce"), tagged("Noted.")]
     said = await house.say("Ada", "dm", "Remind me of my secret divorce in 20 minutes")
     await house.reply("D0ADA", "Noted.")
     await house.idle()

@@ -39,7 +39,7 @@ async def test_an_answer_goes_on_with_what_was_thought_also_after_a_restart(empt
     assert await house.answered("Ada", "dm", "the big one") == "The big one cools too fast."
     assert "They CRACK." in house.last_prompt()
     assert not await parked(house)
-    assert [prompt.step for prompt in house.prompts].count("mental_query") == 1
+    assert [prompt.step for prompt in house.prompts].count("respond") == 1
 
 
 async def test_tokens_are_counted_on_and_choices_begin_anew(empty_house: House) -> None:
@@ -111,7 +111,7 @@ async def test_the_expert_answers_the_same_words_at_once(empty_house: House) -> 
     script(house, chosen(("Escalate", "the expert")), respond=tagged("The sources differ."))
     assert await house.answered("Ada", "dm", PROBLEM) == "The sources differ."
     assert "This is the academic voice of Tess." in house.last_prompt()
-    assert [prompt.step for prompt in house.prompts] == ["mental_query", "choose_actions", "respond"]
+    assert [prompt.step for prompt in house.prompts] == ["respond", "choose_actions", "respond"]
     assert (await house.path())[-2:] == [
         "move: problem_solving → academic, model",
         "stay: academic → academic, rule",

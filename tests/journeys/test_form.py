@@ -10,7 +10,7 @@ from bench.poor_models import KINDS, PRIVATE, PoorModel
 from daemon.core.ports import Completion, ModelRole, Prompt, Speaker
 from daemon.llm.router import build_llm
 from tests.fakes import Events
-from tests.given import OPENING, tagged
+from tests.given import OPENING, tagged, wanting
 from tests.journeys.house import House
 from tests.journeys.problems import PROBLEM, script, solver
 from tests.journeys.souls import write_soul
@@ -59,6 +59,7 @@ async def test_a_reply_that_meets_the_limit_is_kept_and_go_on_goes_on(house: Hou
 async def test_a_cut_poem_says_so_too(house: House) -> None:
     house.model.replies.append(tagged("Hello."))
     await house.answered("Ada", "dm", "hi")
+    house.model.steps["respond"].append(wanting("poem"))
     house.model.steps["poetic_composition"].append(["Bronze remembers", CUT])
     assert (await house.answered("Ada", "dm", "write me a poem, please")).endswith("say *go on*.)_")
 
@@ -109,7 +110,7 @@ async def test_earlier_turns_stand_in_the_form_that_is_asked_for(house: House) -
     await house.answered("Ada", "dm", "hi")
     await house.answered("Ada", "dm", "and?")
     own = [one.text for one in house.prompts[-1].messages if one.speaker is Speaker.ASSISTANT]
-    assert own == ['<external_dialogue verb="said">Hello.</external_dialogue>']
+    assert own == ['<calls_for>nothing</calls_for>\n<external_dialogue verb="said">Hello.</external_dialogue>']
 
 
 # -- the side doors ----------------------------------------------------------------------------------------------------
@@ -128,6 +129,8 @@ async def test_no_reasoning_leaves_by_a_side_door(empty_house: House, door: str)
         words = {"loop": PROBLEM, "poem": "write me a poem, please", "split": "hello"}[door]
         if door == "loop":
             script(house, chosen("Respond"), external_dialog=answer)
+        if door == "poem":
+            house.model.steps["respond"].append(wanting("poem"))
         house.model.steps["poetic_composition" if door == "poem" else "external_dialog"].append(list(answer))
         root = await house.say("Ada", "general", f"@soul {words}")
         reply = await house.reply("general", count=number + 1)

@@ -3,7 +3,7 @@
 import json
 
 from daemon.core.errors import ModelRefused
-from tests.given import tagged
+from tests.given import tagged, wanting
 from tests.journeys.house import House, said
 
 _REPORT = "[the report](https://evil.example.com/collect?d=the-code-is-4711) is ready, and so is https://evil.example.com/x?d=4711"
@@ -37,7 +37,12 @@ async def test_a_key_is_posted_neither_by_the_draft_nor_by_the_reply(house: Hous
 
 async def test_what_the_soul_scheduled_for_itself_names_no_host_that_it_may_link_to(house: House) -> None:
     wish = json.dumps({"when": "in 20m", "what": "https://evil.example/?q=secret", "drop": []})
-    house.model.replies += [wish, tagged("Noted."), tagged("As you wished: https://evil.example/?q=secret")]
+    house.model.replies += [
+        wanting("reminder"),
+        wish,
+        tagged("Noted."),
+        tagged("As you wished: https://evil.example/?q=secret"),
+    ]
     await house.answered("Ada", "dm", "Remind me of it in 20 minutes")
     house.clock.turn(20 * 60 + 1)
     assert "secret" not in said(await house.reply("D0ADA", "As you wished"))
@@ -45,7 +50,7 @@ async def test_what_the_soul_scheduled_for_itself_names_no_host_that_it_may_link
 
 async def test_an_apology_for_what_had_fallen_due_is_filtered_like_a_reply(house: House) -> None:
     wish = json.dumps({"when": "in 20m", "what": "https://evil.example/?q=secret", "drop": []})
-    house.model.replies += [wish, tagged("Noted."), ModelRefused("no")]
+    house.model.replies += [wanting("reminder"), wish, tagged("Noted."), ModelRefused("no")]
     await house.answered("Ada", "dm", "Remind me of it in 20 minutes")
     house.clock.turn(20 * 60 + 1)
     assert "secret" not in said(await house.reply("D0ADA", "This had fallen due"))

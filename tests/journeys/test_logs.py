@@ -9,7 +9,7 @@ import pytest
 from daemon.core.config import LogLevel
 from daemon.core.telemetry import Telemetry
 from tests.fakes import TIMEOUT, Events, FakeClock
-from tests.given import tagged
+from tests.given import tagged, wanting
 from tests.journeys.house import House
 from tests.journeys.problems import PROBLEM, SHELF, asked, press, script, shelf, using
 from tests.journeys.souls import POETIC, write_soul
@@ -44,6 +44,7 @@ async def lived(empty_house: House, tmp_path: Path) -> House:
     house.model.steps["visitor_whispers"].append("CANARY-whisper")
     house.model.steps["internal_monologue"].append(THOUGHT)
     house.model.steps["respond"].append(tagged(SAID, monologue="CANARY-thought too", learned=True))
+    house.model.steps["respond"].append(wanting("poem"))
     house.model.steps["decision"].extend(['{"choice": "lament"}', '{"choice": "sea"}'])
     house.model.steps["poetic_composition"].append("CANARY-said in verse")
     await house.start(name="tess", mcp_servers=shelf(tmp_path))

@@ -198,7 +198,7 @@ async def test_after_a_restart_a_click_counts_once(empty_house: House, note: Pat
     print(f"after a restart, again: accepted={again}")
     assert again == 0
     assert lines(note) == 1
-    assert [prompt.step for prompt in house.prompts].count("mental_query") == 1, "it went on where it was"
+    assert [prompt.step for prompt in house.prompts].count("respond") == 1, "it went on where it was"
 
 
 async def test_a_tool_call_cut_off_by_a_crash_is_reported_as_unknown_and_not_retried(

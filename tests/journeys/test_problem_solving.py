@@ -26,7 +26,9 @@ def steps(house: House) -> list[str]:
 # -- the whole way -----------------------------------------------------------------------------------------------------
 
 
-async def test_a_confirmed_hint_starts_the_loop_with_a_status_line_and_one_reply(empty_house: House) -> None:
+async def test_a_message_that_calls_for_research_starts_the_loop_with_a_status_line_and_one_reply(
+    empty_house: House,
+) -> None:
     house = empty_house
     await solver(house)
     script(
@@ -37,7 +39,7 @@ async def test_a_confirmed_hint_starts_the_loop_with_a_status_line_and_one_reply
         external_dialog="It cools too fast.",
     )
     assert await house.answered("Ada", "dm", PROBLEM) == "It cools too fast."
-    assert steps(house) == ["mental_query", "choose_actions", "internal_monologue", "choose_actions", "external_dialog"]
+    assert steps(house) == ["respond", "choose_actions", "internal_monologue", "choose_actions", "external_dialog"]
     assert "CANARY-THOUGHT" in house.last_prompt(), "what it thought feeds the answer"
     left = await posted(house)
     assert "CANARY" not in left

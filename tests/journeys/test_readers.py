@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from daemon.channels.slack.access import readers
-from tests.given import shown
+from tests.given import shown, wanting
 from tests.journeys.house import House
 from tests.journeys.problems import PROBLEM, script, solver
 from tests.unit.ism_parts import chosen
@@ -32,7 +32,7 @@ class Question:
         prompts, calls = len(house.prompts), len(await house.people.calls())
         script(house, LOOKS_UP, enters=not self.thread, external_dialog=f"The kiln: [1] {PROBLEM}")
         if self.thread:
-            house.model.steps["mental_query"].append('{"true": true}')
+            house.model.steps["respond"].append(wanting("research"))
         channel = await house.people.open_dm(self.asker) if self.room == "dm" else self.room
         before = len(await house.replies(channel))
         await house.say(self.asker, self.room, f"@soul {PROBLEM}", thread=self.thread)

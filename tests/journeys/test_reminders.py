@@ -2,7 +2,7 @@
 
 import json
 
-from tests.given import shown, tagged
+from tests.given import shown, tagged, wanting
 from tests.journeys.house import House
 
 
@@ -17,7 +17,8 @@ async def _due(house: House) -> None:
 
 
 async def test_a_reminder_is_set_confirmed_and_posted_once_at_its_time(house: House) -> None:
-    house.model.replies += [_wish("in 20m", "the build"), tagged("Noted."), tagged("You wanted to look at the build.")]
+    house.model.replies += [wanting("reminder"), _wish("in 20m", "the build"), tagged("Noted.")]
+    house.model.replies += [tagged("You wanted to look at the build.")]
     assert await house.answered("Ada", "dm", "Remind me of the build in 20 minutes") == "Noted."
     assert "You have set a reminder for" in shown(house.prompts[-1])
     house.clock.turn(20 * 60 + 1)
@@ -31,7 +32,8 @@ async def test_a_reminder_is_set_confirmed_and_posted_once_at_its_time(house: Ho
 
 
 async def test_a_dropped_reminder_is_never_posted(house: House) -> None:
-    house.model.replies += [_wish("in 20m", "the build"), tagged("Noted."), _wish(drop=(1,)), tagged("Dropped.")]
+    house.model.replies += [wanting("reminder"), _wish("in 20m", "the build"), tagged("Noted.")]
+    house.model.replies += [wanting("reminder"), _wish(drop=(1,)), tagged("Dropped.")]
     await house.answered("Ada", "dm", "Remind me of the build in 20 minutes")
     assert await house.answered("Ada", "dm", "Forget that reminder, please") == "Dropped."
     assert "the build" in shown(house.prompts[-2])
@@ -39,7 +41,7 @@ async def test_a_dropped_reminder_is_never_posted(house: House) -> None:
 
 
 async def test_a_time_that_makes_no_sense_is_explained_and_nothing_is_set(house: House) -> None:
-    house.model.replies += [_wish("when pigs fly", "the build"), tagged("When?")]
+    house.model.replies += [wanting("reminder"), _wish("when pigs fly", "the build"), tagged("When?")]
     assert await house.answered("Ada", "dm", "Remind me of the build one day") == "When?"
     assert "You could not set the reminder" in shown(house.prompts[-1])
     assert await house.rows("SELECT * FROM intentions WHERE slot <> 'idle'") == []

@@ -1,9 +1,12 @@
-"""The split pipeline: one call for the thought and one for the reply, with the same promises."""
+"""The split pipeline: one call for the thought and one for the reply; hints lead, and the checks follow the reply."""
+
+import json
 
 import pytest
 
 from daemon.core.errors import ModelUnavailable
 from tests.journeys.house import House, said
+from tests.journeys.souls import POETIC, write_soul
 from tests.models import Script
 
 _SOUL = 'name = "twin"\ndisplay_name = "Twin"\npipeline = "split"\n[creativity]\nexternal_dialog = 0.9\n'
@@ -20,22 +23,21 @@ async def twin(empty_house: House) -> House:
     return empty_house
 
 
-async def test_it_thinks_then_speaks_then_weighs_and_only_the_speech_is_posted(twin: House) -> None:
-    twin.model.replies.extend(["a canary thought", 'Twin said: "Out loud."', '{"true": true}'])
+async def test_it_thinks_then_speaks_and_only_the_speech_is_posted(twin: House) -> None:
+    twin.model.replies.extend(["a canary thought", 'Twin said: "Out loud."'])
     assert await twin.answered("Ada", "general", "@soul hello") == "Out loud."
-    assert [prompt.step for prompt in twin.prompts] == ["internal_monologue", "external_dialog", "mental_query"]
+    assert [prompt.step for prompt in twin.prompts] == ["internal_monologue", "external_dialog"]
     assert "a canary thought" in str(twin.prompts[1].messages), "it speaks with its thought in mind"
-    assert [prompt.creativity for prompt in twin.prompts] == [0.7, 0.9, 0.2]
+    assert [prompt.creativity for prompt in twin.prompts] == [0.7, 0.9]
     assert "canary" not in str(await twin.people.calls())
     turn = await twin.one("SELECT body, thought FROM turns WHERE speaker = 'soul'")
     assert turn["body"] == "Out loud."
     assert '"monologue": "a canary thought"' in turn["thought"]
-    assert '"user_model_check": true' in turn["thought"]
-    assert len(await twin.rows("SELECT * FROM llm_calls WHERE outcome = 'ok'")) == 3
+    assert len(await twin.rows("SELECT * FROM llm_calls WHERE outcome = 'ok'")) == 2
 
 
 async def test_its_thought_is_not_remembered_as_speech(twin: House) -> None:
-    twin.model.replies.extend(["a canary thought", "Aloud.", '{"true": false}', "another", "Again.", '{"true": false}'])
+    twin.model.replies.extend(["a canary thought", "Aloud.", "another", "Again."])
     await twin.answered("Ada", "dm", "hello")
     await twin.answered("Ada", "dm", "and?")
     assert "canary" not in twin.last_prompt()
@@ -45,11 +47,17 @@ async def test_its_thought_is_not_remembered_as_speech(twin: House) -> None:
 @pytest.mark.parametrize(
     "check", [[ModelUnavailable("gone")], ["no JSON at all", "still none"]], ids=["unavailable", "malformed"]
 )
-async def test_a_background_job_that_fails_leaves_the_reply_alone(twin: House, check: list[Script]) -> None:
-    twin.model.replies.extend(["hm", "Out loud.", *check])
-    assert await twin.answered("Ada", "dm", "hello") == "Out loud."
-    assert "user_model_check" not in (await twin.one("SELECT thought FROM turns WHERE speaker = 'soul'"))["thought"]
-    assert len(await twin.rows("SELECT * FROM llm_calls")) == 2 + len(check)
+async def test_the_checks_are_the_first_job_after_the_reply_and_a_failed_one_leaves_it_alone(
+    twin: House, check: list[Script]
+) -> None:
+    await twin.answered("Ada", "dm", "hello")
+    twin.model.steps["mental_query"].extend(check)
+    root = await twin.say("Ada", "dm", "I keep bees")
+    await twin.events.until("job.failed", kind="models_the_visitor")
+    post = (await twin.people.posts_by_bot("D0ADA"))[-1]
+    assert (post["thread_ts"], said(post)) == (root, "Echo: I keep bees")
+    steps = [prompt.step for prompt in twin.prompts]
+    assert steps[2:] == ["internal_monologue", "external_dialog", *["mental_query"] * len(check)]
 
 
 @pytest.mark.parametrize("thought", [ModelUnavailable("gone"), ""])
@@ -69,7 +77,6 @@ async def test_its_speech_is_streamed_and_a_thought_in_its_place_is_not(twin: Ho
     second = twin.flow()
     await second.asked.wait()
     second.end("Only this.")
-    twin.model.replies.append('{"true": false}')
     await twin.reply("D0ADA")
     await twin.idle()
     assert [said(post) for post in await twin.people.posts_by_bot("D0ADA")] == ["Only this."]
@@ -80,6 +87,56 @@ async def test_every_third_reply_it_asks_itself_whether_its_mood_has_changed(twi
     for _ in range(2):
         await twin.answered("Ada", "dm", "hello")
     assert [prompt.step for prompt in twin.prompts].count("feel") == 0
-    twin.model.replies.extend(["hm", "Aloud.", '{"true": false}', '{"true": true}'])
+    twin.model.steps["mental_query"].extend(['{"true": false}', '{"true": true}'])
     await twin.answered("Ada", "dm", "we are done!")
     assert "feel" in [prompt.step for prompt in twin.prompts]
+
+
+# -- hints -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def hinting(empty_house: House) -> House:
+    """A daemon with Tess, who speaks split, has modes and has met Ada."""
+    more = 'pipeline = "split"\nsubprocesses = []\n'
+    write_soul(empty_house.settings.home, more=more, modes={"academic": "", "poetic": POETIC})
+    await empty_house.start(name="tess")
+    for _ in range(3):
+        await empty_house.answered("Ada", "dm", "hello")
+    empty_house.prompts.clear()
+    return empty_house
+
+
+def steps(house: House) -> list[str]:
+    return [prompt.step for prompt in house.prompts]
+
+
+@pytest.mark.parametrize("true", [True, False])
+async def test_a_hint_costs_one_question_and_the_model_decides(hinting: House, true: bool) -> None:
+    hinting.model.steps["mental_query"].append(json.dumps({"true": true}))
+    await hinting.answered("Ada", "dm", "that ballad was long, and so was the hymn")
+    assert steps(hinting).count("mental_query") == 1
+    assert ("poetic_composition" in steps(hinting)) == true
+    assert [step for step in await hinting.path() if "→ poetic" in step] == ["move: engaged → poetic, model"] * true
+    await hinting.answered("Ada", "dm", "good morning")
+    assert steps(hinting)[-2:] == ["internal_monologue", "external_dialog"]
+    assert steps(hinting).count("mental_query") == 1
+
+
+async def test_a_mode_is_left_when_the_model_says_so(hinting: House) -> None:
+    hinting.model.steps["mental_query"] += ['{"true": true}', '{"true": false}', '{"true": true}']
+    for words in ("what do scholars say of linen?", "and of wool?", "where is my coat?"):
+        await hinting.answered("Ada", "dm", words)
+    assert (await hinting.path())[-4:] == [
+        "stay: academic → academic, rule",
+        "stay: academic → academic, rule",
+        "move: academic → engaged, model",
+        "stay: engaged → engaged, rule",
+    ]
+
+
+async def test_a_reminder_is_set_by_its_own_question(hinting: House) -> None:
+    hinting.model.steps["intend"].append('{"when": "in 20m", "what": "the build", "drop": []}')
+    await hinting.answered("Ada", "dm", "remind me of the build in 20 minutes")
+    assert steps(hinting) == ["intend", "internal_monologue", "external_dialog"]
+    assert "You have set a reminder for" in hinting.last_prompt()

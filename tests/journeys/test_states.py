@@ -13,11 +13,10 @@ from daemon.local_slack.server import serve_workspace
 from daemon.mind.mental_process import MentalProcess, Outcome, ProcessContext, Transition
 from daemon.processes import PROCESSES
 from tests.fakes import TurnableClock
-from tests.given import shown
+from tests.given import shown, wanting
 from tests.journeys.house import House, settings_for
 from tests.journeys.souls import CONTACTS, POETIC, write_soul
 
-TRUE, FALSE = '{"true": true}', '{"true": false}'
 MODES = {"academic": "", "poetic": POETIC}
 HOUR = 3600.0
 
@@ -33,6 +32,11 @@ async def acquaint(house: House) -> None:
     for words in ("hello", "it's me", "Ada is what they call me"):
         await house.answered("Ada", "dm", words)
     assert await house.process() == "engaged"
+
+
+def wish(house: House, *words: str) -> None:
+    """Let the next answers of the model begin with these wishes."""
+    house.model.steps["respond"] += map(wanting, words)
 
 
 def asked(house: House, step: str) -> list[str]:
@@ -116,31 +120,29 @@ async def test_a_soul_that_takes_no_part_in_greetings_begins_with_the_matter(emp
 # -- ready -------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_plain_request_for_a_person_gets_the_contacts_without_a_model_question(empty_house: House) -> None:
+async def test_who_needs_a_person_gets_the_contacts_without_a_question_to_the_model(empty_house: House) -> None:
     house = empty_house
     await weaver(house)
     await acquaint(house)
+    wish(house, "person")
     await house.answered("Ada", "dm", "whom should I ask about the vault?")
     assert "- Ben: grants access to the vault" in house.last_prompt()
     assert asked(house, "mental_query") == []
-    assert (await house.path())[-2:] == ["move: engaged → ready, rule", "move: ready → engaged, rule"]
-    assert "they asked for a contact in so many words" in await house.command("trace", "D0ADA")
+    assert (await house.path())[-2:] == ["move: engaged → ready, model", "move: ready → engaged, rule"]
+    assert "they need a person who can act" in await house.command("trace", "D0ADA")
     await house.answered("Ada", "dm", "thanks")
     assert "grants access" not in house.last_prompt()
 
 
-@pytest.mark.parametrize(("answer", "target"), [(TRUE, "ready"), (FALSE, "engaged")])
-async def test_a_doubtful_request_for_a_person_is_left_to_the_model(
-    empty_house: House, answer: str, target: str
-) -> None:
+async def test_no_words_lead_anywhere_by_themselves(empty_house: House) -> None:
     house = empty_house
     await weaver(house)
     await acquaint(house)
-    house.model.steps["mental_query"].append(answer)
-    await house.answered("Ada", "dm", "who decides about the vault?")
-    assert len(asked(house, "mental_query")) == 1
-    assert ("Ben: grants access" in house.last_prompt()) == (target == "ready")
-    assert ("move: engaged → ready, model" in await house.path()) == (target == "ready")
+    before = len(house.prompts)
+    for words in ("don't write a poem", "who decides about the vault?", "what do scholars say?", "remind me of it"):
+        await house.answered("Ada", "dm", words)
+    assert [prompt.step for prompt in house.prompts[before:]] == ["respond"] * 4
+    assert set((await house.path())[4:]) == {"stay: engaged → engaged, rule"}
 
 
 # -- academic ----------------------------------------------------------------------------------------------------------
@@ -152,11 +154,13 @@ async def test_academic_is_entered_kept_and_left_as_the_model_answers(empty_hous
     await acquaint(house)
     voice = "This is the academic voice of Tess."
     assert voice not in house.last_prompt()
-    house.model.steps["mental_query"] += [TRUE, FALSE, TRUE]
+    wish(house, "scholarship")
     await house.answered("Ada", "dm", "what do scholars say of linen?")
     assert voice in house.last_prompt()
+    wish(house, "scholarship")
     await house.answered("Ada", "dm", "and of wool?")
     assert voice in house.last_prompt()
+    wish(house, "other_matters")
     answer = await house.answered("Ada", "dm", "where is my coat?")
     assert "where is my coat?" in answer
     assert voice not in house.last_prompt()
@@ -167,14 +171,14 @@ async def test_academic_is_entered_kept_and_left_as_the_model_answers(empty_hous
         "move: academic → engaged, model",
         "stay: engaged → engaged, rule",
     ]
-    assert "has turned from scholarly matters" in await house.command("trace", "D0ADA")
+    assert "they have turned to other matters" in await house.command("trace", "D0ADA")
 
 
 async def test_a_mode_that_is_taken_away_ends_the_process_that_needs_it(empty_house: House) -> None:
     house = empty_house
     await weaver(house)
     await acquaint(house)
-    house.model.steps["mental_query"].append(TRUE)
+    wish(house, "scholarship")
     await house.answered("Ada", "dm", "what do scholars say of linen?")
     assert await house.process() == "academic"
     folder = house.settings.home / "souls" / "tess" / "academic"
@@ -193,42 +197,33 @@ async def test_a_poem_has_the_register_that_was_named_and_then_plain_talk_goes_o
     house = empty_house
     await weaver(house)
     await acquaint(house)
+    wish(house, "poem")
     house.model.steps["poetic_composition"].append("O loom, O sea!")
     assert await house.answered("Ada", "dm", "write a hymn about the sea") == "O loom, O sea!"
     assert asked(house, "decision") == []
     [composed] = asked(house, "poetic_composition")
     assert "This is the poetic voice of Tess." in composed
-    assert (await house.path())[-2:] == ["move: engaged → poetic, rule", "move: poetic → engaged, rule"]
+    assert (await house.path())[-2:] == ["move: engaged → poetic, model", "move: poetic → engaged, rule"]
     await house.answered("Ada", "dm", "lovely")
     assert "poetic voice" not in house.last_prompt()
     thought = await house.one("SELECT thought FROM turns WHERE body = 'O loom, O sea!'")
-    assert json.loads(thought["thought"]) == {"register": "hymn", "image_domain": "sea"}
+    assert json.loads(thought["thought"]) == {"register": "hymn", "image_domain": "sea", "calls_for": "poem"}
 
 
 async def test_where_no_register_is_named_the_model_decides(empty_house: House) -> None:
     house = empty_house
     await weaver(house)
+    wish(house, "poem")
     house.model.steps["decision"] += ['{"choice": "lament"}', '{"choice": "kiln"}']
     house.model.steps["poetic_composition"].append("The fire is out.")
     assert await house.answered("Ada", "dm", "write me a poem about my build") == "The fire is out."
     thought = await house.one("SELECT thought FROM turns WHERE speaker = 'soul'")
-    assert json.loads(thought["thought"]) == {"register": "lament", "image_domain": "kiln"}
+    assert json.loads(thought["thought"]) == {"register": "lament", "image_domain": "kiln", "calls_for": "poem"}
     assert await house.path() == [
         "enter: engaged → greeting, rule",
-        "move: greeting → poetic, rule",
+        "move: greeting → poetic, model",
         "move: poetic → engaged, rule",
     ], "who comes straight with a poem to be written gets the poem"
-
-
-async def test_a_word_of_poetry_is_not_a_wish_for_a_poem(empty_house: House) -> None:
-    house = empty_house
-    await weaver(house)
-    await acquaint(house)
-    await house.answered("Ada", "dm", "that ballad was long")
-    [question] = asked(house, "mental_query")
-    assert "wants the soul to compose a poem now" in question
-    assert await house.process() == "engaged"
-    assert not any("poetic" in step for step in await house.path())
 
 
 # -- problem_solving ---------------------------------------------------------------------------------------------------
@@ -240,10 +235,10 @@ async def test_problems_are_solved_only_where_the_loop_is_enabled(empty_house: H
     write_soul(house.settings.home)
     await house.start(name="tess", ism_enabled=enabled)
     await acquaint(house)
-    house.model.steps["mental_query"].append(TRUE)
+    wish(house, "research")
     await house.answered("Ada", "dm", "find out why the build is red")
     assert ("move: engaged → problem_solving, model" in await house.path()) == enabled
-    assert bool(asked(house, "mental_query")) == enabled
+    assert ("\n- research: " in asked(house, "respond")[-1]) == enabled, "what can't be followed is not offered"
 
 
 # -- what does not go --------------------------------------------------------------------------------------------------
@@ -296,15 +291,6 @@ async def test_a_refused_transition_is_traced_and_answered_all_the_same(
     assert "tess takes no part in 'dormant'" in await empty_house.command("trace", "D0ADA")
 
 
-async def test_a_model_question_that_fails_changes_no_state(empty_house: House) -> None:
-    house = empty_house
-    await weaver(house)
-    await acquaint(house)
-    house.model.steps["mental_query"] += ["neither yes nor no"] * 2
-    assert "scholars" in await house.answered("Ada", "dm", "what do scholars say?")
-    assert await house.process() == "engaged"
-
-
 # -- the same again ----------------------------------------------------------------------------------------------------
 
 SAYINGS = (
@@ -355,13 +341,13 @@ async def lived(home: Path, seed: int) -> tuple[list[tuple[object, ...]], list[s
     async with another_house(home) as house:
         await weaver(house, "subprocesses = []\n")  # they would ask the same mind, beside the talk
         for _ in range(8):
-            house.model.steps["mental_query"] += [dice.choice((TRUE, FALSE)) for _ in range(2)]
+            wish(house, *dice.choices(("nothing", "nothing", "poem", "scholarship", "person", "other_matters"), k=2))
             house.model.steps["decision"].append('{"choice": "lament"}')
             if silence := dice.choice(SILENCES):
                 house.clock.turn(silence)
                 await over(house)
             await house.answered("Ada", "dm", dice.choice(SAYINGS))
-            house.model.steps["mental_query"].clear()
+            house.model.steps["respond"].clear()
         rows = await house.rows(
             "SELECT hop, act, origin, target, decided_by, reason, params FROM transitions ORDER BY seq"
         )

@@ -150,7 +150,7 @@ async def test_the_words_of_a_message_stay_inside_one_fence(house: House, text: 
     assert end
     assert "<said" not in inside
     assert "<note" not in inside
-    assert rest.strip() == "(Answer with the five elements, beginning with <stimulus_verb>.)"
+    assert rest.strip() == "(Answer with the six elements, beginning with <calls_for>.)"
     assert (await house.one("SELECT body FROM turns WHERE speaker = 'person'"))["body"] == text
 
 

@@ -1,8 +1,8 @@
 """The model of the daemons that are killed: it answers at once in every form, and words of a message steer it.
 
-"remind" sets a reminder for a second later. "find out" starts the loop of actions: "ask" leaves the problem parked
-until the user answers; "slowly" and "ponder" take so long that another message arrives meanwhile, during a choice or
-after the reply.
+"remind" calls for a reminder, which is set for a second later. "find out" calls for research, the loop of actions:
+"ask" leaves the problem parked until the user answers; "slowly" and "ponder" take so long that another message arrives
+meanwhile, during a choice or after the reply.
 """
 
 import json
@@ -46,7 +46,8 @@ class KilledMind:
         if prompt.json_schema is not None and (made := self._structured(prompt)):
             return json.dumps(made)
         if prompt.step == "respond":  # every reply teaches something
-            return placeholder_answer(prompt).replace("_check>false<", "_check>true<")
+            answer = placeholder_answer(prompt).replace("_check>false<", "_check>true<")
+            return answer.replace("<calls_for>nothing<", f"<calls_for>{_wish(prompt)}<")
         return placeholder_answer(prompt)
 
     def _structured(self, prompt: Prompt) -> dict[str, object]:
@@ -68,6 +69,12 @@ class KilledMind:
 
 def _newest(prompt: Prompt) -> str:
     return (newest_messages(prompt) or [""])[-1]
+
+
+def _wish(prompt: Prompt) -> str:
+    """What the newest message calls for."""
+    words = _newest(prompt)
+    return "research" if "find out" in words else "reminder" if "remind" in words else "nothing"
 
 
 def _note(prompt: Prompt) -> str:

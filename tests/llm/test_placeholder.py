@@ -23,7 +23,7 @@ from tests.unit.every_step import every_step
 TAGGED = (
     SystemPart("You are Ada.", stable=True),
     SystemPart(
-        "<stimulus_verb>…</stimulus_verb><internal_monologue verb=…><external_dialogue verb=…>"
+        "<calls_for>…<stimulus_verb>…</stimulus_verb><internal_monologue verb=…><external_dialogue verb=…>"
         "<user_model_check>…<soul_state_check>…"
     ),
 )
@@ -48,7 +48,7 @@ def test_every_message_of_a_burst_is_found() -> None:
 
 
 def test_a_closing_cue_after_the_messages_is_left_out() -> None:
-    assert newest_messages(prompt("<said-a>\nhello\n</said-a>\n\n(Answer with the five elements.)")) == ["hello"]
+    assert newest_messages(prompt("<said-a>\nhello\n</said-a>\n\n(Answer with the six elements.)")) == ["hello"]
 
 
 def test_a_cue_in_a_chat_message_of_its_own_does_not_hide_the_message() -> None:
@@ -79,6 +79,7 @@ def test_the_elements_of_the_fixed_pipeline_are_filled_in() -> None:
     output = taken_apart(placeholder_answer(prompt("hello", system=TAGGED)))
     assert output.reply is not None
     assert "“hello”" in output.reply
+    assert output.elements["calls_for"].content == "nothing"
     assert output.elements["stimulus_verb"].content
     assert output.elements["internal_monologue"].attributes == {"verb": "noticed"}
     assert output.elements["user_model_check"].content == "false"

@@ -63,6 +63,13 @@ _REPLIES: Final[Mapping[str, str]] = {
     "what do you look after?": tagged("The hearth, and the words that are meant to last. Bring me a launch to sing."),
     "The standup": tagged("It's time, Ada: **the standup**. You wanted to tell them about the import."),
 }
+_WISHES: Final[Mapping[str, str]] = {
+    f"Write me a {POEM}": "poem",
+    SCHOLARLY: "scholarship",
+    HARD: "research",
+    ASKED: "research",
+    WRITTEN: "research",
+}
 
 
 def chosen(*actions: tuple[str, str], why: str = "It is the shortest way.") -> str:
@@ -77,11 +84,10 @@ def answer(call: ModelCall) -> str:
 
 
 def _reply(call: ModelCall) -> str:
-    return next((words for cue, words in _REPLIES.items() if cue in call.last), tagged("I see. Go on."))
-
-
-def _verdict(call: ModelCall) -> str:
-    return json.dumps({"true": "state of research on a question" in call.prompt or "several steps" in call.prompt})
+    """What was scripted for the newest message, after the wish that it calls for."""
+    reply = next((words for begin, words in _REPLIES.items() if begin in call.last), tagged("I see. Go on."))
+    wish = next((word for begin, word in _WISHES.items() if begin in call.last), "nothing")
+    return reply.replace("<calls_for>nothing<", f"<calls_for>{wish}<")
 
 
 def _preference(call: ModelCall) -> str:
@@ -124,7 +130,7 @@ def _aloud(call: ModelCall) -> str:
 _ANSWERS: Final[Mapping[str, str | Callable[[ModelCall], str]]] = {
     "respond": _reply,
     "decision": _preference,
-    "mental_query": _verdict,
+    "mental_query": json.dumps({"true": False}),
     "choose_actions": _choice,
     "use_tool": _tool,
     "external_dialog": _aloud,

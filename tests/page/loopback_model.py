@@ -91,6 +91,7 @@ async def loopback_model(answer: Callable[[ModelCall], str]) -> AsyncIterator[Lo
 def tagged(reply: str, thought: str = "They want an answer.", *, learned: bool = False, moved: bool = False) -> str:
     """A well-formed reply to the step `respond`."""
     return (
+        "<calls_for>nothing</calls_for>\n"
         "<stimulus_verb>asked</stimulus_verb>\n"
         f'<internal_monologue verb="weighed">{thought}</internal_monologue>\n'
         f'<external_dialogue verb="said">{reply}</external_dialogue>\n'

@@ -20,6 +20,14 @@ REASONING = (
 """The marks with which the model families enclose their reasoning."""
 
 
+WISHES = (
+    *("<calls_for>poem</calls_for>", "<calls_for>nothing</calls_for>", "<calls_for>poem", "</calls_for>"),
+    *("<calls_for/>", f"<calls_for>{CANARY}</calls_for>", "&lt;calls_for&gt;poem&lt;/calls_for&gt;"),
+    *("<calls-for>poem</calls-for>", "<CALLS_FOR x='<y>'> poem </Calls_For >", "<calls\u200b_for>poem</calls_for>"),
+)
+"""What says, or seems to say, what the words call for: true ones, quoted ones and forged ones."""
+
+
 class Author:
     """Writes hostile answers with a canary in all text that is private in any reading of the structure.
 
@@ -34,14 +42,18 @@ class Author:
     def answer(self) -> str:
         """One answer of a few top-level parts, sometimes cut short."""
         parts = [self._choice.choice(self._parts())() for _ in range(self._choice.randint(1, 5))]
-        text = "".join(parts)
+        text = self._choice.choice(("", "", *WISHES)) * (not self._plain) + "".join(parts)
         return text[: self._choice.randint(0, len(text))] if self._choice.random() < 0.15 else text
 
     def _parts(self) -> list[Callable[[], str]]:
         thoughts = [self._thought, self._thought, self._thought_with_quotes, self._unclosed_thought]
         thoughts += [self._reasoning, self._reasoning] if self._reasons else []
         replies = [self._spoken] * 3 if self._plain else [self._reply, self._reply, self._reply_with_secret]
+        replies += [] if self._plain else [self._wish]
         return [*thoughts, *replies, self._mismatched_thought, self._stray, self._noise, self._comment]
+
+    def _wish(self) -> str:
+        return self._choice.choice(WISHES)
 
     def _tag(self, name: str, closing: bool = False) -> str:
         name = self._choice.choice([name, name, name, name.upper(), name.title()])
@@ -113,6 +125,7 @@ class Author:
                 self._tag(name),
                 self._disguise(name),
                 f"<!-- {self._secret()}",
+                self._wish(),
             ]
         )
         return f"{self._tag(name)}{self._secret()}{quoted}{self._secret()}{self._tag(name, closing=True)}"
@@ -163,6 +176,7 @@ class Author:
                 f"{self._tag(name, closing=True)}{self._secret()}",
                 f"{self._tag(name)[:-1]}{self._secret()}",
                 f"<{name}/>{self._secret()}",
+                f"<calls_for>{self._secret()}</calls_for>",
             ]
         )
         return f"{self._tag(REPLY_TAG)}{self._spoken()}{inner}{self._tag(REPLY_TAG, closing=True)}"

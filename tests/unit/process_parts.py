@@ -8,6 +8,7 @@ from daemon.core.working_memory import WorkingMemory
 from daemon.memory.queues.approvals import Approval, Approvals
 from daemon.memory.queues.intentions import Intention
 from daemon.mind.mental_process import Capabilities, CurrentCycle
+from daemon.processes.wishes import WISHES
 
 
 class NoApprovals(Approvals):
@@ -69,4 +70,5 @@ def current_cycle(limits: Limits | None = None) -> CurrentCycle:
         cite=lambda _: None,
         readers=Readers(Audience(AudienceKind.DM, "D1"), members_only=True),
         emit=_ignore,
+        wishes=WISHES,
     )

@@ -19,7 +19,7 @@ from daemon.ism.permission import POST_ELSEWHERE
 from daemon.ism.problem import Problem
 from daemon.memory.records import ProcessState
 from daemon.mind.mental_process import Stay, Transition
-from daemon.mind.transitions.following import HANDED_OVER, follow_cues
+from daemon.mind.transitions.following import HANDED_OVER, Lead
 from daemon.soul import Contact, IsmLimits, Mode
 from tests.given import shown
 from tests.unit.solving_parts import FOUND, READER, WRITER, ActionBench, Books, Shelf, observation, scene
@@ -223,7 +223,7 @@ async def test_a_full_schedule_is_reported() -> None:
 
 
 @pytest.mark.parametrize("words", ["expert", "to the EXPERT, please"])
-async def test_the_expert_takes_over_at_once_and_follows_no_cue(words: str) -> None:
+async def test_the_expert_takes_over_at_once_and_follows_no_wish(words: str) -> None:
     one = scene(modes=(ACADEMIC,))
     result = await one.act(escalate(one.context, problem()), words)
     assert isinstance(result, Transition)
@@ -231,15 +231,12 @@ async def test_the_expert_takes_over_at_once_and_follows_no_cue(words: str) -> N
     assert result.params == {HANDED_OVER: one.context.perception.id}
 
 
-async def test_a_handed_over_message_follows_no_cue_but_the_next_one_does() -> None:
-    one = scene('{"true": true}')
-    words = replace(one.context.perception, content="please find out why")
-    context = replace(one.context, perception=words, state=ProcessState("academic", params={HANDED_OVER: words.id}))
-    assert await follow_cues(context) is None
-    assert one.llm.prompts == []
-    led = await follow_cues(replace(context, perception=replace(words, id="p2")))
-    assert led is not None
-    assert led.to == "problem_solving"
+async def test_a_handed_over_message_follows_no_wish_but_the_next_one_does() -> None:
+    one = scene()
+    words = one.context.perception
+    context = replace(one.context, state=ProcessState("academic", params={HANDED_OVER: words.id}))
+    assert not Lead(context).leads("research")
+    assert Lead(replace(context, perception=replace(words, id="p2"))).leads("research")
 
 
 @pytest.mark.parametrize(

@@ -24,12 +24,10 @@ from daemon.memory.database import open_database
 from daemon.memory.knowledge.library import LibraryIndex
 from daemon.memory.knowledge.turns import Turns
 from daemon.mind.mental_process import Stay
-from daemon.mind.recall.visit import Visit
 from daemon.mind.structured_reply import structured
-from daemon.mind.transitions import Situation
-from daemon.mind.transitions.cues import match_cue
 from daemon.processes.subprocesses.models_the_visitor import models_the_visitor
-from daemon.soul import Contact, Soul
+from daemon.processes.wishes import WISHES
+from daemon.soul import Soul
 from daemon.soul_engine import begin, integrate
 from daemon.tools.library.folders import FolderLibrary
 from tests.fakes import TIMEOUT, Events, FakeClock
@@ -164,11 +162,10 @@ HEAVY = (
 
 
 @pytest.mark.parametrize("piece", HEAVY)
-def test_no_long_message_slows_the_search_for_cues_times_or_sources(piece: str) -> None:
-    soul = SOUL.model_copy(update={"contacts": (Contact(name="Ben", slack="U0123456789", can="all"),)})
+def test_no_long_message_slows_the_search_for_hints_times_or_sources(piece: str) -> None:
     problem = Problem(WorkingMemory("Ea"), found=[Passage("a", "b")])
     readers: tuple[Callable[[str], object], ...] = (
-        lambda text: match_cue("engaged", Situation(Visit(), text, soul, autonomous=True)),
+        lambda text: [wish.hint.search(text) for wish in WISHES if wish.hint],
         lambda text: _unless_refused(lambda: when(text, 1)),
         lambda text: _unless_refused(lambda: require_seldom(text, 1)),
         problem.with_sources,

@@ -193,6 +193,13 @@ def test_the_replys_checks_decide_which_jobs_are_enqueued(thought: dict[str, obj
     assert effect(thought=thought).jobs == jobs
 
 
+def test_after_every_third_reply_without_a_check_the_soul_is_asked_about_its_mood() -> None:
+    jobs = [effect(visit=Visit(exchanges=number, met=True)).jobs for number in range(6)]
+    assert ["keeps_its_own_state" in names for names in jobs] == [False, False, True] * 2
+    asked = effect(visit=Visit(exchanges=2, met=True), thought={"soul_state_check": False}).jobs
+    assert "keeps_its_own_state" not in asked
+
+
 def test_a_conversation_beyond_its_budget_is_summarized() -> None:
     old = tuple(Turn(Speaks.PERSON, "U0ADA", "Ada", f"{number}.0", "words " * 50) for number in range(5))
     small = SOUL.model_copy(update={"budgets": Budgets(transcript=100)})

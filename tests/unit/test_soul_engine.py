@@ -115,7 +115,7 @@ def test_regions_stand_in_their_order_and_users_words_are_fenced() -> None:
     assert "Friday, 21 November 2025, 04:40 UTC. You are in a public channel" in volatile.text
     (message,) = prompt.messages
     assert message.text.startswith(f'<said-{NONCE} by="Ada">\nhello\n</said-{NONCE}>')
-    assert message.text.endswith("beginning with <stimulus_verb>.)")
+    assert message.text.endswith("beginning with <calls_for>.)")
 
 
 def test_the_stable_part_is_the_same_for_every_turn_user_and_nonce() -> None:
@@ -185,7 +185,7 @@ def test_the_souls_replies_are_assistant_messages_and_its_thoughts_are_marked() 
         .with_memory(Memory(Role.SYSTEM, "Note well."))
     )
     texts = [message.text for message in rendered(memory).messages]
-    assert texts[1] == '<external_dialogue verb="said">Hello.</external_dialogue>'
+    assert texts[1] == '<calls_for>nothing</calls_for>\n<external_dialogue verb="said">Hello.</external_dialogue>'
     assert texts[3] == "Ea thought: Tired."
     assert texts[4].startswith("Note well.")
 

@@ -38,7 +38,6 @@ from tests.unit.subprocess_parts import (
     SOUL,
     WORKER,
     SubprocessBench,
-    Thoughts,
     feeling,
     notes,
     two_talks,
@@ -291,12 +290,20 @@ async def test_the_souls_state_is_stored_for_one_audience_alone(bench: Subproces
     assert "the mood was: glad" in shown(bench.llm.prompts[0])
 
 
-@pytest.mark.parametrize("thought", [{"soul_state_check": False}, {}])
-async def test_a_reply_that_changed_nothing_costs_nothing(bench: SubprocessBench, thought: Thoughts) -> None:
+async def test_a_reply_that_changed_nothing_costs_nothing(bench: SubprocessBench) -> None:
     await bench.say("U1", "I keep bees", "lovely", {"soul_state_check": True})
-    await bench.say("U1", "yes", "well", thought)
+    await bench.say("U1", "yes", "well", {"soul_state_check": False})
     await keeps_its_own_state(bench.context())
     assert (bench.steps, await bench.state()) == ([], None)
+
+
+@pytest.mark.parametrize("moved", [True, False])
+async def test_a_reply_without_a_check_is_asked_about(bench: SubprocessBench, moved: bool) -> None:
+    await bench.say("U1", "I keep bees", "lovely", {})
+    bench.script(json.dumps({"true": moved}), feeling())
+    await keeps_its_own_state(bench.context())
+    assert bench.steps == ["mental_query", "feel"][: 1 + moved]
+    assert (await bench.state() is not None) == moved
 
 
 async def test_without_a_reply_the_state_does_not_change(bench: SubprocessBench) -> None:

@@ -1,20 +1,20 @@
-"""Transitions: the table of entries, the cues, and those that the model has to confirm."""
+"""The table of entries, and what may be followed from where: wishes in an answer, hints in a message."""
 
-import time
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from daemon.core.errors import ModelUnavailable
 from daemon.core.limits import Limits
-from daemon.mind.mental_process import ProcessContext
+from daemon.core.perception import Modality
+from daemon.memory.records import ProcessState
+from daemon.mind.mental_process import SPOKEN, ProcessContext, Wish
 from daemon.mind.recall.visit import Visit
-from daemon.mind.transitions import SPOKEN, TABLE, Situation, opening_process, situation_of, why_refused
-from daemon.mind.transitions.cues import match_cue
-from daemon.mind.transitions.following import HANDED_OVER, confirmed, follow_cues
+from daemon.mind.transitions import TABLE, Situation, opening_process, situation_of, why_refused
+from daemon.mind.transitions.following import HANDED_OVER, Lead, confirmed, follow, hinted, meaning_of, offered
+from daemon.processes.wishes import WISHES
 from daemon.soul import Contact, Mode
+from daemon.soul_engine import integrate
 from tests.given import soul
 from tests.unit.playing import WORDS, Play, stay
 from tests.unit.process_parts import current_cycle
@@ -30,11 +30,12 @@ BARE = soul()
 TALKING = Visit(number=1, exchanges=1, met=True)
 FIRST = Visit(number=1, met=False, fresh=True)
 BACK = Visit(number=2, met=True, fresh=True)
-HOSTILE_SIZE = 100_000
+LIMITS = Limits(loops=1, tokens=1, usd=1.0, seconds=1.0)
+BY_WORD = {wish.word: wish for wish in WISHES}
 
 
-def situation(words: str = "", visit: Visit = TALKING, *, bare: bool = False, autonomous: bool = True) -> Situation:
-    return Situation(visit, words, BARE if bare else SOUL, autonomous=autonomous)
+def situation(visit: Visit = TALKING, *, bare: bool = False, autonomous: bool = True) -> Situation:
+    return Situation(visit, BARE if bare else SOUL, autonomous=autonomous)
 
 
 # -- the table ---------------------------------------------------------------------------------------------------------
@@ -92,176 +93,161 @@ def test_a_visit_begins_with_greeting_or_returning_or_goes_on(visit: Visit, targ
     assert (begun[0] if begun else None) == target
 
 
-# -- leads -------------------------------------------------------------------------------------------------------------
+# -- wishes ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("words", "target", "certain"),
-    [
-        ("Write me a haiku about tin", "poetic", True),
-        ("could you compose, for the launch, a short ODE?", "poetic", True),
-        ("I read a sonnet", "poetic", False),
-        ("may I talk to a human", "ready", True),
-        ("whom should I ask?", "ready", True),
-        ("who owns the vault", "ready", False),
-        ("who is in charge of it", "ready", False),
-        ("any scholarship on Linear B?", "academic", False),
-        ("the etymology of tin", "academic", False),
-        ("find out why it fails", "problem_solving", False),
-        ("what is the root cause", "problem_solving", False),
-    ],
-)
-def test_a_message_gives_a_certain_cue_or_one_with_a_question(words: str, target: str, certain: bool) -> None:
-    found = match_cue("engaged", situation(words))
-    assert found is not None
-    assert (found.target, found.question == "") == (target, certain)
-    assert found.reason
-
-
-@pytest.mark.parametrize(
-    "words",
-    ["", "hello", "write it down", "who am I", "the solver", "a scholarshipless"],
-)
-def test_an_ordinary_message_gives_no_cue(words: str) -> None:
-    assert match_cue("engaged", situation(words)) is None
-
-
-def test_no_cue_leads_to_the_current_or_a_refused_process() -> None:
-    assert match_cue("poetic", situation("write a poem")) is None
-    assert match_cue("engaged", situation("write a poem, whom should I ask, scholars, find out", bare=True)) is not None
-    assert match_cue("engaged", situation("write a poem, whom should I ask", bare=True)) is None
-    assert match_cue("dormant", situation("write a poem")) is None
-
-
-CUES = (
-    "write ",
-    "poem",
-    "who ",
-    "whom do i ask",
-    "hand this over to a human",
-    "etymolog",
-    "why does",
-    " ",
-    "\n",
-    "\u017f",
-    "İ",
-)
-
-
-@given(words=st.one_of(st.text(), st.lists(st.sampled_from(CUES)).map("".join)), origin=st.sampled_from(sorted(SPOKEN)))
-def test_no_message_breaks_the_rules(words: str, origin: str) -> None:
-    found = match_cue(origin, situation(words))
-    assert found is None or (found.target != origin and not why_refused(origin, found.target, situation(words)))
-
-
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "write ",
-        "write a ",
-        "who ",
-        "whom should i ",
-        "talk to ",
-        "hand this over ",
-        "look it ",
-        "why ",
-        "etymolog",
-        "w",
-        " ",
-        "is able to ",
-        "find\n",
-        "linear ",
-        "bronze ",
-        "in charge ",
-        "İ",
-        "poe",
-        "a",
-        "-poem",
-    ],
-)
-def test_a_hundred_thousand_hostile_characters_are_read_at_once(piece: str) -> None:
-    text = piece * (HOSTILE_SIZE // len(piece))
-    for words in (text, f"who{' ' * HOSTILE_SIZE}x", f"write {text}", f"talk to {text}"):
-        began = time.thread_time()  # CPU time, so that other processes do not count
-        match_cue("engaged", situation(words))
-        assert time.thread_time() - began < 1.5
-
-
-# -- following ---------------------------------------------------------------------------------------------------------
-
-
-async def context_of(words: str, *scripts: Script) -> tuple[ProcessContext, Head]:
+async def context_of(words: str, *scripts: Script, process: str = "engaged") -> tuple[ProcessContext, Head]:
+    """The context of a process that may follow every wish, with a model that plays these scripts."""
     play = Play({"engaged": stay})
     await play.perceive()
-    thinking = head(*scripts)
-    perception = replace(WORDS, content=words)
-    return replace(play.ran[0], perception=perception, mind=thinking.mind, soul=SOUL, visit=TALKING), thinking
+    thinking, perception = head(*scripts), replace(WORDS, content=words)
+    context = replace(
+        play.ran[0],
+        memory=integrate(play.ran[0].memory, perception),
+        perception=perception,
+        mind=thinking.mind,
+        soul=SOUL,
+        visit=TALKING,
+        cycle=current_cycle(LIMITS),
+        state=ProcessState(process),
+    )
+    return context, thinking
 
 
-async def test_a_certain_cue_is_followed_without_a_call() -> None:
-    context, thinking = await context_of("write a hymn to tin, a poem")
-    found = await follow_cues(context)
-    assert found is not None
-    assert (found.to, found.decided_by, found.execute_now) == ("poetic", "rule", True)
-    assert thinking.llm.prompts == []
+@pytest.mark.parametrize(
+    ("process", "followed"),
+    [
+        ("engaged", {"reminder", "poem", "person", "scholarship", "research"}),
+        ("greeting", {"reminder", "poem", "person", "scholarship", "research"}),
+        ("academic", {"reminder", "poem", "person", "research", "other_matters"}),
+        ("poetic", {"reminder", "person", "scholarship", "research", "other_matters"}),
+        ("ready", {"reminder", "poem", "scholarship", "research"}),
+    ],
+)
+async def test_each_state_follows_its_own_wishes(process: str, followed: set[str]) -> None:
+    lead = Lead((await context_of("hello", process=process))[0])
+    assert {word for word in (*BY_WORD, "nothing", "", "Poem", "dormant", "exiting") if lead.leads(word)} == followed
 
 
-@pytest.mark.parametrize(("answer", "target"), [('{"true": true}', "ready"), ('{"true": false}', None)])
-async def test_an_uncertain_cue_is_followed_if_the_model_confirms_it(answer: str, target: str | None) -> None:
-    context, thinking = await context_of("who decides?", [answer, END])
-    found = await follow_cues(context)
-    assert (found.to if found else None) == target
-    assert found is None or (found.decided_by, found.memory) == ("model", context.memory)
+async def test_what_is_offered_depends_on_the_soul_and_the_settings_and_never_on_the_moment() -> None:
+    context, _ = await context_of("hello")
+    assert [wish.word for wish in offered(context)] == list(BY_WORD)
+    for process in SPOKEN:
+        for visit in (FIRST, BACK, TALKING):
+            assert offered(replace(context, state=ProcessState(process), visit=visit)) == offered(context)
+    without_loop = replace(context, cycle=current_cycle())
+    assert [wish.word for wish in offered(without_loop)] == [word for word in BY_WORD if word != "research"]
+    bare = replace(without_loop, soul=BARE)
+    assert "poem" not in Lead(bare).meanings
+    assert "other_matters" not in Lead(bare).meanings
+    assert "reminder" in Lead(bare).meanings
+    one_state = SOUL.model_copy(update={"processes": ("engaged",)})
+    assert list(Lead(replace(context, soul=one_state)).meanings) == ["reminder"]
+
+
+async def test_a_message_is_led_once_and_no_wish_is_followed_twice() -> None:
+    context, _ = await context_of("hello")
+    follow(context, BY_WORD["poem"])
+    assert not Lead(context).leads("scholarship")
+    assert Lead(context).leads("reminder")
+    context.followed.append(BY_WORD["reminder"])
+    assert not Lead(context).leads("reminder")
+
+
+async def test_only_a_message_calls_for_anything() -> None:
+    context, _ = await context_of("hello")
+    fallen_due = replace(context, perception=replace(context.perception, modality=Modality.TIME))
+    assert not any(map(Lead(fallen_due).leads, BY_WORD))
+
+
+async def test_a_soul_describes_its_mode_to_the_model_within_bounds() -> None:
+    hints = ("Ugarit", "\u0634\u0639\u0631", "\U0001f3fa", "c++ (.*", "x" * 300, "y" * 300, "z" * 300)
+    mode = Mode(name="academic", personality="Scholarly.", hints=hints, triggers=("They ask of kilns.",))
+    who = SOUL.model_copy(update={"modes": (mode,)})
+    meaning = meaning_of(BY_WORD["scholarship"], who)
+    assert "- They ask of kilns." in meaning
+    assert "Ugarit, \u0634\u0639\u0631, \U0001f3fa, c++ (.*, xxx" in meaning
+    assert "z" * 300 not in meaning
+    assert len(meaning) < 2_000
+    assert meaning_of(BY_WORD["scholarship"], BARE) == f"{BY_WORD['scholarship'].meaning}."
+
+
+async def test_the_list_of_wishes_is_open() -> None:
+    context, _ = await context_of("hello")
+    stop = Wish("stop", "they want you to stop", "they want it to stop", to="engaged", origins=frozenset({"ready"}))
+    more = replace(context, cycle=replace(context.cycle, wishes=(*WISHES, stop)))
+    assert "stop" in Lead(more).meanings
+    assert not Lead(more).leads("stop")
+    assert Lead(replace(more, state=ProcessState("ready"))).leads("stop")
+
+
+# -- hints, for a model that answers without elements ------------------------------------------------------------------
+
+TRUE: Script = ['{"true": true}', END]
+FALSE: Script = ['{"true": false}', END]
+
+
+@pytest.mark.parametrize(
+    ("words", "word"),
+    [
+        ("Write me a haiku about tin", "poem"),
+        ("that ballad was long", "poem"),
+        ("may I talk to a human", "person"),
+        ("whom should I ask?", "person"),
+        ("who decides?", "person"),
+        ("who is in charge of it", "person"),
+        ("any scholarship on Linear B?", "scholarship"),
+        ("the etymology of tin", "scholarship"),
+        ("find out why it fails", "research"),
+        ("what is the root cause", "research"),
+    ],
+)
+async def test_a_hint_is_followed_if_the_model_confirms_it(words: str, word: str) -> None:
+    context, thinking = await context_of(words, TRUE)
+    assert await hinted(context) == BY_WORD[word]
     assert [prompt.step for prompt in thinking.llm.prompts] == ["mental_query"]
+    assert BY_WORD[word].meaning in thinking.llm.prompts[0].messages[-1].text
+    context, thinking = await context_of(words, FALSE)
+    assert await hinted(context) is None
+    assert len(thinking.llm.prompts) == 1
 
 
-async def test_a_message_without_a_cue_costs_no_call() -> None:
-    context, thinking = await context_of("hello")
-    assert await follow_cues(context) is None
+@pytest.mark.parametrize(
+    "words", ["", "hello", "write it down", "who am I", "the solver", "a scholarshipless", "Ugarit"]
+)
+async def test_a_message_without_a_hint_costs_no_question(words: str) -> None:
+    context, thinking = await context_of(words)
+    assert await hinted(context) is None
     assert thinking.llm.prompts == []
 
 
-async def test_a_message_that_was_handed_over_follows_no_cue_and_the_next_one_does() -> None:
-    context, _ = await context_of("write me a poem")
-    assert (
-        await follow_cues(replace(context, state=replace(context.state, params={HANDED_OVER: context.perception.id})))
-        is None
-    )
-    assert (
-        await follow_cues(replace(context, state=replace(context.state, params={HANDED_OVER: "another"}))) is not None
-    )
+async def test_a_reminder_is_no_gates_business_since_its_own_step_asks() -> None:
+    context, thinking = await context_of("remind me of it")
+    assert await hinted(context) == BY_WORD["reminder"]
+    assert thinking.llm.prompts == []
 
 
-async def test_a_failing_model_confirms_no_cue() -> None:
+async def test_no_hint_leads_to_the_current_or_a_refused_process() -> None:
+    context, thinking = await context_of("write a poem")
+    assert await hinted(replace(context, soul=BARE)) is None
+    handed = replace(context, state=ProcessState("engaged", params={HANDED_OVER: context.perception.id}))
+    assert await hinted(handed) is None
+    assert thinking.llm.prompts == []
+
+
+@pytest.mark.parametrize(("script", "left"), [(TRUE, True), (FALSE, False)])
+async def test_a_mode_is_left_by_one_question(script: Script, left: bool) -> None:
+    context, thinking = await context_of("where is my coat?", script, process="academic")
+    assert (await hinted(context) == BY_WORD["other_matters"]) is left
+    assert len(thinking.llm.prompts) == 1
+
+
+async def test_a_failing_model_confirms_no_hint() -> None:
     context, _ = await context_of("who decides?", [ModelUnavailable("busy", hint="wait")])
     assert not await confirmed(context, "It is so.")
 
 
 async def test_only_a_soul_with_limits_is_autonomous() -> None:
     context, _ = await context_of("find out")
-    assert not situation_of(context).autonomous
-    limits = Limits(loops=1, tokens=1, usd=1.0, seconds=1.0)
-    assert situation_of(replace(context, cycle=current_cycle(limits))).autonomous
-
-
-# -- modes of one's own ------------------------------------------------------------------------------------------------
-
-
-def _with_hints(*hints: str, triggers: tuple[str, ...] = ()) -> Situation:
-    """The situation of a soul whose academic mode has these hints."""
-    mode = Mode(name="academic", personality="Scholarly.", hints=hints, triggers=triggers)
-    return replace(situation(), soul=SOUL.model_copy(update={"modes": (mode,)}))
-
-
-@pytest.mark.parametrize(
-    ("words", "led"), [("the kilns of Ugarit", True), ("UGARIT?", True), ("ugarits", False), ("C++ or not", True)]
-)
-def test_a_mode_has_hints_of_its_own_as_whole_words(words: str, led: bool) -> None:
-    found = match_cue("engaged", replace(_with_hints("Ugarit", "c++"), words=words))
-    assert (found is not None and found.target == "academic") is led
-
-
-def test_the_question_lists_the_triggers_of_the_mode() -> None:
-    found = match_cue("engaged", replace(_with_hints("Ugarit", triggers=("They ask of kilns.",)), words="Ugarit"))
-    assert found is not None
-    assert "They ask of kilns." in found.question
+    assert situation_of(context).autonomous
+    assert not situation_of(replace(context, cycle=current_cycle())).autonomous

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.ism.permission import POST_ELSEWHERE, PermissionRequest, ask_permission, plain_sight
 from daemon.ism.problem import Problem
-from daemon.mind.fixed_pipeline import with_soul_creativity
+from daemon.mind.creativity import with_soul_creativity
 from daemon.mind.mental_process import ProcessContext, Stay, Transition
 from daemon.mind.steps.instruction import instruction
 from daemon.mind.transitions import situation_of, why_refused

@@ -8,7 +8,7 @@ from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.ism.permission import PermissionRequest, ask_permission, plain_sight
 from daemon.ism.problem import Problem
 from daemon.ism.regions import with_input
-from daemon.mind.fixed_pipeline import with_soul_creativity
+from daemon.mind.creativity import with_soul_creativity
 from daemon.mind.mental_process import ProcessContext, Stay
 from daemon.mind.steps.brainstorm import brainstorm
 from daemon.mind.steps.use_tool import ToolUse, use_tool, with_tools

@@ -2,7 +2,7 @@
 
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.ism.regions import with_input
-from daemon.mind.fixed_pipeline import with_soul_creativity
+from daemon.mind.creativity import with_soul_creativity
 from daemon.mind.mental_process import ProcessContext
 from daemon.mind.steps.internal_monologue import internal_monologue
 

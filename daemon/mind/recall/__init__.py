@@ -66,4 +66,7 @@ def as_memory(turn: Turn) -> Memory:
         return Memory(Role.USER, turn.body, name=clean_name(turn.name))
     if turn.kind is TurnKind.APOLOGY:
         return Memory(Role.SYSTEM, _UNANSWERED)
-    return Memory(Role.ASSISTANT, turn.body, metadata={"verb": str(turn.thought.get("reply_verb", "said"))})
+    said = {"verb": str(turn.thought.get("reply_verb", "said"))}
+    if wish := turn.thought.get("calls_for"):
+        said["calls_for"] = str(wish)
+    return Memory(Role.ASSISTANT, turn.body, metadata=said)

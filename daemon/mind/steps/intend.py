@@ -15,8 +15,8 @@ REMINDERS = "reminders"
 """The region of pending reminders: data, since users worded them."""
 
 _COMMAND = """\
-Does the person who spoke last, in what they said since the last reply, ask to be reminded of something later, or to \
-drop a reminder? It is {now} UTC. \
+What reminder does the person who spoke last want set or dropped, in what they said since the last reply? It is \
+{now} UTC. \
 {count} reminders wait in this conversation; they stand, numbered, under "Reminders".
 
 Answer with JSON: {{"when": "…", "what": "…", "drop": [numbers]}}. `when` is either a span from now like "in 20m", \

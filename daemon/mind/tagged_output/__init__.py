@@ -12,6 +12,7 @@ from types import MappingProxyType
 from daemon.mind.tagged_output.tags import Kind, Token, Tokenizer, Vocabulary
 
 KNOWN_TAGS: tuple[str, ...] = (
+    "calls_for",
     "stimulus_verb",
     "internal_monologue",
     "external_dialogue",
@@ -27,6 +28,7 @@ KNOWN_TAGS: tuple[str, ...] = (
     "soul_state_update",
 )
 REPLY_TAG = "external_dialogue"
+WISH_TAG = "calls_for"
 VOCABULARY = Vocabulary.of(KNOWN_TAGS, misspelt=True)
 
 _DEEPEST = 32  # nesting depth of open tags; deeper is an attack

@@ -4,8 +4,8 @@ How the state of a conversation is decided, in order, for each perception:
 
 1. `state_machine`: a scheduled perception visits the process it names, a decision visits the one that asked for it.
 2. `opening_process`, below: a message that begins a visit enters `greeting` or `returning`.
-3. `cues` and `following`: the process that runs first follows a cue in the message to another process.
-4. `daemon.processes`: the process answers and returns Stay or a Transition.
+3. `daemon.processes`: the process that runs first lets the model answer (`daemon.mind.fixed_pipeline.converse`).
+4. `following`: the answer begins with what the message calls for; that leads elsewhere before a word is said.
 5. `why_refused`, below: the state machine checks every entry against TABLE, and records it or its refusal.
 """
 
@@ -13,21 +13,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from daemon.core.perception import Modality
-from daemon.mind.mental_process import ProcessContext
+from daemon.mind.mental_process import SPOKEN, ProcessContext
 from daemon.mind.recall.visit import Visit
 from daemon.soul import Soul
-
-SPOKEN = frozenset({"greeting", "curious", "engaged", "ready", "returning", "academic", "poetic", "problem_solving"})
-"""Processes in which the soul answers messages; timeouts lead to the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """The input of entry conditions: visit, newest message, soul, and whether the autonomous loop is enabled."""
+    """The input of entry conditions: visit, soul, and whether the autonomous loop is enabled."""
 
     visit: Visit
-    words: str
     soul: Soul
     autonomous: bool = False
 
@@ -115,7 +110,5 @@ def opening_process(origin: str, situation: Situation) -> tuple[str, str] | None
 
 
 def situation_of(context: ProcessContext) -> Situation:
-    """The situation in a process's context; only a user's message has words, so only it can lead anywhere."""
-    perception = context.perception
-    words = perception.content if perception.modality is Modality.WORDS else ""
-    return Situation(context.visit, words, context.soul, autonomous=context.cycle.limits is not None)
+    """The situation in a process's context."""
+    return Situation(context.visit, context.soul, autonomous=context.cycle.limits is not None)

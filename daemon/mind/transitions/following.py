@@ -1,30 +1,147 @@
-"""Follows the cues in a message, before a process answers it itself."""
+"""Follows what a message calls for: the model says so at the beginning of its answer, or confirms a hint."""
+
+from collections.abc import Mapping
 
 from daemon.core.errors import ModelError
-from daemon.mind.fixed_pipeline import with_soul_creativity
-from daemon.mind.mental_process import ProcessContext, Transition
+from daemon.core.perception import Modality
+from daemon.mind.creativity import with_soul_creativity
+from daemon.mind.mental_process import SPOKEN, ProcessContext, Transition, Wish
+from daemon.mind.recall.visit import Visit
 from daemon.mind.steps.mental_query import mental_query
-from daemon.mind.transitions import situation_of
-from daemon.mind.transitions.cues import match_cue
+from daemon.mind.steps.respond import NOTHING, Response
+from daemon.mind.transitions import Situation, situation_of, why_refused
+from daemon.soul import Mode, Soul
 
 HANDED_OVER = "handed_over"
-"""Param of a transition: the id of the perception that the target must answer itself, without following cues."""
+"""Param of a transition: the id of the perception that the target must answer itself, without following a wish."""
+
+_MOST_OF_A_MODE = 800  # characters of a mode's own triggers, and of its hints, that the model is given
+_CALLED_FOR = "What the person said last calls for this: {meaning}"
 
 
-async def follow_cues(context: ProcessContext) -> Transition | None:
-    """A transition to execute now if the newest message holds a cue, certain or confirmed by the model.
+class Lead:
+    """What one answer begins with, weighed against the table of entries before a word of it is shown."""
 
-    None if the model fails, or if the message was handed over to the process that runs.
-    """
+    def __init__(self, context: ProcessContext) -> None:
+        self._context = context
+        self._wishes = {wish.word: wish for wish in offered(context)}
+        self._refused: dict[str, str] = {}
+
+    @property
+    def meanings(self) -> Mapping[str, str]:
+        """The words that are offered with their meanings: the same in each turn of one soul."""
+        return {word: meaning_of(wish, self._context.soul) for word, wish in self._wishes.items()}
+
+    def leads(self, word: str) -> bool:
+        """Whether this word is followed now; why an offered one is not is kept for `settle`."""
+        wish = self._wishes.get(word)
+        if wish is None or wish.to == self._context.state.process or wish in self._context.followed:
+            return False
+        if refused := why_not_followed(self._context, wish):
+            self._refused[word] = refused
+        return not refused
+
+    def settle(self, response: Response) -> Wish | None:
+        """The wish that the answer leads to; a refused one goes into the path, one without a meaning into the log."""
+        for word, refused in self._refused.items():
+            self._context.note("refuse", _target(self._context, self._wishes[word]), "model", refused)
+        if fault := self._fault(response):
+            self._context.cycle.emit("wish.ignored", trace=self._context.mind.trace_id, reason=fault)
+        if not self._context.followed and (response.calls_for in self._wishes or response.calls_for == NOTHING):
+            self._context.motor.annotate(calls_for=response.calls_for)
+        return self._wishes[response.calls_for or ""] if response.leads else None
+
+    def _fault(self, response: Response) -> str:
+        """What is wrong with the wish; never in the model's words, which may be private."""
+        if response.calls_for == "":
+            return "the element is empty"
+        if response.calls_for not in (None, NOTHING, *self._wishes):
+            return "its word is none of those that were offered"
+        if response.stray_wishes:
+            return "one stands further down, where it counts for nothing"
+        return ""
+
+
+def offered(context: ProcessContext) -> tuple[Wish, ...]:
+    """The wishes that may ever be followed with this soul and these settings, whatever the moment."""
+    lasting = Situation(Visit(), context.soul, autonomous=context.cycle.limits is not None)
+    places = [place for place in sorted(SPOKEN) if place == "engaged" or not why_refused("engaged", place, lasting)]
+
+    def may_be_followed(wish: Wish) -> bool:
+        return any(
+            place in wish.origins and (not wish.to or not why_refused(place, wish.to, lasting)) for place in places
+        )
+
+    return tuple(wish for wish in context.cycle.wishes if may_be_followed(wish))
+
+
+def why_not_followed(context: ProcessContext, wish: Wish) -> str:
+    """Why a wish may not be followed now; empty if it may."""
+    origin = context.state.process
+    if context.perception.modality is not Modality.WORDS:
+        return "it was no message that could call for anything"
     if context.state.params.get(HANDED_OVER) == context.perception.id:
-        return None
-    cue = match_cue(context.state.process, situation_of(context))
-    if cue is None:
-        return None
-    if cue.question and not await confirmed(context, cue.question):
-        return None
-    decided_by = "model" if cue.question else "rule"
-    return Transition(context.memory, cue.target, cue.reason, execute_now=True, decided_by=decided_by)
+        return f"the message was handed over to {origin!r}"
+    if wish.to and any(one.to for one in context.followed):
+        return "the message was led to another process already"
+    if origin not in wish.origins:
+        return f"nothing leads there from {origin!r}"
+    return why_refused(origin, wish.to, situation_of(context)) if wish.to else ""
+
+
+def follow(context: ProcessContext, wish: Wish) -> Transition:
+    """The transition to the process that a wish leads to."""
+    context.followed.append(wish)
+    context.motor.annotate(calls_for=wish.word)
+    return Transition(context.memory, wish.to, wish.reason, execute_now=True, decided_by="model")
+
+
+def meaning_of(wish: Wish, soul: Soul) -> str:
+    """What the model is told of a wish, with the triggers and hints of the soul's mode."""
+    mode = soul.mode(wish.mode) if wish.mode else None
+    return "\n".join(filter(None, (f"{wish.meaning}.", *(_of_mode(mode) if mode else ()))))
+
+
+def _of_mode(mode: Mode) -> tuple[str, str]:
+    triggers = "".join(f"\n  - {one}" for one in _fitting(mode.triggers))
+    hints = ", ".join(_fitting(mode.hints))
+    return (
+        f"  With you that is so where one of these is true:{triggers}" if triggers else "",
+        f"  Words that may point to it, and prove nothing: {hints}." if hints else "",
+    )
+
+
+def _fitting(lines: tuple[str, ...]) -> list[str]:
+    """The first of these lines, as many as fit."""
+    kept, left = list[str](), _MOST_OF_A_MODE
+    for line in lines:
+        left -= len(line)
+        if left < 0:
+            break
+        kept.append(line)
+    return kept
+
+
+async def hinted(context: ProcessContext) -> Wish | None:
+    """The wish of a message to a model that answers without elements: a hint in the words, confirmed by the model.
+
+    One question at most is asked; `carry_out` asks its own.
+    """
+    words = _since_last_reply(context)
+    for wish in offered(context):
+        if wish.hint is None or wish.to == context.state.process or wish in context.followed:
+            continue
+        if not wish.hint.search(words) or why_not_followed(context, wish):
+            continue
+        statement = _CALLED_FOR.format(meaning=meaning_of(wish, context.soul))
+        return wish if wish.carry_out is not None or await confirmed(context, statement) else None
+    return None
+
+
+def _since_last_reply(context: ProcessContext) -> str:
+    """What this user said since the last reply; the wish may not be in the newest message."""
+    user = context.perception.author
+    return "\n".join(one.content for one in context.memory if one.metadata.get("source") == user)
 
 
 async def confirmed(context: ProcessContext, statement: str) -> bool:
@@ -34,3 +151,7 @@ async def confirmed(context: ProcessContext, statement: str) -> bool:
     except ModelError:
         return False
     return true
+
+
+def _target(context: ProcessContext, wish: Wish) -> str:
+    return wish.to or context.state.process
