@@ -169,7 +169,8 @@ async def test_a_plain_reply_steers_the_work_and_one_reply_answers_both(empty_ho
     script(house, RESPOND, enters=False, external_dialog="Then it is the clay.")
     await house.say("Ada", "general", "it is the RED kiln", thread=ts)
     await _ends_in_one(house, "Then it is the clay.")
-    assert house.model.cut == 1, "what it thought was cut off"
+    cut = await house.rows("SELECT step FROM llm_calls WHERE outcome = 'cancelled'")
+    assert [row["step"] for row in cut] == ["internal_monologue"], "what it thought was cut off"
     [_, second] = [shown(prompt) for prompt in house.prompts if prompt.step == "choose_actions"]
     assert "it is the RED kiln" in second
     assert [row["state"] for row in await house.rows("SELECT state FROM inbox")] == ["answered"] * 2
