@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
+from daemon.core.bounded_http import OversizedResponseError
 from daemon.core.errors import ModelError, ModelRefused, ModelUnavailable
 from daemon.core.text import one_line
 from daemon.llm.clean_text import clean
 from daemon.llm.endpoint import Endpoint
-from daemon.llm.http_client import OversizedResponseError
 from daemon.llm.model_id import ModelId, Vendor
 
 _LONGEST_QUOTE = 200

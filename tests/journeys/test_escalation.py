@@ -159,6 +159,20 @@ async def test_a_channel_gets_exactly_the_approved_words_once(empty_house: House
     assert [row["state"] for row in await house.rows("SELECT state FROM approvals")] == ["used"]
 
 
+async def test_what_looks_like_a_key_reaches_neither_the_question_nor_the_contact(empty_house: House) -> None:
+    house = empty_house
+    await solver(house, contacts=ROOM)
+    key = "xoxb-123456789012-abcdefABCDEF0123"
+    script(house, chosen(("Escalate", "the potters")), instruction=f"The kiln's token is {key}.")
+    await house.say("Ada", "dm", PROBLEM)
+    question = await asked(house, "D0ADA")
+    script(house, RESPOND, enters=False, external_dialog="They know now.")
+    assert await press(house, "Ada", "D0ADA", str(question["ts"])) == "accepted"
+    await house.reply("founders", "The kiln's token is")
+    assert await house.replies("founders") == ["The kiln's token is [redacted]."]
+    assert key not in said(question)
+
+
 async def test_a_cross_post_to_a_person_arrives_in_their_dm_and_is_remembered_there(empty_house: House) -> None:
     house = empty_house
     await solver(house, contacts=CONTACTS)

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from daemon.core.bounded_http import MAX_RESPONSE_BYTES
 from daemon.core.errors import ModelRefused, ModelUnavailable
 from daemon.llm.circuit import REST_SECONDS, Circuit
-from daemon.llm.http_client import MAX_RESPONSE_BYTES
 from daemon.llm.router import Router
 from tests.fakes import FakeClock
 from tests.llm.conftest import settings_for

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from daemon.core.errors import ModelUnavailable, StoreBusy, StoreFull
@@ -20,6 +21,7 @@ from tests.models import FakeModel
 _TICK = 0.005  # seconds of the machine between two looks
 _ROUNDS = 12_000  # looks, a minute or more; a start or an end that takes longer has failed
 _STEP = 600.0  # seconds by which an idle workspace's time moves at once
+_STARTS = 5
 _EVENTS_KEPT = 200
 _FOR_EVER = 100_000
 _WAITING = """
@@ -63,6 +65,10 @@ class MovableClock(TurnableClock):
     def now_ms(self) -> int:
         """Milliseconds since the epoch, UTC."""
         return super().now_ms() - int(self.behind * 1000)
+
+
+def _has_begun(daemon: SlackDaemon) -> bool:
+    return daemon._connected.is_set() or daemon.over
 
 
 class Workplace:
@@ -149,10 +155,16 @@ class Workplace:
     # -- daemons ------------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Start a daemon and wait until it is connected; it catches up with the rooms while time passes."""
-        daemon = SlackDaemon(self.settings, self.clock, self.model)
-        daemon.events = RecentEvents()
-        await self._until(lambda: daemon._connected.is_set() or daemon.over)
+        """Start a daemon and wait until it is connected; it catches up with the rooms while time passes.
+
+        One that can't start for now is started again, as a service manager does: the one before may still be ending.
+        """
+        for _ in range(_STARTS):
+            daemon = SlackDaemon(self.settings, self.clock, self.model)
+            daemon.events = RecentEvents()
+            await self._until(partial(_has_begun, daemon))
+            if not daemon.over or exit_code(daemon._life.exception()) is not ExitCode.TEMPORARY:
+                break
         if daemon.over:
             await daemon._life
         self.daemon = daemon

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import uvicorn
 
+from daemon.core.bounded_http import MAX_RESPONSE_BYTES
 from daemon.core.ports import Toolbox
 from daemon.tools.mcp.toolbox import open_toolbox
 from tests.fakes import Events, FakeClock
@@ -251,6 +252,22 @@ async def test_a_server_is_reached_by_streamable_http_with_its_headers(
             passage = await use(toolbox, "web/look_up", {"word": "owl"})
             assert passage.text == "owl is a word of 3 letters"
     assert set(keys) == {"sesame"}
+
+
+async def test_an_endless_answer_over_http_is_not_read_and_the_server_is_asked_again_later(
+    tmp_path: Path, clock: FakeClock, events: Events
+) -> None:
+    async with serving() as (port, _):
+        path = listing(tmp_path, web=at(port, reads=["flood"]))
+        async with open_toolbox(path, clock, events, KnownTools()) as toolbox:
+            assert await toolbox.tools()
+            await failure(toolbox, "web/flood", {"size": MAX_RESPONSE_BYTES})
+            told = await events.until("tools.server_unreachable")
+            assert told["reason"] == f"it sent more than {MAX_RESPONSE_BYTES} bytes"
+            await clock.sleepers()
+            await clock.advance(60)
+            await events.until("tools.server_connected", 2)
+            assert (await use(toolbox, "web/look_up", {"word": "ox"})).text == "ox is a word of 2 letters"
 
 
 async def test_a_server_that_was_away_is_reached_again(tmp_path: Path, clock: FakeClock, events: Events) -> None:

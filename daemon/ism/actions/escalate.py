@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from daemon.core.telemetry.redaction import remove_keys
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.ism.permission import POST_ELSEWHERE, PermissionRequest, ask_permission, plain_sight
 from daemon.ism.problem import Problem
@@ -63,7 +64,7 @@ async def _to_contact(context: ProcessContext, problem: Problem, use: ActionUse,
     soul = context.soul
     step = instruction(_SUMMARY.format(name=contact.name), name=soul.display_name)
     _, summary = await context.mind.run(use.memory, with_soul_creativity(soul, step))
-    summary = plain_sight(summary.strip())
+    summary = plain_sight(remove_keys(summary.strip()))
     request = PermissionRequest(
         tool=POST_ELSEWHERE,
         arguments={"to": contact.slack, "name": contact.name, "summary": summary},

@@ -12,7 +12,7 @@ class Note(StrEnum):
     """What a note says. A conversation in which one waits to be sent gets no second one of the same words."""
 
     DEAD = (
-        "I'm sorry: I had something to say here, but it could not be posted. My admin can find out why. "
+        "I'm sorry: I had something to say here, but it may not have been posted. My admin can find out why. "
         "You may ask me again, perhaps for less at a time."
     )
     EXPIRED = "I'm sorry: I had an answer here, but could not post it in time. Ask me again if it still matters."

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
+from daemon.core.bounded_http import UNCOMPRESSED, bound_responses
 from daemon.core.ports import Clock
 from daemon.tools.mcp.program import run_program
 from daemon.tools.mcp.server_config import HttpServer, Server, StdioServer
@@ -108,7 +109,7 @@ async def open_client(server: Server, watch: "Watch", stderr: StderrTail) -> "As
         if isinstance(server, StdioServer):
             transport: Transport = run_program(server, stack.enter_context(stderr.open()), watch.junk, watch.give_up)
         else:
-            transport = await _address(server, stack)
+            transport = await _address(server, stack, watch.give_up)
         client = Client(
             _watched(transport, watch.ended),
             client_info=Implementation(name="soul-daemon", version="1"),
@@ -117,12 +118,16 @@ async def open_client(server: Server, watch: "Watch", stderr: StderrTail) -> "As
         yield await stack.enter_async_context(client)
 
 
-async def _address(server: HttpServer, stack: AsyncExitStack) -> "Transport":
+async def _address(server: HttpServer, stack: AsyncExitStack, give_up: Callable[[str], None]) -> "Transport":
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
-    limits = httpx2.Timeout(server.timeout, read=None)  # `ServerConnection` limits each call on our Clock
-    http = await stack.enter_async_context(httpx2.AsyncClient(headers=server.headers, timeout=limits))
+    client = httpx2.AsyncClient(
+        headers={**server.headers, **UNCOMPRESSED},
+        timeout=httpx2.Timeout(server.timeout, read=None),  # `ServerConnection` limits each call on our Clock
+        event_hooks={"response": [bound_responses(give_up, each_event=True)]},
+    )
+    http = await stack.enter_async_context(client)
     return streamable_http_client(server.url, http_client=http)
 
 
