@@ -203,6 +203,7 @@ def _services(
         ),
         limits=partial(limits_of, settings),
         recollect=store.conversation_search.search,
+        look_up=store.conversation_search.look_up,
         wishes=WISHES,
     )
 

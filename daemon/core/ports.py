@@ -537,12 +537,16 @@ class Channel(Gate, Protocol):
 class Passage:
     """A found text, as data; `source` is where a user finds it (`docs/limits.md:12`, `docs/report.pdf, page 12`).
 
-    `members_only`: nobody may read it but full members of the workspace; two passages are equal without it.
+    `members_only`: nobody may read it but full members of the workspace. `own` are words of the soul itself, which
+    prove nothing. `fit` says how well it fits the query, comparable among all passages of one query. Two passages are
+    equal without these.
     """
 
     source: str
     text: str
     members_only: bool = field(default=True, compare=False)
+    own: bool = field(default=False, compare=False)
+    fit: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from daemon.core.ports import DraftLog, Speech
 from daemon.memory.records import Delivery
 from daemon.mind.motor import Motor
 from daemon.mind.recall import TURNS_READ
+from daemon.mind.recall.looked_up import with_sources
 from daemon.mind.state_machine import ProcessRun, run_processes
 from daemon.runtime.cycle_services import MONOLOGUE
 from daemon.runtime.cycle_state import Cycle
@@ -34,6 +35,7 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     finally:
         if speech is not None:
             await speech.settle()
+    motor.rewrite(lambda reply: with_sources(reply, cycle.found))
     parts = await asyncio.to_thread(services.channel.split, motor.reply, cycle.claim.conversation, cycle.hosts)
     if not (parts and _is_visible(motor.reply)) and (motor.reply or cycle.newest.modality is not Modality.TIME):
         raise MalformedReply("nothing in the reply can be seen", reply=motor.reply)

@@ -38,7 +38,8 @@ class CycleServices:
 
     `limits` gives the limits of a soul's autonomous loop, None where it may not run. A reply may always link to
     `link_hosts`. `recollect` takes a conversation, its readers, a query and the most passages, and searches what may be
-    remembered there. `wishes` are what a message may call for besides a reply.
+    remembered there. `look_up` does so too, finds the soul's own words as well, and leaves out the turns of the
+    conversation from a seq on, which are shown anyway. `wishes` are what a message may call for besides a reply.
     """
 
     llm: LLM
@@ -60,6 +61,7 @@ class CycleServices:
     limits: Callable[[Soul], Limits | None]
     link_hosts: tuple[str, ...]
     recollect: Callable[[ConversationKey, Readers, str, int], Awaitable[tuple[Passage, ...]]]
+    look_up: Callable[[ConversationKey, Readers, str, int, int | None], Awaitable[tuple[Passage, ...]]]
     wishes: tuple[Wish, ...] = ()
 
     async def mind(self, soul: Soul, record: Callable[[LLMCall], None], trace_id: str) -> Mind:

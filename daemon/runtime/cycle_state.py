@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from daemon.core.errors import NotDelivered
 from daemon.core.links import KnownHosts
 from daemon.core.perception import Perception, Readers
-from daemon.core.ports import LLMCall
+from daemon.core.ports import LLMCall, Passage
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.queues.claims import ReadersChanged
 from daemon.memory.records import Claim, Dismissal, InboxMessage
@@ -24,7 +24,7 @@ class Cycle:
     A running process may absorb new messages: then the claim and its messages grow. `calls` collects the model calls,
     so that their cost is stored however the cycle ends. `hosts` are those that the reply may link to. `outsider_spoke`:
     a user who isn't a full member wrote in this conversation, now or ever, so that its readers are never again taken
-    for members alone.
+    for members alone. `found` is what a search found for this reply, which may cite it.
     """
 
     services: CycleServices
@@ -37,6 +37,7 @@ class Cycle:
     calls: list[LLMCall] = field(default_factory=list)
     outsider_spoke: bool = False
     hosts: KnownHosts = field(init=False)
+    found: tuple[Passage, ...] = ()
     _readers: Readers | None = None
 
     def __post_init__(self) -> None:

@@ -14,6 +14,7 @@ from daemon.mind.motor import Motor
 from daemon.mind.recall import THREAD_MESSAGES_READ, RecalledFacts, recall
 from daemon.mind.recall.visit import visit_of
 from daemon.runtime.cycle_state import Cycle
+from daemon.runtime.looking_up import look_up
 from daemon.soul import Soul
 from daemon.soul_engine import integrate
 
@@ -33,6 +34,7 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
     said += [one.content for one in cycle.perceptions if one.modality is Modality.WORDS]  # events hold the soul's own
     cycle.hosts.learn(soul.personality, *said)
     memory = recall(soul, cycle.newest, transcript, around, known=known, now_ms=now)
+    memory = await look_up(cycle, soul, transcript, memory)
     for perception in cycle.perceptions:
         memory = integrate(memory, perception)
 

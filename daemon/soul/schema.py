@@ -83,7 +83,7 @@ class Budgets(_Section):
     mode: Tokens = Field(1200, description="The text of each mode's soul.md; a longer one is refused.")
     soul_state: Tokens = Field(100, description="The soul's mood, topic and task.")
     person: Tokens = Field(300, description="What the soul knows about the person it speaks with.")
-    memories: Tokens = Field(300, description="Remembered facts. Reserved: nothing reads it yet.")
+    memories: Tokens = Field(400, description="What a search for the newest words found in earlier talk and documents.")
     shared_context: Tokens = Field(200, description="What souls share. Reserved: nothing reads it yet.")
     thread: Tokens = Field(500, description="What was said in a thread before the soul was asked in.")
     summary: Tokens = Field(400, description="A short summary of earlier turns.")

@@ -1,28 +1,27 @@
-"""The index of the library in memory.db: passages of files and SQLite's full-text search over them (FTS5).
+"""The index of the library in memory.db: passages of files and a full-text search over them."""
 
-Every database has its own full-text search, so only this module uses it.
-"""
-
-import re
-import unicodedata
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from daemon.core.ports import Clock, IndexedFile, IndexedPassage, Passage
+from daemon.core.words import terms_of
 from daemon.memory.database import Database, Transaction
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.word_index import WordIndex
+from daemon.memory.reader_codes import code
 from daemon.memory.records import read_row
 
-FROM_ONE_FILE = 2
+FROM_ONE_FILE: Final = 2
 """How many passages of one file a search returns."""
 
-_MOST_TERMS = 32
-_LONGEST_TERM = 64
-_SHORTEST_TERM = 3  # letters; a query of shorter words alone is searched for them
-_PREFIX = 4  # letters; a word of this length also finds longer words that begin with it
-_ROWS = 100  # in one INSERT
+_INDEX: Final = WordIndex("library")
+_EVERYWHERE: Final = code("library")
+_ROWS: Final = 100  # in one INSERT
 
 
-MOST_FAULTS = 20
+MOST_FAULTS: Final = 20
 """Files whose faults an overview names."""
 
 
@@ -70,30 +69,34 @@ class LibraryIndex:
         await self._database.write(unit)
 
     async def search(self, query: str, limit: int, *, folders: Collection[str] | None = None) -> tuple[Passage, ...]:
-        """Passages that contain a word of the query, best first (bm25), at most two of one file.
+        """Passages that contain a word of the query or a form of it, best first, at most two of one file.
 
-        With `folders`, the first parts of paths, only passages below them are looked at. Any text is a query; operators
+        With `folders`, the first parts of paths, only passages below them are visited. Any text is a query; operators
         of the search language in it count as plain words. Raises StoreError.
         """
-        if not (terms := search_terms(query)) or (folders is not None and not folders):
+        if not (terms := terms_of(query)) or limit <= 0:
             return ()
-        names = {f"folder{number}": f"{name}/" for number, name in enumerate(folders or ())}
-        below = " OR ".join(f"substr(p.path, 1, length(:{name})) = :{name}" for name in names) or "1 = 1"
-        rows = await self._database.rows(
-            f"""
-            WITH hits AS (SELECT rowid AS seq, rank AS score FROM library_index WHERE library_index MATCH :match),
-              ranked AS (SELECT p.path, p.line, p.place, p.body, p.seq, h.score,
-                           row_number() OVER (PARTITION BY p.path ORDER BY h.score, p.seq) AS nth
-                         FROM hits h JOIN library_passages p ON p.seq = h.seq
-                       WHERE {below})
-            SELECT path, line, place, body FROM ranked WHERE nth <= :each ORDER BY score, seq LIMIT :limit
-            """,  # noqa: S608  # numbered names alone
-            **names,
-            match=" OR ".join(f'"{term}"*' if len(term) >= _PREFIX else f'"{term}"' for term in terms),
-            each=FROM_ONE_FILE,
-            limit=max(0, limit),
-        )
-        return tuple(Passage(cited(row["path"], row["line"], row["place"]), row["body"]) for row in rows)
+        codes = (_EVERYWHERE,) if folders is None else tuple(_below(name) for name in folders)
+
+        async def unit(transaction: Transaction) -> list[tuple[float, sqlite3.Row]]:
+            hits = await _INDEX.find(transaction, codes, terms)
+            best = hits.best()
+            words = await _INDEX.words(transaction, best)
+            rows = await _passages(transaction, best)
+            return [
+                (hits.fit(words.get(row["seq"], ())), row)
+                for row in rows
+                if folders is None or row["path"].partition("/")[0] in folders
+            ]
+
+        rated = sorted(await self._database.read(unit), key=lambda one: (-one[0], one[1]["seq"]))
+        taken = Counter[str]()
+        found: list[Passage] = []
+        for fit, row in rated:
+            taken[row["path"]] += 1
+            if taken[row["path"]] <= FROM_ONE_FILE:
+                found.append(Passage(cited(row["path"], row["line"], row["place"]), row["body"], fit=fit))
+        return tuple(found[:limit])
 
 
 async def faulty_files(transaction: Transaction) -> tuple[FaultyFile, ...]:
@@ -113,19 +116,16 @@ def cited(path: str, line: int, place: str) -> str:
     return f"{path}, {place}" if place else f"{path}:{line}"
 
 
-def search_terms(query: str) -> tuple[str, ...]:
-    """The words of a text to search for, each once; they consist of letters and digits and need no escaping."""
-    words = words_of(query)
-    long_words = [word for word in words if len(word) >= _SHORTEST_TERM] or words
-    return tuple(dict.fromkeys(word[:_LONGEST_TERM] for word in long_words))[:_MOST_TERMS]
-
-
-def words_of(text: str) -> list[str]:
-    """The words of a text in order, normalized for comparison."""
-    return re.findall(r"[^\W_]+", unicodedata.normalize("NFC", text).casefold())
+async def _passages(transaction: Transaction, seqs: Sequence[int]) -> list[sqlite3.Row]:
+    keys = {f"seq{number}": seq for number, seq in enumerate(seqs)}
+    return await transaction.rows(
+        f"SELECT seq, path, line, place, body FROM library_passages WHERE seq IN ({', '.join(f':{key}' for key in keys)})",  # noqa: S608 - numbered names alone
+        **keys,
+    )
 
 
 async def _insert_passages(transaction: Transaction, path: str, passages: Sequence[IndexedPassage]) -> None:
+    """Store and index passages; the words of the file's path find them too."""
     for start in range(0, len(passages), _ROWS):
         some = passages[start : start + _ROWS]
         values = ", ".join(f"(:path, :line{number}, :place{number}, :body{number})" for number in range(len(some)))
@@ -136,18 +136,18 @@ async def _insert_passages(transaction: Transaction, path: str, passages: Sequen
             **{f"place{number}": one.place for number, one in enumerate(some)},
             **{f"body{number}": one.body for number, one in enumerate(some)},
         )
-    await transaction.run(
-        "INSERT INTO library_index (rowid, body) SELECT seq, body FROM library_passages WHERE path = :path", path=path
-    )
+    codes = (_EVERYWHERE, _below(path.partition("/")[0]))
+    stored = await transaction.rows("SELECT seq, body FROM library_passages WHERE path = :path ORDER BY seq", path=path)
+    await _INDEX.put(transaction, [(row["seq"], codes, f"{path}\n{row['body']}") for row in stored])
 
 
 async def _delete_file(transaction: Transaction, path: str) -> None:
-    """Delete a file and its passages; the index needs their exact text for it (sqlite.org/fts5.html, section 4.4.3)."""
-    await transaction.run(
-        """
-        INSERT INTO library_index (library_index, rowid, body)
-        SELECT 'delete', seq, body FROM library_passages WHERE path = :path
-        """,
-        path=path,
-    )
+    """Delete a file and its passages, out of the index first."""
+    for row in await transaction.rows("SELECT seq FROM library_passages WHERE path = :path", path=path):
+        await _INDEX.remove(transaction, row["seq"])
     await transaction.run("DELETE FROM library_files WHERE path = :path", path=path)  # the passages follow by cascade
+
+
+def _below(folder: str) -> str:
+    """The code of what stands below a folder, by the first part of its paths."""
+    return code("folder", folder)

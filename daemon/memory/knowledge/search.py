@@ -1,38 +1,31 @@
-"""Searches earlier messages of users, limited to those that the readers of the reply may know.
+"""Searches earlier turns, limited to those that the readers of the reply may know.
 
-The query itself applies the rule of audiences: a row that they may not read never leaves the database. Thoughts are
-neither searched nor read.
+The codes of the readers stand inside MATCH, so that no turn of another audience is visited, and the rows that are found
+are asked once more by plain SQL: both the turn and its conversation must be for these readers now. Thoughts are neither
+searched nor read.
 """
 
-import asyncio
 import datetime as dt
-import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.ports import Passage
+from daemon.core.text import shortened, visible_line
+from daemon.core.windows import window
+from daemon.core.words import Term, terms_of
 from daemon.memory.database import Database, Transaction
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.knowledge.library import search_terms, words_of
+from daemon.memory.knowledge.turn_index import LONGEST_TURN, TURN_INDEX
+from daemon.memory.reader_codes import codes_for_readers
+from daemon.memory.records import Speaks
 
-NEWEST = 2_000
-"""How many of the newest readable turns a search covers."""
-
-EACH = 200
-"""How many of them are surely one user's, so that no flood of another pushes out all that they said."""
-
-_LOOKED_AT = 2 * NEWEST  # turns of one audience, some of which may belong to another soul
-_PLACES = 200  # conversations of one channel
-_AT_ONCE = 500  # turns whose words one statement reads
-_LONGEST_TURN = 4_000  # characters of a turn that are searched
-_LONGEST_PASSAGE = 1_500
-_LONGEST_NAME = 80
-
-_NEWEST_OF = """
-  SELECT seq, conversation, author FROM turns
-  WHERE audience = {audience} AND speaker = 'person' ORDER BY seq DESC LIMIT :looked_at
-"""
+_LONGEST_PASSAGE: Final = 1_500
+_LONGEST_NAME: Final = 80
+_QUESTION: Final = 0.6  # a question shares the words of the one asked now, and seldom answers it
+_OLD: Final = 0.8  # what the oldest turn counts beside one of today that fits as well
+_HALF_AGE_MS: Final = 60 * 24 * 3_600_000
+_MARKS: Final = ("?", "？", "؟", "？」")  # noqa: RUF001
 
 
 class ConversationSearch:
@@ -42,131 +35,109 @@ class ConversationSearch:
         self._database = database
 
     async def search(
-        self, conversation: ConversationKey, readers: Readers, query: str, limit: int
+        self,
+        conversation: ConversationKey,
+        readers: Readers,
+        query: str,
+        limit: int,
     ) -> tuple[Passage, ...]:
-        """Messages that share the most words with a query, best first, then newest first.
+        """Messages of users that fit a query, best first, each once; where they fit as well the newer one first.
 
-        It finds messages of users to this soul in this workspace that the readers of the reply may read: those of the
-        same audience and those open to the whole workspace, never those of another DM or private channel. Before
-        readers who aren't all members it searches the same channel alone. The soul's own replies are left out because
-        they prove nothing. The sources call `conversation` "this conversation". Raises StoreError.
+        It finds messages to this soul in this workspace that the readers of the reply may read: those of the same
+        audience and those open to the whole workspace, never those of another DM or private channel. Before readers
+        who aren't all members it searches the same channel alone. The soul's own replies are left out because they
+        prove nothing. The sources call `conversation` "this conversation". Raises StoreError.
         """
-        if not (terms := search_terms(query)) or limit <= 0:
+        return await self._search(conversation, readers, query, limit, lambda turn: turn["speaker"] == Speaks.PERSON)
+
+    async def look_up(
+        self, conversation: ConversationKey, readers: Readers, query: str, limit: int, shown_from: int | None
+    ) -> tuple[Passage, ...]:
+        """The same, and the soul's own replies as such; without turns of this conversation from a seq on."""
+
+        def is_new(turn: sqlite3.Row) -> bool:
+            return shown_from is None or turn["conversation"] != str(conversation) or turn["seq"] < shown_from
+
+        return await self._search(conversation, readers, query, limit, is_new)
+
+    async def _search(
+        self,
+        conversation: ConversationKey,
+        readers: Readers,
+        query: str,
+        limit: int,
+        wanted: Callable[[sqlite3.Row], bool],
+    ) -> tuple[Passage, ...]:
+        if not (terms := terms_of(query)) or limit <= 0:
             return ()
-        said = await self._readable(conversation, readers)
-        return await asyncio.to_thread(_rank, said, frozenset(terms), conversation, limit)
+        codes = codes_for_readers(conversation, readers)
 
-    async def _readable(self, conversation: ConversationKey, readers: Readers) -> list[sqlite3.Row]:
-        """The newest turns that the readers may read, newest first; row and conversation must both allow it."""
-        values = {
-            "soul": conversation.soul,
-            "workspace": conversation.workspace,
-            "own": str(readers.audience),
-            "everybody": str(Audience(AudienceKind.WORKSPACE, conversation.workspace)),
-        }
+        async def unit(transaction: Transaction) -> list[tuple[float, sqlite3.Row]]:
+            hits = await TURN_INDEX.find(transaction, codes, terms)
+            best = hits.best()
+            words = await TURN_INDEX.words(transaction, best)
+            rows = await _readable(transaction, best, conversation, readers)
+            return [(hits.fit(words.get(row["seq"], ())), row) for row in rows if wanted(row)]
 
-        async def unit(transaction: Transaction) -> list[sqlite3.Row]:
-            if readers.members_only:
-                said = await _said_to_members(transaction, values)
-            else:
-                said = await _said_in_channel(transaction, conversation.channel, values)
-            return await _with_words(transaction, _shared_out(said))
-
-        return await self._database.read(unit)
+        rated = await self._database.read(unit)
+        newest_ms = max((row["said_ms"] for _, row in rated), default=0)
+        found = [(fit * _worth(row, newest_ms), row) for fit, row in rated]
+        return _passages(sorted(found, key=lambda one: (-one[0], -one[1]["seq"])), conversation, terms)[:limit]
 
 
-async def _said_to_members(transaction: Transaction, values: Mapping[str, str]) -> list[sqlite3.Row]:
-    """The newest readable turns of both audiences, without their words."""
+async def _readable(
+    transaction: Transaction, seqs: Sequence[int], conversation: ConversationKey, readers: Readers
+) -> list[sqlite3.Row]:
+    """Those of the turns that the readers may know: the turn's audience and its conversation's must both allow it."""
     # A CROSS JOIN keeps its order: some versions of SQLite would begin with all conversations of the soul.
+    keys: Mapping[str, object] = {f"seq{number}": seq for number, seq in enumerate(seqs)}
     return await transaction.rows(
         f"""
-        SELECT t.seq, t.author
-        FROM (SELECT * FROM ({_NEWEST_OF.format(audience=":own")}) o
-              UNION ALL SELECT * FROM ({_NEWEST_OF.format(audience=":everybody")}) e WHERE :own <> :everybody) t
-        CROSS JOIN conversations c
-        WHERE c.id = t.conversation
-          AND c.soul = :soul AND c.workspace = :workspace AND c.audience IN (:own, :everybody)
-        """,  # noqa: S608 - constants of this module
-        looked_at=_LOOKED_AT,
-        **values,
+        SELECT t.seq, t.conversation, t.speaker, t.name, substr(t.body, 1, {LONGEST_TURN}) AS body, t.said_ms, c.channel
+        FROM turns t CROSS JOIN conversations c
+        WHERE c.id = t.conversation AND t.seq IN ({", ".join(f":{key}" for key in keys)})
+          AND c.soul = :soul AND c.workspace = :workspace AND t.audience IN (:own, :everybody)
+          AND c.audience IN (:own, :everybody) AND (c.channel = :channel OR CAST(:anywhere AS INTEGER) = 1)
+        """,  # noqa: S608 - numbered names and a constant of this module
+        soul=conversation.soul,
+        workspace=conversation.workspace,
+        channel=conversation.channel,
+        own=str(readers.audience),
+        everybody=str(Audience(AudienceKind.WORKSPACE, conversation.workspace)),
+        anywhere=int(readers.members_only),
+        **keys,
     )
 
 
-def _shared_out(said: Sequence[sqlite3.Row]) -> Sequence[sqlite3.Row]:
-    """NEWEST turns of these: EACH of every user, and what room is left goes to the next newest."""
-    counts: Counter[str] = Counter()
-    surely: list[sqlite3.Row] = []
-    others: list[sqlite3.Row] = []
-    for turn in sorted(said, key=lambda turn: -int(turn["seq"])):
-        counts[turn["author"]] += 1
-        (surely if counts[turn["author"]] <= EACH else others).append(turn)
-    return (*surely, *others)[:NEWEST]
+def _worth(turn: sqlite3.Row, newest_ms: int) -> float:
+    """What a turn counts for beside its words: less with its age, and less for a question."""
+    age = max(0, newest_ms - turn["said_ms"])
+    value: float = _OLD + (1 - _OLD) * 0.5 ** (age / _HALF_AGE_MS)
+    return value * _QUESTION if turn["body"].rstrip().endswith(_MARKS) else value
 
 
-async def _said_in_channel(transaction: Transaction, channel: str, values: Mapping[str, str]) -> list[sqlite3.Row]:
-    """The newest readable turns of one channel, out of its newest conversations, without their words."""
-    places = await transaction.rows(
-        """
-        SELECT id FROM conversations
-        WHERE soul = :soul AND workspace = :workspace AND channel = :channel AND audience IN (:own, :everybody)
-        ORDER BY last_ms DESC LIMIT :most
-        """,
-        channel=channel,
-        most=_PLACES,
-        **values,
-    )
-    said: list[sqlite3.Row] = []
-    for place in places:
-        said += await transaction.rows(
-            """
-            SELECT seq, author FROM (SELECT * FROM turns WHERE conversation = :id ORDER BY seq DESC LIMIT :most) t
-            WHERE speaker = 'person' AND audience IN (:own, :everybody) ORDER BY seq DESC
-            """,
-            id=place["id"],
-            own=values["own"],
-            everybody=values["everybody"],
-            most=_LOOKED_AT,
+def _passages(
+    found: Sequence[tuple[float, sqlite3.Row]], here: ConversationKey, terms: Sequence[Term]
+) -> tuple[Passage, ...]:
+    """The turns as passages, the same words only once; whoever reads in a channel may know what was said in it."""
+    passages: dict[str, Passage] = {}
+    for fit, turn in found:
+        passages.setdefault(
+            turn["body"],
+            Passage(
+                _source(turn, str(here)),
+                window(turn["body"], terms, _LONGEST_PASSAGE),
+                members_only=turn["channel"] != here.channel,
+                own=turn["speaker"] == Speaks.SOUL,
+                fit=fit,
+            ),
         )
-        if len(said) >= _LOOKED_AT:
-            break
-    return said
-
-
-async def _with_words(transaction: Transaction, chosen: Sequence[sqlite3.Row]) -> list[sqlite3.Row]:
-    """The chosen turns, newest first: only their words are read, not those of all that was looked at."""
-    found: list[sqlite3.Row] = []
-    for start in range(0, len(chosen), _AT_ONCE):
-        keys = {f"seq{number}": turn["seq"] for number, turn in enumerate(chosen[start : start + _AT_ONCE])}
-        found += await transaction.rows(
-            f"""
-            SELECT t.seq, t.conversation, c.channel, t.name, substr(t.body, 1, :longest) AS body, t.said_ms
-            FROM turns t JOIN conversations c ON c.id = t.conversation
-            WHERE t.seq IN ({", ".join(f":{key}" for key in keys)})
-            """,  # noqa: S608 - numbered names alone
-            longest=_LONGEST_TURN,
-            **keys,
-        )
-    return sorted(found, key=lambda turn: -int(turn["seq"]))
-
-
-def _rank(said: Sequence[sqlite3.Row], terms: frozenset[str], here: ConversationKey, limit: int) -> tuple[Passage, ...]:
-    """The best turns; a rare word counts more than a frequent one. `said` is newest first, and sorting is stable."""
-    shared = [terms.intersection(words_of(turn["body"])) for turn in said]
-    turns_with = Counter(word for words in shared for word in words)
-    scores = [sum(math.log(1 + len(said) / turns_with[word]) for word in sorted(words)) for words in shared]
-    best = sorted((number for number, score in enumerate(scores) if score), key=lambda number: -scores[number])
-    return tuple(_passage(said[number], here) for number in best[:limit])
-
-
-def _passage(turn: sqlite3.Row, here: ConversationKey) -> Passage:
-    """A turn as a passage; whoever reads in a channel may know what was said in it."""
-    elsewhere = turn["channel"] != here.channel
-    return Passage(_source(turn, str(here)), turn["body"][:_LONGEST_PASSAGE], members_only=elsewhere)
+    return tuple(passages.values())
 
 
 def _source(turn: sqlite3.Row, here: str) -> str:
     """The source of a turn, without the id of another conversation."""
     where = "this conversation" if turn["conversation"] == here else "conversation"
     day = dt.datetime.fromtimestamp(turn["said_ms"] / 1000, dt.UTC).date().isoformat()
-    name = " ".join("".join(letter if letter.isprintable() else " " for letter in turn["name"]).split())[:_LONGEST_NAME]
+    name = shortened(visible_line(turn["name"]), _LONGEST_NAME)
     return f"{where} {day}, {name or 'somebody'}"

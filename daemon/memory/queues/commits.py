@@ -6,6 +6,7 @@ from daemon.core.errors import LostLease
 from daemon.core.ports import LLMCall
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.state_history import store_path
+from daemon.memory.knowledge.turn_index import store_turn
 from daemon.memory.knowledge.user_models import record_encounter
 from daemon.memory.queues.approvals import store_approval
 from daemon.memory.queues.claims import require_claim
@@ -248,17 +249,11 @@ async def _end_claim(transaction: Transaction, effect: CycleEffect, now: int) ->
 
 async def _store_turns(transaction: Transaction, effect: CycleEffect, now: int) -> None:
     for turn in effect.turns:
-        await transaction.insert(
-            "turns",
-            conversation=str(effect.claim.conversation),
-            speaker=turn.speaker,
-            author=turn.author,
-            name=turn.name,
-            ts=turn.ts,
-            body=turn.body,
-            kind=turn.kind,
-            thought=as_json(turn.thought),
-            audience=str(effect.claim.audience),
+        await store_turn(
+            transaction,
+            turn,
+            conversation=effect.claim.conversation,
+            audience=effect.claim.audience,
             trace_id=effect.trace_id,
-            said_ms=now,
+            now=now,
         )

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from daemon.core.perception import Audience, ConversationKey, Place
 from daemon.core.timetable import CLOCKS_DIFFER_S
 from daemon.memory.database import Transaction
-from daemon.memory.records import conversation_columns
+from daemon.memory.knowledge.turn_index import store_turn
+from daemon.memory.records import Speaks, Turn, conversation_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +64,6 @@ async def enqueue_cross_post(
         state="pending",
         created_ms=now,
     )
-    await transaction.insert(
-        "turns",
-        conversation=str(key),
-        speaker="soul",
-        author=key.soul,
-        name=name,
-        ts=f"{now / 1000:.6f}",
-        body=cross_post.body,
-        audience=audience,
-        trace_id=trace_id,
-        said_ms=now,
-    )
+    turn = Turn(Speaks.SOUL, key.soul, name, f"{now / 1000:.6f}", cross_post.body)
+    await store_turn(transaction, turn, conversation=key, audience=cross_post.audience, trace_id=trace_id, now=now)
     return True

@@ -11,6 +11,7 @@ from daemon.core.ports import Acceptance, Deletion, Edit
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.forgetting import forget_derived
+from daemon.memory.knowledge.turn_index import delete_turns, reword_turns
 from daemon.memory.knowledge.turns import forget_summary
 
 ASKED_IN = "heard"
@@ -45,16 +46,7 @@ async def edit_message(transaction: Transaction, edit: Edit, now: int) -> tuple[
         ts=edit.ts,
     )
     for row in rows:
-        turns = await transaction.rows(
-            """
-            UPDATE turns SET body = :text
-            WHERE conversation = :conversation AND ts = :ts AND speaker = 'person' AND body <> :text
-            RETURNING seq, author
-            """,
-            text=edit.text,
-            conversation=row["conversation"],
-            ts=edit.ts,
-        )
+        turns = await reword_turns(transaction, row["conversation"], edit.ts, edit.text)
         await _forget_derived_from(transaction, row["conversation"], turns, now)
     return tuple(row["state"] for row in rows)
 
@@ -74,14 +66,7 @@ async def delete_message(transaction: Transaction, deletion: Deletion, now: int)
         ts=deletion.ts,
     )
     for row in rows:
-        turns = await transaction.rows(
-            """
-            DELETE FROM turns WHERE conversation = :conversation AND ts = :ts AND speaker = 'person'
-            RETURNING seq, author
-            """,
-            conversation=row["conversation"],
-            ts=deletion.ts,
-        )
+        turns = await delete_turns(transaction, row["conversation"], deletion.ts)
         await _forget_derived_from(transaction, row["conversation"], turns, now)
         await _cancel_intentions(transaction, row["conversation"], deletion.ts, now)
     return (Acceptance.ACCEPTED, "withdrawn") if rows else (Acceptance.IGNORED, "message not known")

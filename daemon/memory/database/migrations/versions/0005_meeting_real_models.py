@@ -1,6 +1,11 @@
 """What the soul needs to meet real models: wishes with their reasons, a search over turns, traces of inner life."""
 
 from alembic import op
+from sqlalchemy import Connection, text
+
+from daemon.core.perception import ConversationKey
+from daemon.core.words import words_of
+from daemon.memory.reader_codes import codes_of_turn, entries
 
 revision = "0005"
 down_revision = "0004"
@@ -8,8 +13,34 @@ down_revision = "0004"
 # What the words called for, as the model itself said.
 WISHES: tuple[str, ...] = ()
 
-# One full-text index of turns, with the audience that a search matches.
-LOOKING_UP: tuple[str, ...] = ()
+# Full-text indexes of turns and passages in one form: each word behind the code of who may find it (12 characters, so
+# that 15 to 17 are the kept beginnings of words), and what was indexed beside it. The library's files are read anew.
+_INDEXED = """
+    CREATE TABLE {name}_words (
+      seq INTEGER PRIMARY KEY,                   -- of the row that is found
+      readers TEXT NOT NULL,                     -- codes of who may find it
+      words TEXT NOT NULL                        -- in the form in which they are compared, each once
+    ) STRICT
+    """
+_INDEX = """
+    CREATE VIRTUAL TABLE {name}_index USING fts5
+      (entries, content = '', columnsize = 0, detail = none, tokenize = 'ascii', prefix = '15 16 17')
+    """
+LOOKING_UP: tuple[str, ...] = (
+    _INDEXED.format(name="turn"),
+    _INDEX.format(name="turn"),
+    "DROP INDEX turns_readable",
+    "DROP TABLE library_index",
+    "DELETE FROM library_files",
+    _INDEXED.format(name="library"),
+    _INDEX.format(name="library"),
+)
+
+_AT_ONCE = 2_000
+_TURNS = """
+    SELECT seq, conversation, audience, substr(body, 1, 4000) AS body FROM turns
+    WHERE seq > :last AND kind <> 'apology' ORDER BY seq LIMIT :most
+"""
 
 # Thoughts, topic and task of a conversation, a standing question, the zone of a person.
 INNER_LIFE: tuple[str, ...] = ()
@@ -45,3 +76,24 @@ def upgrade() -> None:
     """Make the changes, area by area."""
     for statement in (*WISHES, *LOOKING_UP, *INNER_LIFE, *PROMPTS, *MODELS, *ROOM_NEWS, *DOCUMENTS):
         op.execute(statement)
+    index_turns(op.get_bind())
+
+
+def index_turns(connection: Connection) -> None:
+    """Index the turns that are there, as later ones are when they are stored; a few seconds for 100,000 of them."""
+    last = -1
+    while rows := connection.execute(text(_TURNS), {"last": last, "most": _AT_ONCE}).all():
+        kept = [
+            {
+                "seq": row.seq,
+                "readers": " ".join(codes_of_turn(ConversationKey.parse(row.conversation), row.audience)),
+                "words": " ".join(dict.fromkeys(words_of(row.body))),
+            }
+            for row in rows
+        ]
+        connection.execute(text("INSERT INTO turn_words (seq, readers, words) VALUES (:seq, :readers, :words)"), kept)
+        connection.execute(
+            text("INSERT INTO turn_index (rowid, entries) VALUES (:seq, :entries)"),
+            [{"seq": one["seq"], "entries": entries(one["readers"], one["words"])} for one in kept],
+        )
+        last = rows[-1].seq

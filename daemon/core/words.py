@@ -1,0 +1,138 @@
+"""The words of a text in any language, in one form for comparison: as a search stores them and a query asks for them.
+
+Scripts that put no spaces between words (Chinese, Japanese, Thai …), and Korean, whose particles cling to words, are
+cut into pairs of neighbouring characters: two thirds of Chinese words have two. Any other word stands as it is, without
+case and accents. A query finds inflected forms by the beginning of a word, so no language needs rules of its own.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from daemon.core.stop_words import STOP_WORDS
+
+MOST_TERMS: Final = 12
+"""Terms of one query; of a longer text the longest words are searched for, which are the rarest in every language."""
+
+SHORTEST_STEM, LONGEST_STEM = 3, 5
+"""Characters of the beginning by which a query finds other forms of a word."""
+
+_LONGEST_WORD: Final = 40  # characters; longer ones are hashes and addresses, of which the beginning is enough
+_LONGEST_QUERY: Final = 6_000  # characters; the newest are at the end
+_ENDINGS: Final = ("ungen", "ing", "ies", "ied", "es", "ed", "en", "er", "em", "s", "e", "n", "y")
+_VOWELS: Final = "aeiouyаеиоуыэюяёіїєαεηιουω"  # noqa: RUF001 - the letters of three alphabets are meant
+
+_MARKS: Final = "".join(
+    chr(code)
+    for low, high in ((0x0900, 0x0E00), (0x1A00, 0x1AFF), (0xA800, 0xABFF))
+    for code in range(low, high)
+    if unicodedata.category(chr(code)) in ("Mn", "Mc")
+)  # vowel signs of India's scripts, which belong to their words
+_UNSPACED: Final = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_WORD: Final = re.compile(rf"(?P<run>[{_UNSPACED}]+)|(?:[^\W_{_UNSPACED}]|[{_MARKS}])+")
+_ACCENTS: Final = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0640]+")
+_IS_ACCENTED: Final = re.compile("[^\x00-\x7f]")
+_KANA: Final = re.compile("[\u3040-\u309f]+")
+_HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_ARTICLE: Final = re.compile("^(?:وال|بال|كال|فال|ال|لل)(?=.{3})")  # of Arabic, written in one with its noun
+_LETTERS: Final = str.maketrans(
+    {"ı": "i", "ł": "l", "ø": "o", "đ": "d", "æ": "ae", "œ": "oe", "þ": "th", "ð": "d", "’": "'"}  # noqa: RUF001
+)
+
+
+class Term(NamedTuple):
+    """A word to search for, as `words_of` writes it; words that begin with its `stem`, if any, are its forms."""
+
+    word: str
+    stem: str = ""
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text in order, in the form in which they are compared: letters, digits and their marks alone."""
+    found: list[str] = []
+    for match in _WORD.finditer(folded(text)):
+        if match["run"]:
+            found += _pairs(match["run"])
+        else:
+            found.append(_ARTICLE.sub("", match[0])[:_LONGEST_WORD])
+    return found
+
+
+def spans_of(text: str) -> Iterator[tuple[str, int, int]]:
+    """The words of a text with the places where they begin and end in it."""
+    for match in _WORD.finditer(text):
+        words = words_of(match[0])
+        for number, word in enumerate(words):
+            start = match.start() + (min(number, len(match[0]) - 1) if match["run"] else 0)
+            yield word, start, (start + len(word) if match["run"] else match.end())
+
+
+def folded(text: str) -> str:
+    """A text without case, width and accents; a few characters become two."""
+    if not _IS_ACCENTED.search(text):
+        return text.lower()
+    apart = unicodedata.normalize("NFKD", text.casefold()).translate(_LETTERS)
+    return unicodedata.normalize("NFKC", _ACCENTS.sub("", apart))
+
+
+def terms_of(*texts: str) -> tuple[Term, ...]:
+    """The terms of a query, each once, longest first where there are too many; words that say nothing are left out.
+
+    Any text is a query: its words hold no operator of any search language. Empty where nothing telling is said.
+    """
+    words = dict.fromkeys(word for text in texts for word in words_of(text[-_LONGEST_QUERY:]) if _tells(word))
+    if any(not _KANA.fullmatch(word) for word in words):
+        words = {word: None for word in words if not _KANA.fullmatch(word)}  # mostly particles and endings
+    chosen = sorted(words, key=lambda word: -_weight(word))[:MOST_TERMS]
+    return tuple(Term(word, _stem(word)) for word in words if word in chosen)
+
+
+def likeness(term: Term, word: str) -> float:
+    """How surely a word is a form of a term's word, from 0 to 1."""
+    if word == term.word:
+        return 1.0
+    if not term.stem or not word.startswith(term.stem):
+        return 0.0
+    longer, shorter = (word, term.word) if len(word) > len(term.word) else (term.word, word)
+    if longer.startswith(shorter):
+        if longer[len(shorter) :] in _ENDINGS:
+            return 0.95
+        return 0.7 if len(shorter) >= LONGEST_STEM else 0.4  # a compound, or another word
+    same = next((place for place, (one, two) in enumerate(zip(longer, shorter, strict=False)) if one != two), 0)
+    return min(0.8, (same / len(longer)) ** 2 * 1.5)
+
+
+def _pairs(run: str) -> list[str]:
+    """Pairs of neighbours; each Chinese character too, since it can be a word, and a run of one as it is."""
+    if len(run) == 1:
+        return [run]
+    return [*(run[place : place + 2] for place in range(len(run) - 1)), *_HAN.findall(run)]
+
+
+def _tells(word: str) -> bool:
+    """Whether a word of a query is worth a search: no stop word and no lone character."""
+    if word in STOP_WORDS:
+        return False
+    return len(word) > 1 or word.isdigit()
+
+
+def _weight(word: str) -> int:
+    return len(word) if not re.match(f"[{_UNSPACED}]", word) else 6
+
+
+def _stem(word: str) -> str:
+    """The beginning that the forms of a word share: without its ending, at most five characters, at least three."""
+    if len(word) < SHORTEST_STEM or word[0].isdigit() or re.match(f"[{_UNSPACED}]", word):
+        return ""
+    stem = next(
+        (word[: -len(end)] for end in _ENDINGS if word.endswith(end) and len(word) - len(end) >= SHORTEST_STEM), word
+    )
+    if len(stem) > SHORTEST_STEM and stem[-1] == stem[-2]:
+        stem = stem[:-1]  # planning, stopped
+    if stem[-1] in _VOWELS and len(stem) > SHORTEST_STEM:
+        stem = stem[:-1]
+    return stem[:LONGEST_STEM]

@@ -1,0 +1,44 @@
+"""Citations in a reply: marks such as [1] that stand for a source. A model writes only marks; we write the sources."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from daemon.core.text import one_line, visible_line
+
+_CODE: Final = r"(?P<code>(?<!`)(?P<run>`+)(?!`).*?(?<!`)(?P=run)(?!`)|(?<!`)```.*\Z)"
+
+
+class Citations:
+    """Checks the marks of a reply. `marks` is a pattern of one mark without its brackets, as in `m\\d{1,2}`."""
+
+    def __init__(self, marks: str) -> None:
+        self._found = re.compile(
+            rf"{_CODE}|(?P<space>[ \t]?)\[(?P<marks>{marks}(?:,[ ]?{marks})*)\](?![(:])", re.DOTALL
+        )
+
+    def checked(self, reply: str, sources: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+        """A reply without the marks that stand for no source, and the sources that it cites, in the order of `sources`.
+
+        What stands in code is left as it is.
+        """
+        cited = set[str]()
+
+        def known(match: re.Match[str]) -> str:
+            if match["code"]:
+                return match[0]
+            marks = [one for one in (mark.strip() for mark in match["marks"].split(",")) if one in sources]
+            cited.update(marks)
+            return f"{match['space']}[{', '.join(marks)}]" if marks else ""
+
+        text = self._found.sub(known, reply).rstrip()
+        return text, {mark: source for mark, source in sources.items() if mark in cited}
+
+
+def listed(sources: Mapping[str, str]) -> str:
+    """Sources with their marks, one a line, for below a reply; each is inert."""
+    return "\n".join(f"[{mark}] `{_inert(source)}`" for mark, source in sources.items())
+
+
+def _inert(source: str) -> str:
+    return one_line(visible_line(source.replace("`", "'")))
