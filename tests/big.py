@@ -6,6 +6,7 @@ from pathlib import Path
 from daemon.memory.database import migrate
 from daemon.memory.database.driver import sqlite3
 from tests.given import SOUL, TEAM
+from tests.indexing import index_turns
 
 BEGAN_MS = 1_700_000_000_000
 EVERY_MS = 30_000  # between two messages
@@ -111,6 +112,7 @@ def fill(path: Path, rows: int, *, words: int = 1) -> None:
         indexes = _drop_indexes(connection)
         for statement in _FILL:
             connection.execute(_with_numbers(statement), values)
+        index_turns(connection)
         for index in indexes:
             connection.execute(index)
         connection.execute("COMMIT")

@@ -1,10 +1,10 @@
-"""Before each reply the soul looks up what was said and what is written down: for those who read it, and no one else."""
+"""Before each reply the soul looks up what was said and written down: for those who read it, and for no one else."""
 
 from pathlib import Path
 
 import pytest
 
-from bench.hands import Saying, grade, load
+from bench.hands import grade, load
 from tests.given import shown, tagged
 from tests.journeys.house import House
 from tests.journeys.problems import indexed

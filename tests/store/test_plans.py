@@ -14,7 +14,7 @@ from daemon.memory.admin.replies import Backlog, StoredReplies
 from daemon.memory.admin.schedule_admin import Agenda
 from daemon.memory.database import Database, open_database
 from daemon.memory.database.driver import sqlite3
-from daemon.memory.knowledge.search import NEWEST, ConversationSearch
+from daemon.memory.knowledge.search import ConversationSearch
 from daemon.memory.knowledge.state_history import state_path
 from daemon.memory.knowledge.user_models import list_models, model_history
 from daemon.memory.queues.approvals import Approvals
@@ -28,6 +28,7 @@ from tests.store.parts import WORKER, Stores
 ROWS = 100_000
 EVERY = 10  # steps of SQLite's virtual machine between two counts
 FEW = 4_000  # steps; one row takes 5 to 15 of them, so that these are a few hundred rows
+SEARCHED = 30_000  # steps of a search for words that every row holds
 AT_ONCE = 500_000  # steps; what counts or ranks thousands of rows may take so many in one transaction
 
 DM = ConversationKey(SOUL, TEAM, "D1", "")
@@ -98,6 +99,7 @@ class Works:
         search, replies = ConversationSearch(database), StoredReplies(database)
         intentions, approvals = Intentions(database, self._clock, WORKER), Approvals(database, self._clock, WORKER)
         presence = Presence(database, self._clock, soul=SOUL, workspace=TEAM, kind="slack", version="1")
+        asked = "six by twenty"  # words of every row, and of every other one
         everybody, dm = Audience(AudienceKind.WORKSPACE, TEAM), Audience(AudienceKind.DM, "D1")
         members, guests = (Readers(everybody, members_only=known) for known in (True, False))
         thread = ConversationKey(SOUL, TEAM, "C1", f"{(big.BEGAN_MS + big.EVERY_MS) / 1000:.6f}")
@@ -116,18 +118,16 @@ class Works:
             "the next intention": (intentions.next_due_ms, FEW),
             "room for one more": (lambda: intentions.has_room(100, "U1"), FEW),
             "expired questions": (approvals.expire, FEW),
-            "recollection": (
-                lambda: search.search(DM, Readers(dm, members_only=True), "words of a talk", 5),
-                200 * NEWEST,
-            ),
-            "recollection in public": (lambda: search.search(thread, members, "words", 5), 200 * NEWEST),
-            "recollection before outsiders": (
-                lambda: search.search(thread, guests, "words", 5),
-                200 * NEWEST,
-            ),
+            "recollection": (lambda: search.search(DM, Readers(dm, members_only=True), asked, 5), SEARCHED),
+            "recollection in public": (lambda: search.search(thread, members, asked, 5), SEARCHED),
+            "recollection before outsiders": (lambda: search.search(thread, guests, asked, 5), SEARCHED),
             "recollection in a DM before outsiders": (
-                lambda: search.search(DM, Readers(dm, members_only=False), "words", 5),
-                200 * NEWEST,
+                lambda: search.search(DM, Readers(dm, members_only=False), asked, 5),
+                SEARCHED,
+            ),
+            "the search before a reply": (
+                lambda: search.look_up(DM, Readers(dm, members_only=True), f"{asked} {asked}s or none", 5, None),
+                SEARCHED,
             ),
             "a stored reply": (lambda: replies.find(DM, "m-1"), FEW),
             "the name of a user": (lambda: replies.last_name(DM), FEW),

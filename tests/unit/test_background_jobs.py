@@ -116,6 +116,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             limits=lambda _: None,
             link_hosts=(),
             recollect=_nothing,
+            look_up=_nothing,
         )
         yield Desk(path, stores, clock, house, conversations, events)
     os.close(source)

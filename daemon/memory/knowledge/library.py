@@ -118,8 +118,9 @@ def cited(path: str, line: int, place: str) -> str:
 
 async def _passages(transaction: Transaction, seqs: Sequence[int]) -> list[sqlite3.Row]:
     keys = {f"seq{number}": seq for number, seq in enumerate(seqs)}
+    among = ", ".join(f":{key}" for key in keys)
     return await transaction.rows(
-        f"SELECT seq, path, line, place, body FROM library_passages WHERE seq IN ({', '.join(f':{key}' for key in keys)})",  # noqa: S608 - numbered names alone
+        f"SELECT seq, path, line, place, body FROM library_passages WHERE seq IN ({among})",  # noqa: S608 - numbered names alone
         **keys,
     )
 

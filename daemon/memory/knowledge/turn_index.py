@@ -19,28 +19,37 @@ LONGEST_TURN: Final = 4_000
 TURN_INDEX: Final = WordIndex("turn")
 
 
-async def store_turn(
-    transaction: Transaction, turn: Turn, *, conversation: ConversationKey, audience: Audience, trace_id: str, now: int
+async def store_turns(
+    transaction: Transaction,
+    turns: Sequence[Turn],
+    *,
+    conversation: ConversationKey,
+    audience: Audience,
+    trace_id: str,
+    now: int,
 ) -> None:
-    """Store a turn at the end of a conversation, for an audience."""
-    row = await transaction.insert(
-        "turns",
-        "RETURNING seq",
-        conversation=str(conversation),
-        speaker=turn.speaker,
-        author=turn.author,
-        name=turn.name,
-        ts=turn.ts,
-        body=turn.body,
-        kind=turn.kind,
-        thought=as_json(turn.thought),
-        audience=str(audience),
-        trace_id=trace_id,
-        said_ms=now,
-    )
-    assert row is not None
-    if turn.kind is not TurnKind.APOLOGY:
-        await _index(transaction, row["seq"], conversation, str(audience), turn.body)
+    """Store turns at the end of a conversation, for an audience."""
+    indexed: list[_Indexed] = []
+    for turn in turns:
+        row = await transaction.insert(
+            "turns",
+            "RETURNING seq",
+            conversation=str(conversation),
+            speaker=turn.speaker,
+            author=turn.author,
+            name=turn.name,
+            ts=turn.ts,
+            body=turn.body,
+            kind=turn.kind,
+            thought=as_json(turn.thought),
+            audience=str(audience),
+            trace_id=trace_id,
+            said_ms=now,
+        )
+        assert row is not None
+        if turn.kind is not TurnKind.APOLOGY:
+            indexed.append(_entry(row["seq"], conversation, str(audience), turn.body))
+    await TURN_INDEX.put(transaction, indexed)
 
 
 async def reword_turns(transaction: Transaction, conversation: str, ts: str, text: str) -> Sequence[sqlite3.Row]:
@@ -57,7 +66,8 @@ async def reword_turns(transaction: Transaction, conversation: str, ts: str, tex
     )
     for turn in changed:
         await TURN_INDEX.remove(transaction, turn["seq"])
-        await _index(transaction, turn["seq"], ConversationKey.parse(conversation), turn["audience"], text)
+    where = ConversationKey.parse(conversation)
+    await TURN_INDEX.put(transaction, [_entry(turn["seq"], where, turn["audience"], text) for turn in changed])
     return changed
 
 
@@ -76,5 +86,8 @@ async def delete_turns(transaction: Transaction, conversation: str, ts: str) -> 
     return gone
 
 
-async def _index(transaction: Transaction, seq: int, where: ConversationKey, audience: str, body: str) -> None:
-    await TURN_INDEX.put(transaction, seq, codes_of_turn(where, audience), body[:LONGEST_TURN])
+_Indexed = tuple[int, Sequence[str], str]
+
+
+def _entry(seq: int, where: ConversationKey, audience: str, body: str) -> _Indexed:
+    return seq, codes_of_turn(where, audience), body[:LONGEST_TURN]

@@ -60,11 +60,16 @@ class WordIndex:
     def __init__(self, name: str) -> None:
         self._index, self._words = f"{name}_index", f"{name}_words"
 
-    async def put(self, transaction: Transaction, seq: int, readers: Sequence[str], text: str) -> None:
-        """Index a row that isn't indexed yet; `readers` are codes of the same length."""
-        codes, words = " ".join(readers), " ".join(dict.fromkeys(words_of(text)))
-        await transaction.insert(self._words, seq=seq, readers=codes, words=words)
-        await transaction.insert(self._index, rowid=seq, entries=entries(codes, words))
+    async def put(self, transaction: Transaction, rows: Sequence[tuple[int, Sequence[str], str]]) -> None:
+        """Index rows that aren't indexed yet: seq, codes of one length, text.
+
+        The index comes last and all at once: between other statements FTS5 would write a segment for each row.
+        """
+        kept = [(seq, " ".join(readers), " ".join(dict.fromkeys(words_of(text)))) for seq, readers, text in rows]
+        for seq, codes, words in kept:
+            await transaction.insert(self._words, seq=seq, readers=codes, words=words)
+        for seq, codes, words in kept:
+            await transaction.insert(self._index, rowid=seq, entries=entries(codes, words))
 
     async def remove(self, transaction: Transaction, seq: int) -> None:
         """Take a row out of the index; one that isn't there is none."""

@@ -6,7 +6,7 @@ from daemon.core.errors import LostLease
 from daemon.core.ports import LLMCall
 from daemon.memory.database import Transaction
 from daemon.memory.knowledge.state_history import store_path
-from daemon.memory.knowledge.turn_index import store_turn
+from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.knowledge.user_models import record_encounter
 from daemon.memory.queues.approvals import store_approval
 from daemon.memory.queues.claims import require_claim
@@ -40,7 +40,14 @@ class Commits(WorkerStore):
             await require_claim(transaction, effect.claim)
             await _require_unchanged(transaction, effect)
             await _settle_inbox(transaction, effect, now)
-            await _store_turns(transaction, effect, now)
+            await store_turns(
+                transaction,
+                effect.turns,
+                conversation=effect.claim.conversation,
+                audience=effect.claim.audience,
+                trace_id=effect.trace_id,
+                now=now,
+            )
             await self._store_posts(transaction, effect, now)
             for kind in effect.jobs:
                 await enqueue_job(transaction, kind, effect.claim.conversation, effect.claim.version + 1, now)
@@ -245,15 +252,3 @@ async def _end_claim(transaction: Transaction, effect: CycleEffect, now: int) ->
         outsider=effect.outsider_spoke,
         id=str(effect.claim.conversation),
     )
-
-
-async def _store_turns(transaction: Transaction, effect: CycleEffect, now: int) -> None:
-    for turn in effect.turns:
-        await store_turn(
-            transaction,
-            turn,
-            conversation=effect.claim.conversation,
-            audience=effect.claim.audience,
-            trace_id=effect.trace_id,
-            now=now,
-        )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from daemon.core.perception import Audience, ConversationKey, Place
 from daemon.core.timetable import CLOCKS_DIFFER_S
 from daemon.memory.database import Transaction
-from daemon.memory.knowledge.turn_index import store_turn
+from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.records import Speaks, Turn, conversation_columns
 
 
@@ -65,5 +65,5 @@ async def enqueue_cross_post(
         created_ms=now,
     )
     turn = Turn(Speaks.SOUL, key.soul, name, f"{now / 1000:.6f}", cross_post.body)
-    await store_turn(transaction, turn, conversation=key, audience=cross_post.audience, trace_id=trace_id, now=now)
+    await store_turns(transaction, [turn], conversation=key, audience=cross_post.audience, trace_id=trace_id, now=now)
     return True

@@ -1,0 +1,148 @@
+"""Every write of a turn keeps the full-text index: what is gone can't be found, and what is there can."""
+
+import asyncio
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from daemon.core.errors import StoreError
+from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
+from daemon.memory.database import Database, Transaction, migrate, open_database, sqlite
+from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.search import ConversationSearch
+from daemon.memory.knowledge.turn_index import store_turns
+from daemon.memory.records import Speaks, Turn, TurnKind
+from tests.fakes import FakeClock
+from tests.given import DM, HERE, deleted, edited, effect, new_message
+from tests.store.parts import Stores, look, poke, room
+
+READERS = Readers(HERE, members_only=True)
+
+
+@pytest.fixture
+def search(database: Database) -> ConversationSearch:
+    return ConversationSearch(database)
+
+
+async def found(search: ConversationSearch, query: str, shown_from: int | None = None) -> list[str]:
+    return [one.text for one in await search.look_up(DM, READERS, query, 5, shown_from)]
+
+
+def indexed(path: Path) -> set[str]:
+    """The words that the index holds of all turns, as it keeps them itself."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE VIRTUAL TABLE temp.held USING fts5vocab (main, turn_index, row)")
+        return {row[0][12:] for row in connection.execute("SELECT term FROM held")}
+
+
+async def answered(stores: Stores, ts: str, text: str, reply: str) -> None:
+    await stores.inbox.accept(new_message(ts, text))
+    await stores.commits.commit(effect(await stores.claim(), reply))
+
+
+async def test_a_turn_can_be_found_as_soon_as_it_is_committed(stores: Stores, search: ConversationSearch) -> None:
+    await answered(stores, "1.0", "the kraken sleeps", "so does the leviathan")
+    assert await found(search, "krakens") == ["the kraken sleeps"]
+    [own] = await search.look_up(DM, READERS, "leviathan", 5, None)
+    assert own.own
+    assert not await search.search(DM, READERS, "leviathan", 5), "the soul's own words prove nothing"
+
+
+async def test_what_the_prompt_shows_anyway_is_not_found(stores: Stores, search: ConversationSearch) -> None:
+    await answered(stores, "1.0", "the kraken sleeps", "well")
+    await answered(stores, "2.0", "a second kraken", "well")
+    assert await found(search, "kraken", 3) == ["the kraken sleeps"]
+    assert await found(search, "kraken", 1) == []
+
+
+async def test_an_edited_message_is_found_by_its_new_words_alone(stores: Stores, search: ConversationSearch) -> None:
+    await answered(stores, "1.0", "the kraken sleeps", "well")
+    await stores.inbox.accept(edited("1.0", "the griffin sleeps"))
+    assert await found(search, "kraken") == []
+    assert await found(search, "griffin") == ["the griffin sleeps"]
+
+
+async def test_of_a_deleted_message_nothing_is_found_or_kept(
+    path: Path, stores: Stores, search: ConversationSearch
+) -> None:
+    await answered(stores, "1.0", "the kraken sleeps", "well")
+    await stores.inbox.accept(deleted("1.0"))
+    assert await found(search, "kraken") == []
+    assert "kraken" not in str(look(path, "SELECT * FROM turn_words"))
+    assert "kraken" not in indexed(path)
+
+
+async def test_a_cycle_that_is_refused_leaves_nothing_in_the_index(path: Path, database: Database) -> None:
+    await room(database)
+
+    async def unit(transaction: Transaction) -> None:
+        turn = Turn(Speaks.PERSON, "U1", "Ada", "1.0", "the kraken sleeps")
+        await store_turns(transaction, [turn], conversation=DM, audience=HERE, trace_id="t", now=1)
+        raise StoreError("refused")
+
+    with pytest.raises(StoreError):
+        await database.write(unit)
+    assert look(path, "SELECT count(*) FROM turn_words") == [(0,)]
+    assert indexed(path) == set()
+
+
+async def test_an_apology_is_not_found(database: Database, search: ConversationSearch) -> None:
+    await room(database)
+    turn = Turn(Speaks.SOUL, "ada", "Ada", "1.0", "the kraken ate my thoughts", kind=TurnKind.APOLOGY)
+    await database.write(
+        lambda transaction: store_turns(transaction, [turn], conversation=DM, audience=HERE, trace_id="t", now=1)
+    )
+    assert await found(search, "kraken") == []
+
+
+async def test_a_turn_that_somebody_else_deleted_is_not_found(
+    path: Path, stores: Stores, search: ConversationSearch
+) -> None:
+    await answered(stores, "1.0", "the kraken sleeps", "well")
+    poke(path, "DELETE FROM turns")
+    assert await found(search, "kraken") == []
+
+
+async def test_a_room_that_becomes_private_takes_its_words_along(
+    path: Path, stores: Stores, search: ConversationSearch
+) -> None:
+    await answered(stores, "1.0", "the kraken sleeps", "well")
+    poke(path, "UPDATE conversations SET audience = 'channel:G9'")
+    assert await found(search, "kraken") == []
+
+
+@pytest.mark.migrates
+def test_the_migration_indexes_the_turns_that_are_there(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr(migrate, "SCHEMA", 4)
+        migrate.migrate(path)
+    with closing(sqlite.connect(path)) as connection:
+        for statement in _SCHEMA_4:
+            connection.execute(statement)
+    assert migrate.migrate(path) == (4, migrate.SCHEMA)
+
+    async def ask() -> list[str]:
+        async with open_database(path, FakeClock(auto=True)) as database:
+            reader = Readers(Audience(AudienceKind.DM, "D1"), members_only=True)
+            here = ConversationKey("ada", "T1", "D1")
+            return [
+                one.text for one in await ConversationSearch(database).look_up(here, reader, "会议 kraken", 9, None)
+            ]
+
+    assert asyncio.run(ask()) == ["the kraken sleeps", "明天的会议"]
+    assert look(path, "SELECT count(*) FROM turn_words") == [(2,)]
+    assert look(path, "SELECT count(*) FROM library_files") == [(0,)], "the folders are read anew"
+
+
+_TURN = "INSERT INTO turns (conversation, speaker, author, name, ts, body, kind, audience, trace_id, said_ms) VALUES"
+_SCHEMA_4 = (
+    """
+    INSERT INTO conversations (id, soul, workspace, channel, thread, place, audience, last_ms)
+    VALUES ('ada/T1/D1/', 'ada', 'T1', 'D1', '', 'dm', 'dm:D1', 1)
+    """,
+    f"{_TURN} ('ada/T1/D1/', 'person', 'U1', 'Ada', '1.0', 'the kraken sleeps', 'reply', 'dm:D1', 't', 1)",
+    f"{_TURN} ('ada/T1/D1/', 'person', 'U1', 'Ada', '2.0', '明天的会议', 'reply', 'dm:D1', 't', 1)",
+    f"{_TURN} ('ada/T1/D1/', 'soul', 'ada', 'Ada', '2.0', 'kraken, sorry', 'apology', 'dm:D1', 't', 1)",
+    "INSERT INTO library_files (path, stamp, indexed_ms) VALUES ('docs/a.md', '1', 1)",
+)
