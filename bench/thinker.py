@@ -78,7 +78,7 @@ class Thinker:
             case "feel":
                 return {"emotional_state": "focused", "topic": "the second pump", "task": ""}
             case "choose_actions":
-                return {"actions": [self._action(asked)], "reasoning": _THOUGHT}
+                return {"reasoning": _THOUGHT, "actions": [self._action(asked)]}
         raise ValueError(f"the scripted model doesn't know the step {step}")
 
     def _action(self, asked: str) -> dict[str, str]:

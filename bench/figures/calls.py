@@ -14,6 +14,8 @@ from bench.stage import Bot, Json, Stage, stage
 from bench.thinker import CHANGE, LEARN, Thinker
 from daemon.memory.database.driver import sqlite3
 
+_SOULS: Final = Path(__file__).parents[2] / "souls"
+
 _PIPELINES: Final = ("unified", "split")
 _HEAD: Final = ("process", "pipeline", "persona", "thinking", "in", "cached", "out", "after", "in", "cached", "out")
 _WITHIN: Final = 30.0
@@ -112,7 +114,8 @@ async def _house(pipeline: str, **settings: str) -> AsyncIterator[tuple[Stage, T
     """A daemon with the shipped soul in this pipeline, which knows one user; another one has written to it already."""
     async with model_server() as model:
         model.thinker = Thinker()
-        async with stage(Bot.OURS, ISM_ENABLED="true", **model.settings, **settings) as set_up:
+        searched = str(_SOULS / "plain")
+        async with stage(Bot.OURS, ISM_ENABLED="true", SOUL_LIBRARY=searched, **model.settings, **settings) as set_up:
             _furnish(set_up.home, pipeline)
             await set_up.start()
             await _say(set_up, model.thinker, "ben", "Good morning.")
@@ -122,7 +125,7 @@ async def _house(pipeline: str, **settings: str) -> AsyncIterator[tuple[Stage, T
 
 def _furnish(home: Path, pipeline: str) -> None:
     folder = home / "souls" / "minoan"
-    shutil.copytree(Path(__file__).parents[2] / "souls" / "minoan", folder)
+    shutil.copytree(_SOULS / "minoan", folder)
     manifest = folder / "soul.toml"
     shipped = manifest.read_text(encoding="utf-8")
     manifest.write_text(

@@ -209,13 +209,18 @@ def _services(
 
 
 def limits_of(settings: Settings, soul: Soul) -> Limits | None:
-    """Limits of a soul's autonomous loop: its own before the settings'; None where the loop is switched off."""
+    """Limits of a soul's autonomous loop: its own before the settings'; None where the loop is switched off.
+
+    Where neither says anything there is the reading half, if folders or servers of tools are configured.
+    """
     own = soul.ism
-    if not (settings.ism_enabled if own.enabled is None else own.enabled):
+    enabled = settings.ism_enabled if own.enabled is None else own.enabled
+    if not (settings.has_sources if enabled is None else enabled):
         return None
     return Limits(
         loops=own.max_loops or settings.ism_max_loops,
         tokens=own.max_tokens or settings.ism_max_tokens,
         usd=own.max_usd or settings.ism_max_usd,
         seconds=min(own.max_seconds or settings.ism_max_seconds, _SHARE_OF_DEADLINE * settings.deadline),
+        reads_only=enabled is None,
     )

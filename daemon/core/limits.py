@@ -31,12 +31,16 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most that one piece of work may use, in the units of `Spent`; its last model call may exceed it."""
+    """The most that one piece of work may use, in the units of `Spent`; its last model call may exceed it.
+
+    `reads_only`: it may look things up, ask and answer, but set, hand on or change nothing.
+    """
 
     loops: int
     tokens: int
     usd: float
     seconds: float
+    reads_only: bool = False
 
     def met_by(self, spent: Spent) -> str:
         """The limit that is reached while an action runs, as a clause; empty for none."""

@@ -537,6 +537,7 @@ class Channel(Gate, Protocol):
 class Passage:
     """A found text, as data; `source` is where a user finds it (`docs/limits.md:12`, `docs/report.pdf, page 12`).
 
+    `document` and `line`, from 1, say where in a document of the library it stands; empty for any other text.
     `members_only`: nobody may read it but full members of the workspace. `own` are words of the soul itself, which
     prove nothing. `fit` says how well it fits the query, comparable among all passages of one query. Two passages are
     equal without these.
@@ -545,6 +546,8 @@ class Passage:
     source: str
     text: str
     members_only: bool = field(default=True, compare=False)
+    document: str = field(default="", compare=False)
+    line: int = field(default=0, compare=False)
     own: bool = field(default=False, compare=False)
     fit: float = field(default=0.0, compare=False)
 
@@ -583,12 +586,25 @@ class PassageIndex(Protocol):
     async def search(self, query: str, limit: int, *, folders: Collection[str] | None = None) -> tuple[Passage, ...]:
         """The passages that fit best, best first; with `folders` those below these alone."""
 
+    async def read_on(self, document: str, line: int, most: int) -> tuple[Passage, ...]:
+        """The passages of a document from the one that begins at a line on; empty when there is none."""
+
 
 class Library(Protocol):
     """The admin's folders of documents and code, for full members of the workspace; a part may be open to all."""
 
+    @property
+    def folders(self) -> Mapping[str, int]:
+        """How many documents each folder holds, by its name; folders without any are left out."""
+
     async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
         """The best passages, best first; empty when none fits. Raises StoreError."""
+
+    async def read_on(self, document: str, line: int, most: int) -> tuple[Passage, ...]:
+        """The passages of a document from a line on, in its order; empty when it is gone or not to be read here.
+
+        Raises StoreError.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -611,6 +627,10 @@ class Tool:
 
 class Toolbox(Protocol):
     """The tools of the admin's MCP servers."""
+
+    @property
+    def known(self) -> tuple[Tool, ...]:
+        """The tools that the connected servers listed last; asks no server."""
 
     async def tools(self) -> tuple[Tool, ...]:
         """The tools that are available now; an unreachable server is left out and logged."""

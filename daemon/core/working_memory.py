@@ -107,8 +107,8 @@ class WorkingMemory:
     def with_region(self, name: str, *memories: Memory) -> "WorkingMemory":
         """Put memories in place of all that the region held, then apply the regional order.
 
-        A new region goes behind the existing ones and before the first memory without a region. Without memories the
-        region is removed. Raises ValueError for `default`.
+        A new region goes behind the existing ones, so that regions without a place in the order keep the order in which
+        they came. Without memories the region is removed. Raises ValueError for `default`.
         """
         if name in ("", DEFAULT_REGION):
             raise ValueError(f"{name!r} is not a region that can be written")
@@ -135,7 +135,7 @@ class WorkingMemory:
         regions = [memory.region for memory in self.memories]
         if name in regions:
             return regions.index(name)
-        return next((place for place, region in enumerate(regions) if region is None), len(regions))
+        return max((place for place, region in enumerate(regions, 1) if region is not None), default=0)
 
     # -- to and from the store --------------------------------------------------------------------------------------
 

@@ -171,7 +171,7 @@ class _Work:
 
     async def _act(self, place: int, action: ChosenAction) -> Outcome | None:
         """Carry out one action and observe the result. Raises Interrupted, _WorkEnds or a StoreError."""
-        await self._note(LoopEvent(Progress.STARTED, self._loops, place, action.name))
+        await self._note(self._event(Progress.STARTED, place, action))
         handler = self._actions[action.name].handler
         try:
             result = await self._unless_cut(
@@ -185,7 +185,7 @@ class _Work:
         except Exception as error:  # noqa: BLE001 - an action that fails in any way does not end the work
             await self._report(Progress.FAILED, place, action, _failure(error), error)
             return None
-        await self._note(LoopEvent(Progress.FINISHED, self._loops, place, action.name))
+        await self._note(self._event(Progress.FINISHED, place, action))
         if not isinstance(result, Recurse):
             return result
         self._memory, self._internal = without_work(result.memory), result.internal
@@ -197,9 +197,14 @@ class _Work:
     ) -> None:
         """Observe a text for the next choice and emit an event."""
         self._observe(action, text)
-        await self._note(
-            LoopEvent(kind, self._loops, place, action.name if action.name in self._actions else "", error=error)
-        )
+        await self._note(self._event(kind, place, action, error))
+
+    def _event(self, kind: Progress, place: int, chosen: ChosenAction, error: Exception | None = None) -> LoopEvent:
+        """An event with nothing of the model's words but what the action lets be shown."""
+        action = self._actions.get(chosen.name)
+        if action is None:
+            return LoopEvent(kind, self._loops, place, error=error)
+        return LoopEvent(kind, self._loops, place, action.name, action.aloud(chosen.input), error=error)
 
     def _observe(self, action: ChosenAction, text: str) -> None:
         self._internal = with_observation(self._internal, action, text)

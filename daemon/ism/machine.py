@@ -52,11 +52,15 @@ StoreErrors, which end the work.
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing that the soul may choose to do; name and description must be the daemon's own words."""
+    """One thing that the soul may choose to do; name and description must be the daemon's own words.
+
+    `aloud` gives what of an input users may be shown: nothing, unless the action says otherwise.
+    """
 
     name: str
     description: str
     handler: Handler
+    aloud: Callable[[str], str] = lambda _: ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +125,15 @@ class Progress(StrEnum):
 class LoopEvent:
     """Progress that users may see: action number `place` of choice number `loop`, from one; `place` 0 for no action.
 
-    Nothing in it was written by a model: `action` is empty where no action has the chosen name, and `detail` is the
-    daemon's own. Only `error`, what a failed action raised, is for the log alone.
+    Nothing in it is a model's words but `sought`, what of its input an action shows: `action` is empty where no action
+    has the chosen name, and `detail` is the daemon's own. `error`, what a failed action raised, is for the log alone.
     """
 
     kind: Progress
     loop: int
     place: int = 0
     action: str = ""
+    sought: str = ""
     detail: str = ""
     error: Exception | None = None
 

@@ -110,12 +110,12 @@ async def still_open(context: ProcessContext, problem: Problem) -> Approval | No
 
 
 async def carry_out(context: ProcessContext, approval: str) -> ActionResult:
-    """Do what was approved, at most once ever. Does nothing where the autonomous loop is not enabled any more."""
+    """Do what was approved, at most once ever. Does nothing where the whole loop is not enabled any more."""
     approvals = context.capabilities.approvals
     known = await approvals.status(approval)
     if known is None:
         return ActionResult("What was asked for is not known any more; nothing was done.")
-    if context.cycle.limits is None:
+    if context.cycle.limits is None or context.cycle.limits.reads_only:
         return ActionResult(status_sentence(known))
     if known.tool == POST_ELSEWHERE:
         return await _post_elsewhere(context, known)

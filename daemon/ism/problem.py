@@ -11,19 +11,25 @@ from daemon.core.limits import Spent
 from daemon.core.perception import Readers
 from daemon.core.ports import Passage
 from daemon.core.text import one_line, storable
+from daemon.core.words import Term
 from daemon.core.working_memory import Memory, WorkingMemory
+from daemon.ism.excerpts import excerpts
 
-MOST_FOUND = 30
-"""Passages kept of one problem; later ones are not added."""
+MOST_FOUND = 60
+"""Passages kept of one problem, as far as their bytes allow; later ones are not added."""
+
+TEXT_CAP = 6_100
+"""Characters kept of one passage: as much as is kept of a tool's output, with the note on what was left out."""
 
 KEPT_BYTES = 256 * 1024
 """The most bytes of a problem in memory.db, whatever the length of answers and tool results."""
 
-_PASSAGE_CAP, _SOURCE_CAP = 1_500, 200  # characters kept of each
-_PASSAGE_BYTES, _SOURCE_BYTES = 4_000, 600  # their most bytes in memory.db
-_INTERNAL_BYTES = 110_000  # the rest is for the passages
-_MEMORY_BYTES = 200  # of one memory besides its text
-_LONGEST_ESCAPE = 14  # bytes: a NUL as JSON within JSON
+_SOURCE_CAP = 200  # characters
+_LONGEST_PATH = 1_000  # characters; of a document with a longer one no more is read than what was found
+_TEXT_BYTES, _SOURCE_BYTES = 24_000, 600  # of one passage in memory.db
+_FOUND_BYTES = 140_000  # of all passages
+_INTERNAL_BYTES = 110_000
+_MEMORY_BYTES = 200  # of one memory, or one passage, besides its text
 
 _CODE_OR_CITED = re.compile(
     r"(?P<code>(?<!`)(?P<run>`+)(?!`).*?(?<!`)(?P=run)(?!`)|(?<!`)```.*\Z)"
@@ -35,7 +41,8 @@ _CODE_OR_CITED = re.compile(
 class _Kept(BaseModel):
     """The form in memory.db; `internal` is JSON text, `found` pairs of source and text.
 
-    `open` are the places in `found` of passages that not only members may read.
+    `open` are the places in `found` of passages that not only members may read, `documents` those of passages of the
+    library, with path and line.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -43,6 +50,7 @@ class _Kept(BaseModel):
     internal: str
     found: list[tuple[str, str]]
     open: list[int] = []
+    documents: dict[int, tuple[str, int]] = {}
     members_only: bool = True
     spent: dict[str, object]
     asker: str
@@ -80,8 +88,8 @@ class Problem:
             return cls(
                 internal=WorkingMemory.from_json(read.internal),
                 found=[
-                    Passage(source, text, members_only=number not in read.open)
-                    for number, (source, text) in enumerate(read.found)
+                    Passage(source, text, place not in read.open, *read.documents.get(place, ("", 0)))
+                    for place, (source, text) in enumerate(read.found)
                 ],
                 spent=Spent.from_json(read.spent),
                 asker=read.asker,
@@ -97,7 +105,8 @@ class Problem:
         kept = _Kept(
             internal=self.internal.replace(reversed(list(_newest(self.internal)))).to_json(),
             found=[(one.source, one.text) for one in self.found],
-            open=[number for number, one in enumerate(self.found) if not one.members_only],
+            open=[place for place, one in enumerate(self.found) if not one.members_only],
+            documents={place: (one.document, one.line) for place, one in enumerate(self.found) if one.document},
             members_only=self.members_only,
             spent=self.spent.to_json(),
             asker=self.asker,
@@ -113,20 +122,25 @@ class Problem:
             self.internal = WorkingMemory(self.internal.soul_name)
         self.members_only = readers.members_only
 
-    def add(self, passages: Sequence[Passage]) -> str:
-        """Keep passages, each once; gives them as an observation, with the numbers by which they are cited."""
-        lines, left_out = [], 0
-        for passage in passages:
-            kept = _in_form(passage)
-            if kept not in self.found:
-                if len(self.found) >= MOST_FOUND:
-                    left_out += 1
-                    continue
-                self.found.append(kept)
-            lines.append(f"[{self.found.index(kept) + 1}] {kept.source}\n{kept.text}")
-        if left_out:
-            lines.append(f"({left_out} more were found, but nothing more is kept: work with what there is.)")
-        return "\n\n".join(lines)
+    def number(self, passage: Passage) -> int:
+        """Keep a passage and give the number by which it is cited; zero where there is no room for it."""
+        kept = _in_form(passage)
+        if kept not in self.found:
+            if len(self.found) >= MOST_FOUND or sum(map(_size, (*self.found, kept))) > _FOUND_BYTES:
+                return 0
+            self.found.append(kept)
+        return self.found.index(kept) + 1
+
+    def add(self, passages: Sequence[Passage], terms: Sequence[Term] = ()) -> str:
+        """Keep passages, each once; gives them as an observation, with the numbers by which they are cited.
+
+        What is too long for it is shown around the words that were looked for, the `terms`.
+        """
+        numbers = [self.number(one) for one in dict.fromkeys(passages)]
+        left_out = numbers.count(0)
+        shown = excerpts([(number, self.found[number - 1]) for number in dict.fromkeys(numbers) if number], terms)
+        note = f"({left_out} more were found, but nothing more is kept: work with what there is.)" if left_out else ""
+        return "\n\n".join(filter(None, (shown, note)))
 
     def with_sources(self, reply: str) -> str:
         """A reply with its cited sources below it; unknown numbers are removed from the text, but not from code."""
@@ -150,14 +164,21 @@ def _in_form(passage: Passage) -> Passage:
     source = one_line(passage.source.replace("`", "'"))
     return Passage(
         _cut(source, _SOURCE_CAP, _SOURCE_BYTES) or "somewhere",
-        _cut(passage.text, _PASSAGE_CAP, _PASSAGE_BYTES),
+        _cut(passage.text, TEXT_CAP, _TEXT_BYTES),
         passage.members_only,
+        *((passage.document, passage.line) if len(passage.document) <= _LONGEST_PATH else ("", 0)),
     )
 
 
 def _cut(text: str, characters: int, most: int) -> str:
     kept = storable(text[:characters])
-    return kept if _bytes(kept) <= most else kept[: most // _LONGEST_ESCAPE]
+    while (size := _bytes(kept)) > most:
+        kept = kept[: len(kept) * most // size]
+    return kept
+
+
+def _size(passage: Passage) -> int:
+    return _bytes(passage.source) + _bytes(passage.text) + _bytes(passage.document) + _MEMORY_BYTES
 
 
 def _newest(internal: WorkingMemory) -> Iterator[Memory]:

@@ -3,22 +3,22 @@
 from collections.abc import Iterable, Iterator
 
 from daemon.core.text import one_line, shortened, storable
-from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
+from daemon.core.working_memory import DEFAULT_REGION, Memory, Role, WorkingMemory, estimate_tokens
 from daemon.mind.steps.choose_actions import ChosenAction
 from daemon.soul_engine import with_notes
 
-GOAL, PLAYBOOK, ACTIONS, LOG = "goal", "playbook", "actions", "log"
+GOAL, PLAYBOOK, ACTIONS, LOG, RESULTS = "goal", "playbook", "actions", "log", "results"
 
 INPUT = "aim"
 """An action's input: words that a model wrote and that may quote any user, so they are data; commands point to it."""
 
-RESULTS = tuple(f"result_{number}" for number in range(1, 7))
-"""The newest observations, newest first; each in a region of its own and so with a budget of its own."""
+REGIONS = (GOAL, PLAYBOOK, ACTIONS, LOG, RESULTS)
+"""The regions that exist only while the work goes on, in the order in which they are read."""
 
-REGIONS = (GOAL, PLAYBOOK, ACTIONS, LOG, *RESULTS)
-"""The regions that exist only while the work goes on; no mental process uses them."""
+MOST_RESULTS = 6
+"""The newest observations that are shown, as many as fit the budget of their region."""
 
-OBSERVATION_CAP = 6_000
+OBSERVATION_CAP = 12_000
 """Characters kept of one observation."""
 
 LOG_TOKENS = 500
@@ -41,14 +41,16 @@ def with_observation(internal: WorkingMemory, action: ChosenAction, text: str) -
 
 
 def with_work(memory: WorkingMemory, internal: WorkingMemory, goal: str, playbook: str) -> WorkingMemory:
-    """Working memory with the goal and playbook as the daemon's own words, the log and newest results as data."""
+    """Working memory with the goal and playbook as the daemon's own words, the log and newest results as data.
+
+    They stand in the order of REGIONS, between the regions that have a place of their own and the talk.
+    """
+    memory = _ordered(memory, REGIONS)
     memory = memory.with_region(GOAL, Memory(Role.SYSTEM, goal)).with_region(PLAYBOOK, Memory(Role.SYSTEM, playbook))
     if len(internal):
         memory = memory.with_region(LOG, Memory(Role.USER, "\n".join(_log(internal))))
     results = [one for one in internal if one.metadata.get("kind") == _OBSERVATION]
-    for region, result in zip(RESULTS, reversed(results), strict=False):
-        memory = memory.with_region(region, result)
-    return memory
+    return memory.with_region(RESULTS, *reversed(results[-MOST_RESULTS:]))
 
 
 def with_actions(memory: WorkingMemory, described: Iterable[tuple[str, str]]) -> WorkingMemory:
@@ -64,7 +66,14 @@ def with_input(memory: WorkingMemory, words: str) -> WorkingMemory:
 
 def without_work(memory: WorkingMemory) -> WorkingMemory:
     """Working memory without the regions of autonomous work."""
-    return memory.without_regions(*REGIONS)
+    return _ordered(memory.without_regions(*REGIONS), ())
+
+
+def _ordered(memory: WorkingMemory, regions: tuple[str, ...]) -> WorkingMemory:
+    """Working memory with these regions of the work, and no others of it, in its order before the talk."""
+    order = [name for name in memory.regional_order if name not in REGIONS]
+    place = order.index(DEFAULT_REGION) if DEFAULT_REGION in order else len(order)
+    return memory.with_regional_order(*order[:place], *regions, *order[place:])
 
 
 def _log(internal: WorkingMemory) -> Iterator[str]:

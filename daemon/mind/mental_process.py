@@ -45,6 +45,12 @@ class Capabilities:
     approval_seconds: float
     open_library: Library | None = None
 
+    @property
+    def can_look_up(self) -> bool:
+        """Whether there is a document to search, or a tool to look something up with."""
+        tools = self.toolbox.known if self.toolbox is not None else ()
+        return bool(self.library and self.library.folders) or any(not tool.writes for tool in tools)
+
     def before(self, readers: Readers) -> "Capabilities":
         """What may be used before these readers: tools and library are for members, but for its open part."""
         return self if readers.members_only else replace(self, library=self.open_library, toolbox=None)
@@ -113,6 +119,12 @@ class ProcessContext:
     state: ProcessState = field(default_factory=ProcessState)
     followed: list[Wish] = field(default_factory=list)
     note: Callable[[str, str, str, str], None] = lambda _act, _target, _decided_by, _reason: None
+
+    @property
+    def autonomous(self) -> bool:
+        """Whether autonomous work is enabled and has anything to do here: its reading half alone needs a source."""
+        limits = self.cycle.limits
+        return limits is not None and (not limits.reads_only or self.capabilities.can_look_up)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,40 +5,24 @@ from dataclasses import replace
 from daemon.core.errors import ModelError
 from daemon.core.limits import Limits
 from daemon.core.perception import Modality
-from daemon.core.ports import Task, TaskState
+from daemon.core.ports import Task
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism import REACHED, run_ism
 from daemon.ism.actions import actions_for
 from daemon.ism.actions.respond import answer
-from daemon.ism.machine import End, LoopEvent, Machine, Progress
+from daemon.ism.cards import card
+from daemon.ism.guidance import goal_and_playbook
+from daemon.ism.machine import End, LoopEvent, Machine
+from daemon.ism.parked import lapsed
 from daemon.ism.permission import carry_out, still_open
 from daemon.ism.problem import Problem
 from daemon.ism.regions import with_observation
+from daemon.ism.sources import Sources, sources_of
 from daemon.mind.creativity import with_soul_creativity
 from daemon.mind.fixed_pipeline import converse
 from daemon.mind.mental_process import Outcome, ProcessContext, Stay, Transition
 from daemon.mind.steps.choose_actions import ChosenAction, choose_actions
 
-_GOAL = "Understand the problem that the person has, and help to solve it."
-_PLAYBOOK = (
-    "Look before you answer: what was said here, the documents, the tools. Think when results have to be put "
-    "together. Ask only what nobody but the person can tell, and one thing at a time. What you don't find you don't "
-    "make up. Hand on only what you can't do yourself. Answer as soon as you can; being thorough is no reason to go on."
-)
-_TITLES = {
-    "Think": "Thinking it through",
-    "Research": "Looking things up",
-    "Ask": "Asking back",
-    "Remind": "Making a note for later",
-    "Respond": "Writing the answer",
-    "Escalate": "Looking for who can help",
-}
-_STATES = {
-    Progress.STARTED: TaskState.IN_PROGRESS,
-    Progress.FINISHED: TaskState.COMPLETE,
-    Progress.FAILED: TaskState.ERROR,
-    Progress.CUT: TaskState.COMPLETE,
-}
 _STILL_OPEN = "(Nobody has decided yet what you asked to be allowed before; don't ask for the same again.)"
 _SPEECHLESS = "I can't think any further just now, but this has to be said."
 _SWITCHED_OFF = "the autonomous loop is not enabled any more"
@@ -51,13 +35,15 @@ async def problem_solving(context: ProcessContext) -> Outcome:
     if problem.waits and context.perception.modality is Modality.TIME:
         reply = await converse(context)  # a reminder that falls due is answered; the problem keeps waiting
         return reply if isinstance(reply, Transition) else Stay(reply)
+    if (elsewhere := await lapsed(context, problem)) is not None:
+        return elsewhere
     memory = await _resume(context, problem)
     limits = context.cycle.limits
     try:
         if limits is None:
             memory = await answer(context, problem, memory, "Answer as well as you can.")
             return _end(context, memory, _SWITCHED_OFF)
-        return await _work(context, problem, _machine(context, problem, limits), memory)
+        return await _work(context, problem, limits, memory)
     except ModelError:
         if not context.motor.reply:
             raise
@@ -88,19 +74,22 @@ async def _carry_out_approved(context: ProcessContext, problem: Problem, memory:
     return memory.with_memory(Memory(Role.SYSTEM, f"({result.sentence})"))
 
 
-def _machine(context: ProcessContext, problem: Problem, limits: Limits) -> Machine:
+def _machine(context: ProcessContext, problem: Problem, limits: Limits, sources: Sources) -> Machine:
+    goal, playbook = goal_and_playbook(context.soul)
     return Machine(
-        goal=_GOAL,
-        playbook=_PLAYBOOK,
-        actions=actions_for(context, problem),
+        goal=goal,
+        playbook=playbook,
+        actions=actions_for(context, problem, sources),
         limits=limits,
         conclude=lambda known, why: _conclude(context, problem, known, why),
         choose=lambda names: with_soul_creativity(context.soul, choose_actions(names)),
     )
 
 
-async def _work(context: ProcessContext, problem: Problem, machine: Machine, memory: WorkingMemory) -> Outcome:
+async def _work(context: ProcessContext, problem: Problem, limits: Limits, memory: WorkingMemory) -> Outcome:
     """Run the loop; new messages interrupt it, are absorbed and steer it."""
+    sources = await sources_of(context)
+    machine = _machine(context, problem, limits, sources)
     asked_before = problem.approval
     while True:
         result = await run_ism(
@@ -111,7 +100,7 @@ async def _work(context: ProcessContext, problem: Problem, machine: Machine, mem
             usage=context.cycle.usage,
             internal=problem.internal,
             spent_so_far=problem.spent,
-            note=lambda event: _show(context, event),
+            note=lambda event: _show(context, event, card(event, sources, problem.found)),
         )
         problem.internal, problem.spent = result.internal, result.spent
         if result.outcome is not None:
@@ -144,14 +133,9 @@ async def _conclude(context: ProcessContext, problem: Problem, memory: WorkingMe
     return Stay(await answer(context, problem, memory, instructions, below=f"_(I stopped here: {why}.)_"))
 
 
-async def _show(context: ProcessContext, event: LoopEvent) -> None:
+async def _show(context: ProcessContext, event: LoopEvent, task: Task | None) -> None:
     """Show users the progress of an action, and log why one failed."""
     if event.error is not None:
         context.cycle.emit("ism.action_failed", action=event.action, loop=event.loop, error=event.error)
-    state = _STATES.get(event.kind)
-    if state is None or not event.action:
-        return
-    title = _TITLES.get(event.action, event.action)
-    if event.kind is Progress.CUT:
-        title = f"{title} (set aside)"
-    await context.motor.show(Task(f"{event.loop}.{event.place}", title, state))
+    if task is not None:
+        await context.motor.show(task)

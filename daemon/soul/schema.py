@@ -90,6 +90,8 @@ class Budgets(_Section):
     transcript: Tokens = Field(2200, description="Recent turns, word for word.")
     turn: Tokens = Field(700, description="Any single earlier turn.")
     message: Tokens = Field(4000, description="The message being answered.")
+    actions: Tokens = Field(1000, description="The actions it may choose from when it solves a problem.")
+    results: Tokens = Field(4800, description="What its newest actions have brought when it solves a problem.")
     other: Tokens = Field(600, description="Any part without a budget of its own.")
 
     def of(self, region: str) -> int:

@@ -403,3 +403,21 @@ def test_a_loop_longer_than_the_deadline_is_a_warning(monkeypatch: pytest.Monkey
     monkeypatch.setenv("ISM_ENABLED", "true")
     monkeypatch.setenv("SOUL_DEADLINE", "60")
     assert only("ism").verdict is Verdict.WARN
+
+
+@pytest.mark.parametrize(
+    ("setting", "library", "found"),
+    [
+        ("", "", "it looks nothing up by itself: neither SOUL_LIBRARY nor SOUL_MCP_SERVERS is set"),
+        ("", ".", "it looks up and reads by itself; with ISM_ENABLED=true it also reminds"),
+        ("true", "", "it solves problems by all actions"),
+        ("false", ".", "it looks nothing up by itself: ISM_ENABLED=false"),
+    ],
+)
+def test_the_doctor_says_how_much_the_soul_does_by_itself(
+    monkeypatch: pytest.MonkeyPatch, setting: str, library: str, found: str
+) -> None:
+    monkeypatch.setenv("ISM_ENABLED", setting)
+    monkeypatch.setenv("SOUL_LIBRARY", library)
+    finding = only("ism")
+    assert (finding.verdict, finding.found.startswith(found)) == (Verdict.OK, True)

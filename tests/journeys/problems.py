@@ -16,9 +16,22 @@ YES, NO = "soul_approval_yes", "soul_approval_no"
 
 
 async def solver(house: House, ism: str = "", contacts: str = "", modes: tuple[str, ...] = (), **settings: Any) -> None:  # noqa: ANN401  # any setting
-    """Start Tess, who solves problems and has no background jobs."""
+    """Start Tess, who solves problems, has no background jobs, and without other sources a folder for everybody."""
     more = f"subprocesses = []\n[ism]\nenabled = true\n{ism}\n{contacts}"
     write_soul(house.settings.home, more=more, modes=dict.fromkeys(modes, ""))
+    if settings.keys() & {"library", "mcp_servers"}:
+        await house.start(name="tess", **settings)
+        return
+    looms = house.settings.home / "looms"
+    looms.mkdir(exist_ok=True)
+    (looms / "looms.md").write_text("# Looms\n\nLooms squeak.\n", encoding="utf-8")
+    await house.start(name="tess", library_public=(looms,), **settings)
+    await indexed(house, 1)
+
+
+async def reader(house: House, **settings: Any) -> None:  # noqa: ANN401  # any setting
+    """Start Tess, who has no background jobs, with what the settings say of her autonomous work."""
+    write_soul(house.settings.home, more="subprocesses = []")
     await house.start(name="tess", **settings)
 
 
@@ -29,6 +42,11 @@ def script(house: House, *choices: str, enters: bool = True, **steps: str) -> No
     house.model.steps["choose_actions"].extend(choices)
     for step, answer in steps.items():
         house.model.steps[step].append(answer)
+
+
+def goes_on(house: House, *, answers: bool = True) -> None:
+    """Script whether the next message answers the question for which a problem is parked."""
+    house.model.steps["mental_query"].append(json.dumps({"true": answers}))
 
 
 def shelf(folder: Path, **entry: object) -> Path:

@@ -21,6 +21,7 @@ from tests.journeys.problems import (
     asked,
     buttons,
     forged,
+    goes_on,
     lines,
     parked,
     posted,
@@ -353,6 +354,7 @@ async def test_a_question_asked_on_such_a_visit_finds_its_answer_there(empty_hou
     assert said(await house.reply("D0ADA", "Which kiln?")).endswith(DONE)
     await house.idle()
     assert await parked(house)
+    goes_on(house)
     _answers(house, "The big one it is.")
     assert await house.answered("Ada", "dm", "the big one") == "The big one it is."
 

@@ -11,7 +11,7 @@ from daemon.core.ports import Completion
 from tests.fakes import TIMEOUT
 from tests.given import shown
 from tests.journeys.house import House, said
-from tests.journeys.problems import PROBLEM, parked, posted, script, solver
+from tests.journeys.problems import PROBLEM, goes_on, parked, posted, script, solver
 from tests.models import FakeModel, Reply
 from tests.unit.ism_parts import chosen
 
@@ -125,12 +125,13 @@ async def test_where_the_loop_is_off_nothing_of_it_is_reachable(empty_house: Hou
     await house.stop()
     soul.write_text(soul.read_text(encoding="utf-8").replace("enabled = true", "enabled = false"), encoding="utf-8")
     await house.start(name="tess")
+    goes_on(house)
     house.model.steps["external_dialog"].append("Then I can only guess.")
     before = len(house.prompts)
     assert await house.answered("Ada", "dm", "the big one") == "Then I can only guess."
     assert not await parked(house)
     await house.answered("Ada", "dm", PROBLEM)
-    assert steps(house)[before:] == ["external_dialog", "respond"]
+    assert steps(house)[before:] == ["mental_query", "external_dialog", "respond"]
 
 
 # -- steering ----------------------------------------------------------------------------------------------------------
@@ -330,8 +331,8 @@ async def test_an_action_that_fails_is_reported_to_the_model_and_the_log_alone(
     async def broken(*_: object) -> list[object]:
         raise RuntimeError("CANARY in the works")
 
-    monkeypatch.setattr("daemon.tools.library.folders.FolderLibrary.search", broken)
     await solver(house)
+    monkeypatch.setattr("daemon.tools.library.folders.FolderLibrary.search", broken)
     script(house, chosen(("Research", "kilns")), RESPOND, external_dialog="I could not look.")
     assert await house.answered("Ada", "dm", PROBLEM) == "I could not look."
     assert "It failed for a reason that is not known." in house.last_prompt()

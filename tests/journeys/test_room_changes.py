@@ -8,7 +8,7 @@ import pytest
 from daemon.local_slack.model import ChannelKind
 from tests.given import CLOSING, OPENING, shown
 from tests.journeys.house import House, said
-from tests.journeys.problems import PROBLEM, indexed, parked, script, solver
+from tests.journeys.problems import PROBLEM, goes_on, indexed, parked, script, solver
 from tests.unit.ism_parts import chosen
 
 CANARY = "heliotrope"
@@ -107,6 +107,7 @@ async def test_a_parked_problem_is_resumed_without_what_a_guest_may_not_know(emp
     before, calls = len(house.prompts), len(await house.people.calls())
     await house.people.join("Gus", "studio")
     await house.acknowledged()
+    goes_on(house)
     script(house, RESEARCH, RESPOND, enters=False, external_dialog="The big one [1].")
     await house.say("Gus", "studio", "the big one", thread=root)
     assert said(await house.reply("studio", "The big one")).startswith("The big one")

@@ -63,7 +63,7 @@ class KilledMind:
                 self._felt += 1
                 return {"emotional_state": MOODS[self._felt % len(MOODS)], "topic": _newest(prompt)[:40], "task": ""}
             case "choose_actions":
-                return {"actions": _actions(prompt), "reasoning": ""}
+                return {"reasoning": "", "actions": _actions(prompt)}
         return {}
 
 

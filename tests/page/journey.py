@@ -90,13 +90,17 @@ def _reply(call: ModelCall) -> str:
     return reply.replace("<calls_for>nothing<", f"<calls_for>{wish}<")
 
 
+def _verdict(call: ModelCall) -> str:
+    return json.dumps({"true": "answers the question that you asked" in call.prompt})
+
+
 def _preference(call: ModelCall) -> str:
     return json.dumps({"choice": "work-song" if "register" in call.prompt.rpartition("</said-")[2] else "sea"})
 
 
 def _choice(call: ModelCall) -> str:
     if HARD in call.prompt:
-        if "## Result 1" not in call.prompt:
+        if "## Results" not in call.prompt:
             return chosen(("Research", "nightly import lookup Tuesday release"), ("Think", "what changed on Tuesday"))
         return chosen(("Respond", "the cause and the setting"))
     if ASKED in call.prompt:
@@ -130,7 +134,7 @@ def _aloud(call: ModelCall) -> str:
 _ANSWERS: Final[Mapping[str, str | Callable[[ModelCall], str]]] = {
     "respond": _reply,
     "decision": _preference,
-    "mental_query": json.dumps({"true": False}),
+    "mental_query": _verdict,
     "choose_actions": _choice,
     "use_tool": _tool,
     "external_dialog": _aloud,

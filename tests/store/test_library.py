@@ -72,6 +72,51 @@ async def test_a_passage_is_cited_by_folder_path_and_line(docs: Path, library: F
     )
 
 
+async def test_a_document_is_read_on_from_where_a_passage_was_found(docs: Path, library: FolderLibrary) -> None:
+    text = "\n\n".join(f"# Part {number}\n\n{'clay ' * 250}" for number in range(4))
+    (docs / "kilns.md").write_text(f"{text}\n\n# Heat\n\nkilns crack\n")
+    await library.index()
+    [found] = await library.search("kilns crack", 1)
+    assert (found.document, found.source) == ("docs/kilns.md", f"docs/kilns.md:{found.line}")
+    whole = await library.read_on("docs/kilns.md", 1, 99)
+    assert whole[-1] == found
+    assert await library.read_on("docs/kilns.md", found.line, 99) == (found,)
+    assert len(await library.read_on("docs/kilns.md", 1, 2)) == 2
+    for path, line in (("docs/kilns.md", 999), ("docs/absent.md", 1), ("docs/../kilns.md", 1), ("docs", 1), ("", 1)):
+        assert await library.read_on(path, line, 9) == ()
+
+
+async def test_folders_are_known_with_their_sizes_and_what_vanished_is_not_read(
+    docs: Path, library: FolderLibrary
+) -> None:
+    assert library.folders == {}
+    for name in ("a", "b"):
+        (docs / f"{name}.md").write_text(f"clay {name}")
+    await library.index()
+    assert library.folders == {"docs": 2}
+    (docs / "a.md").unlink()
+    assert await library.search("clay", 9) != ()
+    assert await library.read_on("docs/a.md", 1, 9) == (), "although the index still holds it"
+    await library.index()
+    assert library.folders == {"docs": 1}
+
+
+async def test_the_open_part_counts_and_reads_its_own_folders_alone(
+    tmp_path: Path, index: LibraryIndex, clock: FakeClock, events: Events
+) -> None:
+    for name in ("closed", "opened"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.md").write_text(f"clay {name}")
+    both = FolderLibrary([tmp_path / "closed"], index, clock, events, open_to_all=[tmp_path / "opened"])
+    await both.index()
+    part = both.open_part()
+    assert part is not None
+    assert (both.folders, part.folders) == ({"closed": 1, "opened": 1}, {"opened": 1})
+    assert await part.read_on("closed/a.md", 1, 9) == ()
+    [one] = await part.read_on("opened/a.md", 1, 9)
+    assert (one.text, one.members_only) == ("clay opened", False)
+
+
 async def test_the_passage_with_more_and_rarer_words_comes_first(docs: Path, library: FolderLibrary) -> None:
     write(docs, a="deploy on monday", b="deploy the gyroscope on friday", c="deploy never")
     await library.index()

@@ -47,6 +47,12 @@ async def test_a_tool_writes_unless_the_admin_or_a_trusted_server_declares_it_re
     assert (writes["hostile/mismatch"], writes["hostile/noisy"]) == (True, False)
 
 
+async def test_what_was_listed_last_is_known_without_asking(toolbox: Toolbox) -> None:
+    listed = await toolbox.tools()
+    assert toolbox.known == listed
+    assert listed
+
+
 async def test_the_output_of_a_tool_is_cited(toolbox: Toolbox) -> None:
     passage = await use(toolbox, "shelf/look_up", {"word": "owl"})
     assert (passage.source, passage.text) == ("shelf/look_up", "owl is a word of 3 letters")

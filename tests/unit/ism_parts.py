@@ -25,7 +25,7 @@ def chosen(*actions: str | tuple[str, str], reasoning: str = "It seems best.") -
     """A choice in the requested JSON: names, or names with inputs."""
     pairs = [(one, "") if isinstance(one, str) else one for one in actions]
     named = [{"name": name, "input": given} for name, given in pairs]
-    return json.dumps({"actions": named, "reasoning": reasoning})
+    return json.dumps({"reasoning": reasoning, "actions": named})
 
 
 async def think(use: ActionUse) -> Recurse:

@@ -39,6 +39,11 @@ class Shelf:
     failing: ToolFailed | None = None
     used: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
 
+    @property
+    def known(self) -> tuple[Tool, ...]:
+        """The offered tools."""
+        return self.offered
+
     async def tools(self) -> tuple[Tool, ...]:
         """The offered tools."""
         return self.offered
@@ -58,6 +63,16 @@ class Books:
 
     passages: tuple[Passage, ...] = ()
     under: str = ""
+    documents: Mapping[str, tuple[Passage, ...]] = field(default_factory=dict)
+
+    @property
+    def folders(self) -> Mapping[str, int]:
+        """One folder."""
+        return {"docs": 2}
+
+    async def read_on(self, document: str, line: int, most: int) -> tuple[Passage, ...]:
+        """The passages of a document from a line on."""
+        return tuple(one for one in self.documents.get(document, ()) if one.line >= line)[:most]
 
     async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
         """The first passages."""

@@ -1,5 +1,6 @@
 """The actions one by one: the prompt, the effect and the observation of each."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from daemon.core.errors import StoreBusy, ToolFailed
 from daemon.core.ports import Passage
-from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from daemon.ism.actions import actions_for
 from daemon.ism.actions.ask import ask
 from daemon.ism.actions.escalate import escalate
@@ -15,14 +16,17 @@ from daemon.ism.actions.remind import remind
 from daemon.ism.actions.research import research
 from daemon.ism.actions.respond import respond
 from daemon.ism.actions.think import think
+from daemon.ism.excerpts import RESEARCH_TOKENS
+from daemon.ism.machine import Action
 from daemon.ism.permission import POST_ELSEWHERE
 from daemon.ism.problem import Problem
+from daemon.ism.sources import Sources, sources_of
 from daemon.memory.records import ProcessState
 from daemon.mind.mental_process import Stay, Transition
 from daemon.mind.transitions.following import HANDED_OVER, Lead
 from daemon.soul import Contact, IsmLimits, Mode
 from tests.given import shown
-from tests.unit.solving_parts import FOUND, READER, WRITER, ActionBench, Books, Shelf, observation, scene
+from tests.unit.solving_parts import FOUND, LIMITS, READER, WRITER, ActionBench, Books, Shelf, observation, scene
 
 POTTERS = Contact(name="The Potters", slack="C0POTTERS", can="repair kilns")
 BEN = Contact(name="Ben", slack="U0BEN", can="opens the vault")
@@ -40,10 +44,43 @@ def asked(one: ActionBench) -> str:
     return shown(one.llm.prompts[-1])
 
 
-def test_the_family_is_whole_and_has_names_of_its_own() -> None:
-    one = scene()
-    names = [action.name for action in actions_for(one.context, problem())]
-    assert names == ["Think", "Research", "Ask", "Remind", "Respond", "Escalate"]
+ALL = Sources({"docs": 2}, (READER, WRITER))
+NOWHERE = Sources({}, ())
+
+
+@pytest.mark.parametrize(
+    ("reads_only", "sources", "contacts", "names"),
+    [
+        (False, ALL, (BEN,), ["Think", "Research", "Read", "Ask", "Remind", "Respond", "Escalate"]),
+        (False, ALL, (), ["Think", "Research", "Read", "Ask", "Remind", "Respond"]),
+        (False, NOWHERE, (BEN,), ["Think", "Ask", "Remind", "Respond", "Escalate"]),
+        (True, ALL, (BEN,), ["Think", "Research", "Read", "Ask", "Respond"]),
+        (True, NOWHERE, (BEN,), ["Think", "Ask", "Respond"]),
+    ],
+)
+def test_only_those_actions_are_offered_that_can_do_something(
+    reads_only: bool, sources: Sources, contacts: tuple[Contact, ...], names: list[str]
+) -> None:
+    one = scene(contacts=contacts).having(limits=replace(LIMITS, reads_only=reads_only))
+    assert [action.name for action in actions_for(one.context, problem(), sources)] == names
+
+
+def test_what_was_found_before_can_be_opened_where_nothing_can_be_searched_any_more() -> None:
+    one, known = scene(), problem()
+    known.add(FOUND)
+    assert "Read" in [action.name for action in actions_for(one.context, known, NOWHERE)]
+
+
+def handing(one: ActionBench, known: Problem) -> Action:
+    """The action Escalate."""
+    action = escalate(one.context, known)
+    assert action is not None
+    return action
+
+
+def looking(one: ActionBench, known: Problem, sources: Sources = ALL) -> Action:
+    """The action Research."""
+    return research(one.context, known, sources)
 
 
 # -- Think, Respond, Ask -----------------------------------------------------------------------------------------------
@@ -105,10 +142,8 @@ async def test_all_sources_are_searched_and_passages_numbered() -> None:
     shelf = Shelf(offered=(READER,))
     one = scene(LOOK_UP).having(recollect=_recollected, library=Books((Passage("a.md:1", "clay"),) * 9), toolbox=shelf)
     found = problem()
-    assert observation(await one.act(research(one.context, found), "kilns")) == (
-        "[1] this conversation\nkilns 4\n\n"
-        + "\n\n".join(["[2] a.md:1\nclay"] * 4)
-        + "\n\n[3] shelf/look_up\nthe shelf says so"
+    assert observation(await one.act(looking(one, found), "kilns")) == (
+        "[1] this conversation\nkilns 4\n\n" + "[2] a.md:1\nclay" + "\n\n[3] shelf/look_up\nthe shelf says so"
     )
     assert shelf.used == [("shelf/look_up", {"word": "clay"})]
     assert len(found.found) == 3
@@ -116,35 +151,74 @@ async def test_all_sources_are_searched_and_passages_numbered() -> None:
 
 async def test_without_input_the_tool_prompt_still_says_what_is_wanted() -> None:
     one = scene('{"tool": "none"}').having(toolbox=Shelf())
-    assert observation(await one.act(research(one.context, problem()))) == "Nothing was found."
+    assert observation(await one.act(looking(one, problem()))) == "Nothing was found."
     assert "what the person needs" in asked(one)
 
 
 @pytest.mark.parametrize("toolbox", [None, Shelf(offered=())])
 async def test_without_tools_no_model_is_called(toolbox: Shelf | None) -> None:
     one = scene().having(toolbox=toolbox)
-    assert observation(await one.act(research(one.context, problem()), "kilns")) == "Nothing was found."
+    assert observation(await one.act(looking(one, problem()), "kilns")) == "Nothing was found."
     assert one.llm.prompts == []
 
 
 async def test_a_search_without_results_is_repeated_in_other_words() -> None:
     books = Books((Passage("a.md:1", "the oven"),), under="oven")
     one = scene('{"ideas": ["oven", "old oven"]}').having(library=books)
-    assert observation(await one.act(research(one.context, problem()), "kiln")) == "[1] a.md:1\nthe oven"
+    assert observation(await one.act(looking(one, problem()), "kiln")) == "[1] a.md:1\nthe oven"
     assert [prompt.step for prompt in one.llm.prompts] == ["brainstorm"]
     assert "kiln" not in one.llm.prompts[0].messages[-1].text.splitlines()[-1]
+
+
+async def test_where_there_are_no_documents_no_other_words_are_thought_up() -> None:
+    class Empty(Books):
+        @property
+        def folders(self) -> Mapping[str, int]:
+            return {}
+
+    one = scene().having(library=Empty())
+    assert observation(await one.act(looking(one, problem()), "kiln")) == "Nothing was found."
+    assert one.llm.prompts == []
+
+
+async def test_the_reading_half_is_offered_only_tools_that_read() -> None:
+    shelf = Shelf(offered=(READER, WRITER))
+    one = scene('{"tool": "none"}').having(toolbox=shelf, limits=replace(LIMITS, reads_only=True))
+    sources = await sources_of(one.context)
+    action = looking(one, problem(), sources)
+    await one.act(action, "write it down")
+    assert "shelf (1 tool: look_up)" in action.description
+    assert "after a click" not in action.description
+    assert "write_down" not in asked(one)
+
+
+async def test_the_model_is_told_what_there_is_and_how_much_of_it() -> None:
+    one = scene().having(toolbox=Shelf(), library=Books())
+    text = looking(one, problem(), await sources_of(one.context)).description
+    assert "search the folder docs (2 documents), shelf (2 tools: look_up, write_down) and earlier talk at once" in text
+    assert "after a click" in text
+
+
+async def test_a_long_result_is_shown_around_what_was_looked_for() -> None:
+    long = " ".join(f"clay{number}" for number in range(400)) + " kilns crack " + "ash " * 500
+    one = scene().having(library=Books(tuple(Passage(f"{name}.md:1", f"{name} {long}") for name in "abc")))
+    text = observation(await one.act(looking(one, problem()), "kilns crack"))
+    for number, name in ((1, "a"), (2, "b"), (3, "c")):
+        assert f"[{number}] {name}.md:1\n… clay" in text
+    assert text.count("kilns crack") == 3
+    assert estimate_tokens(text) <= RESEARCH_TOKENS
 
 
 @pytest.mark.parametrize(("words", "answers"), [("kiln", ("no JSON", "none again")), ("", ())])
 async def test_without_other_words_the_search_finds_nothing(words: str, answers: tuple[str, ...]) -> None:
     one = scene(*answers).having(library=Books())
-    assert observation(await one.act(research(one.context, problem()), words)) == "Nothing was found."
+    assert observation(await one.act(looking(one, problem()), words)) == "Nothing was found."
 
 
 async def test_a_failing_tool_is_reported_beside_the_passages() -> None:
     shelf = Shelf(failing=ToolFailed("it fell"))
     one = scene(LOOK_UP).having(toolbox=shelf, library=Books((Passage("a.md:1", "clay"),)))
-    text = observation(await one.act(research(one.context, problem()), "kilns"))
+    text = observation(await one.act(looking(one, problem()), "kilns"))
     assert text == "[1] a.md:1\nclay\n\nshelf/look_up failed: it fell"
 
 
@@ -155,7 +229,7 @@ async def test_a_store_that_fails_is_not_hidden() -> None:
 
     one = scene().having(library=Burnt())
     with pytest.raises(StoreBusy):
-        await one.act(research(one.context, problem()), "kilns")
+        await one.act(looking(one, problem()), "kilns")
 
 
 @pytest.mark.parametrize(
@@ -168,7 +242,7 @@ async def test_a_writing_tool_is_not_used_but_asked_for(
     shelf = Shelf(offered=(READER, WRITER))
     one = scene(WRITE).having(toolbox=shelf, approvers=approvers)
     parked = problem(asker)
-    assert isinstance(await one.act(research(one.context, parked), "write it down"), Stay)
+    assert isinstance(await one.act(looking(one, parked), "write it down"), Stay)
     new = one.context.motor.approval
     assert new is not None
     assert (new.id, new.tool, new.arguments, new.asked) == (parked.approval, WRITER.name, {"text": "clay"}, may)
@@ -225,7 +299,7 @@ async def test_a_full_schedule_is_reported() -> None:
 @pytest.mark.parametrize("words", ["expert", "to the EXPERT, please"])
 async def test_the_expert_takes_over_at_once_and_follows_no_wish(words: str) -> None:
     one = scene(modes=(ACADEMIC,))
-    result = await one.act(escalate(one.context, problem()), words)
+    result = await one.act(handing(one, problem()), words)
     assert isinstance(result, Transition)
     assert (result.to, result.execute_now, result.decided_by) == ("academic", True, "model")
     assert result.params == {HANDED_OVER: one.context.perception.id}
@@ -249,17 +323,10 @@ async def test_a_handed_over_message_follows_no_wish_but_the_next_one_does() -> 
 )
 async def test_without_an_expert_the_observation_names_the_contacts(soul: dict[str, Any]) -> None:
     one = scene(contacts=(BEN,), **soul)
-    action = escalate(one.context, problem())
+    action = handing(one, problem())
     assert action.description.endswith("who of these: Ben (opens the vault)")
     text = observation(await one.act(action, "the expert"))
     assert text == "It can't be handed on to them, but to these: Ben (opens the vault)."
-
-
-async def test_without_expert_and_contacts_the_observation_says_so() -> None:
-    one = scene()
-    action = escalate(one.context, problem())
-    assert action.description.endswith("who of these: nobody")
-    assert observation(await one.act(action, "Ben")) == "It can't be handed on to them, but to these: nobody."
 
 
 @pytest.mark.parametrize(
@@ -276,7 +343,7 @@ async def test_without_expert_and_contacts_the_observation_says_so() -> None:
 async def test_a_contact_is_matched_by_the_whole_name(words: str, to: str) -> None:
     one = scene("Mend it.\u202e", contacts=(BEN, POTTERS), modes=(ACADEMIC,))
     parked = problem()
-    result = await one.act(escalate(one.context, parked), words)
+    result = await one.act(handing(one, parked), words)
     new = one.context.motor.approval
     assert isinstance(result, Stay) == bool(to)
     if to:
@@ -291,9 +358,9 @@ async def test_a_contact_is_matched_by_the_whole_name(words: str, to: str) -> No
 
 async def test_only_the_user_with_the_problem_may_approve_a_message_about_it() -> None:
     one = scene("Mend it.", contacts=(BEN,)).having(approvers=("UCHLOE",))
-    await one.act(escalate(one.context, problem()), "Ben")
+    await one.act(handing(one, problem()), "Ben")
     assert one.context.motor.approval is not None
     assert one.context.motor.approval.asked == ("UADA",)
     unknown = scene("Mend it.", contacts=(BEN,))
-    assert "whose problem this is" in observation(await unknown.act(escalate(unknown.context, problem("")), "Ben"))
+    assert "whose problem this is" in observation(await unknown.act(handing(unknown, problem("")), "Ben"))
     assert unknown.llm.prompts == []

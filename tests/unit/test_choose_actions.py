@@ -45,6 +45,7 @@ def test_the_schema_is_strict_and_names_every_action() -> None:
     validator = Draft202012Validator(strict(schema))
     good = {"actions": [{"name": "Think", "input": ""}, {"name": DONE, "input": ""}], "reasoning": "so"}
     assert validator.is_valid(good)
+    assert strict(schema)["required"] == ["reasoning", "actions"], "a model weighs before it chooses"
     assert not validator.is_valid({**good, "actions": [{"name": "Fly", "input": ""}]})
     assert not validator.is_valid({**good, "more": 1})
 

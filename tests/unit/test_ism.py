@@ -15,6 +15,8 @@ from daemon.ism.regions import ACTIONS, GOAL, LOG, LOG_TOKENS, OBSERVATION_CAP, 
 from daemon.mind.interrupts import Interrupted
 from daemon.mind.mental_process import Stay, Transition
 from daemon.mind.steps.choose_actions import choose_actions
+from daemon.soul import Soul
+from daemon.soul_engine import begin
 from tests.given import shown
 from tests.unit.ism_parts import MEMORY, PLENTY, actions, bench, chosen, flowing, respond, said, think
 
@@ -57,7 +59,7 @@ async def test_done_beside_actions_runs_them_first() -> None:
     result = await one.run()
     assert result.end is End.DONE
     assert [event.kind for event in one.events].count(Progress.FINISHED) == 2
-    assert [kept.content for kept in one.shown_to_conclude[0].region(RESULTS[0])] == ["thought of b"]
+    assert [kept.content for kept in one.shown_to_conclude[0].region(RESULTS)] == ["thought of b", "thought of a"]
     assert len(llm.prompts) == 1
 
 
@@ -321,6 +323,18 @@ async def test_goal_playbook_and_actions_are_regions_and_the_log_grows() -> None
     assert [prompt.step for prompt in llm.prompts] == ["choose_actions"] * 2
 
 
+async def test_the_regions_of_the_work_stand_before_the_talk_in_the_order_in_which_they_are_read() -> None:
+    one, llm = bench(chosen("Think", ("Think", "b")), chosen("Respond"))
+    begun = begin(Soul(name="tess", display_name="Tess", personality="You are Tess."))
+    result = await one.run(memory=begun.concat(MEMORY))
+    text = shown(llm.prompts[1])
+    places = [text.index(f"## {head}") for head in ("Goal", "Playbook", "Actions", "Log", "Results")]
+    assert places == sorted(places)
+    assert places[-1] < text.index("What are the limits?")
+    assert text.count("## Results") == 1
+    assert result.memory.regional_order == begun.regional_order
+
+
 async def test_handlers_see_the_work_without_the_actions_and_its_regions_are_removed() -> None:
     seen: list[ActionUse] = []
 
@@ -331,7 +345,7 @@ async def test_handlers_see_the_work_without_the_actions_and_its_regions_are_rem
     one, _ = bench(chosen("Look"), chosen(("Look", "again")), chosen("DONE"))
     result = await one.run(actions(Look=look))
     assert (seen[1].input, seen[1].loop) == ("again", 2)
-    assert [kept.content for kept in seen[1].memory.region(RESULTS[0])] == ["found it"]
+    assert [kept.content for kept in seen[1].memory.region(RESULTS)] == ["found it"]
     assert all(seen[1].memory.region(region) for region in (GOAL, PLAYBOOK, LOG))
     assert not seen[1].memory.region(ACTIONS)
     assert not any(kept.region in REGIONS for kept in result.memory)

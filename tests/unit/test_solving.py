@@ -147,7 +147,7 @@ def test_a_stored_problem_is_bounded(character: str, other: str) -> None:
     written = json.dumps(one.to_json(), ensure_ascii=False).encode("utf-8", "replace")
     assert len(written) <= KEPT_BYTES
     back = Problem.resumed(one.to_json(), "Tess")
-    assert len(back.found) == MOST_FOUND
+    assert 5 <= len(back.found) <= MOST_FOUND
     assert len(back.internal) > 0
     assert (back.internal.at(-1) == one.internal.at(-1)) == (other != "\ud800")
 

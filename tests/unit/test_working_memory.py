@@ -103,7 +103,7 @@ def test_a_regional_order_moves_nothing_until_a_region_is_written_and_then_stays
     assert shown(memory.order_regions()) == "b c a d"
     written = memory.with_region("s", said("x"))
     assert shown(written) == "x c a d"
-    assert shown(written.slice(0).with_region("u", said("y"))) == "x c a y d"
+    assert shown(written.slice(0).with_region("u", said("y"))) == "x c a d y"
     assert shown(memory.order_regions("t")) == "d a b c"
 
 

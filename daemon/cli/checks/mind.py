@@ -50,12 +50,25 @@ def souls(settings: Settings) -> list[Finding]:
 
 
 def research(settings: Settings) -> list[Finding]:
-    """Whether library folders are readable and the loop fits the deadline."""
-    findings = [_library(folder) for folder in (*settings.library, *settings.library_public)]
-    if settings.ism_enabled and settings.ism_max_seconds >= settings.deadline:
+    """Whether library folders are readable, how much of the loop is on, and whether it fits the deadline."""
+    folders = [_library(folder) for folder in (*settings.library, *settings.library_public)]
+    return [*folders, _loop(settings)]
+
+
+def _loop(settings: Settings) -> Finding:
+    """How much of the autonomous loop is on; a soul's own soul.toml can say otherwise."""
+    enabled = settings.ism_enabled
+    if enabled is False or (enabled is None and not settings.has_sources):
+        why = "ISM_ENABLED=false" if enabled is False else "neither SOUL_LIBRARY nor SOUL_MCP_SERVERS is set"
+        return ok("ism", f"it looks nothing up by itself: {why}")
+    if settings.ism_max_seconds >= settings.deadline:
         finding = f"a problem may take {settings.ism_max_seconds:g} s, but each message only {settings.deadline:g} s"
-        findings.append(warn("ism", finding, "lower SOUL_ISM_MAX_SECONDS or raise SOUL_DEADLINE"))
-    return findings
+        return warn("ism", finding, "lower SOUL_ISM_MAX_SECONDS or raise SOUL_DEADLINE")
+    if enabled:
+        return ok("ism", "it solves problems by all actions: looks up, reads, asks, reminds, hands over")
+    return ok(
+        "ism", "it looks up and reads by itself; with ISM_ENABLED=true it also reminds, hands over, asks for clicks"
+    )
 
 
 def _library(folder: Path) -> Finding:

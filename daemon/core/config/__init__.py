@@ -120,6 +120,11 @@ class Settings(SettingsFields):
         return "debug" if self.debug else self.log_level
 
     @property
+    def has_sources(self) -> bool:
+        """Whether there are folders or servers of tools in which something can be looked up."""
+        return bool(self.library or self.library_public or self.mcp_servers)
+
+    @property
     def database_path(self) -> Path:
         """Path of memory.db, whether it exists or not."""
         return self.home / "memory.db"

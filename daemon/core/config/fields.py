@@ -183,10 +183,12 @@ class SettingsFields(BaseSettings):
     )
 
     # The autonomous loop (ISM)
-    ism_enabled: bool = Field(
-        False,
+    ism_enabled: bool | None = Field(
+        None,
         validation_alias=_alias("ISM_ENABLED"),
-        description="Let souls solve hard problems by choosing actions themselves; soul.toml can override it.",
+        description="Whether souls solve hard problems by choosing actions themselves; soul.toml can override it. "
+        "Empty: the reading half (think, look up, read, ask, answer) where there are library folders or MCP servers; "
+        "true: reminders, tools that ask for a click and handing over, too; false: nothing of it.",
     )
     ism_max_loops: int = Field(
         5,

@@ -2,22 +2,31 @@
 
 from daemon.ism.actions.ask import ask
 from daemon.ism.actions.escalate import escalate
+from daemon.ism.actions.read import read
 from daemon.ism.actions.remind import remind
 from daemon.ism.actions.research import research
 from daemon.ism.actions.respond import respond
 from daemon.ism.actions.think import think
 from daemon.ism.machine import Action
 from daemon.ism.problem import Problem
+from daemon.ism.sources import Sources
 from daemon.mind.mental_process import ProcessContext
 
 
-def actions_for(context: ProcessContext, problem: Problem) -> tuple[Action, ...]:
-    """The actions for a problem in a conversation; each handler works on `problem` and through the motor."""
-    return (
+def actions_for(context: ProcessContext, problem: Problem, sources: Sources) -> tuple[Action, ...]:
+    """The actions for a problem in a conversation; each handler works on `problem` and through the motor.
+
+    Only those are offered that can do something. The reading half neither sets reminders nor hands anything on.
+    """
+    limits = context.cycle.limits
+    acts = limits is not None and not limits.reads_only
+    offered = (
         think(context),
-        research(context, problem),
+        research(context, problem, sources) if sources else None,
+        read(context, problem) if sources or problem.found else None,
         ask(context, problem),
-        remind(context),
+        remind(context) if acts else None,
         respond(context, problem),
-        escalate(context, problem),
+        escalate(context, problem) if acts else None,
     )
+    return tuple(action for action in offered if action is not None)

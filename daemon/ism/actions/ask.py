@@ -1,4 +1,4 @@
-"""Ask: a clarifying question, after which the problem waits for the answer, without a time limit."""
+"""Ask: a clarifying question, after which the problem waits for the answer, as long as the visit lasts."""
 
 from daemon.ism.actions.respond import answer
 from daemon.ism.machine import Action, ActionUse
@@ -18,5 +18,7 @@ def ask(context: ProcessContext, problem: Problem) -> Action:
         return Stay(memory)
 
     return Action(
-        "Ask", "ask the person one clarifying question and wait for the answer; input: what has to be known", handle
+        "Ask",
+        "ask the person the one thing that only they can tell, and wait for their answer; input: what you have to know",
+        handle,
     )

@@ -21,12 +21,14 @@ _SUMMARY = (
 )
 
 
-def escalate(context: ProcessContext, problem: Problem) -> Action:
-    """The input names a contact of the soul, or the expert process where it may be entered."""
+def escalate(context: ProcessContext, problem: Problem) -> Action | None:
+    """The input names a contact of the soul, or the expert process where it may be entered; None without either."""
     soul = context.soul
     expert = _expert(context)
     known = [f"{one.name} ({one.can})" for one in soul.contacts] + ([_EXPERT] if expert else [])
-    called = "; ".join(known) or "nobody"
+    called = "; ".join(known)
+    if not known:
+        return None
 
     async def handle(use: ActionUse) -> Recurse | Stay | Transition:
         if contact := _named(use.input, soul.contacts):
@@ -37,7 +39,9 @@ def escalate(context: ProcessContext, problem: Problem) -> Action:
             return Transition(use.memory, expert, reason, params, execute_now=True, decided_by="model")
         return use.recurse(observation=f"It can't be handed on to them, but to these: {called}.")
 
-    return Action("Escalate", f"hand the problem on; input: who of these: {called}", handle)
+    return Action(
+        "Escalate", f"hand the problem to one who can do what you can't; input: who of these: {called}", handle
+    )
 
 
 def _expert(context: ProcessContext) -> str:

@@ -37,7 +37,7 @@ def remind(context: ProcessContext) -> Action:
 
     return Action(
         "Remind",
-        "bring something up again here at a later time; input: when, a colon, what, like `in 2h: ask about the build`",
+        "bring something up here later; input: when, a colon, and what, like `in 2h: ask about the build`",
         handle,
     )
 

@@ -4,10 +4,14 @@ import json
 
 from daemon.core.errors import ModelError, ToolFailed
 from daemon.core.ports import Passage
+from daemon.core.text import one_line
+from daemon.core.words import terms_of
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.ism.permission import PermissionRequest, ask_permission, plain_sight
 from daemon.ism.problem import Problem
 from daemon.ism.regions import with_input
+from daemon.ism.sources import Sources, tools_of
+from daemon.mind.answer_filter import words_aloud
 from daemon.mind.creativity import with_soul_creativity
 from daemon.mind.mental_process import ProcessContext, Stay
 from daemon.mind.steps.brainstorm import brainstorm
@@ -25,14 +29,15 @@ _REWORD = (
 )
 
 
-def research(context: ProcessContext, problem: Problem) -> Action:
-    """The input says what to look for; the passages found are numbered, so that the reply can cite them."""
+def research(context: ProcessContext, problem: Problem, sources: Sources) -> Action:
+    """The input says what to look for; the passages found are numbered, so that Read opens and the reply cites them."""
 
     async def handle(use: ActionUse) -> Recurse | Stay:
         chosen = await _choose_tool(context, use)
         if chosen is not None and chosen.tool.writes:
             return await _ask_for_tool(context, problem, use, chosen)
         passages, failed = await _search(context, use.input), ""
+        sought = use.input
         if chosen is not None and context.capabilities.toolbox is not None:
             try:
                 tool = chosen.tool
@@ -40,15 +45,19 @@ def research(context: ProcessContext, problem: Problem) -> Action:
             except ToolFailed as error:
                 failed = f"{chosen.tool.name} failed: {error.message}"
         if not passages:
-            passages = await _search_reworded(context, use)
-        found = problem.add(passages)
+            passages, sought = await _search_reworded(context, use)
+        found = problem.add(passages, terms_of(sought))
         return use.recurse(observation="\n\n".join(part for part in (found, failed) if part) or "Nothing was found.")
 
+    limits = context.cycle.limits
+    acts = any(tool.writes for tool in sources.tools) and limits is not None and not limits.reads_only
     return Action(
         "Research",
-        "look something up, or have a tool do something: earlier talk, the documents and code at hand, and the tools "
-        "there are; input: what to look for or to do, in a few telling words",
+        f"search {sources.described}{' at once, or have a tool do something after a click' if acts else ' at once'}; "
+        "what is found is numbered; input: what to look for, in two to six telling words as they may stand in the text"
+        f"{', or what is to be done' if acts else ''}",
         handle,
+        aloud=lambda words: one_line(words_aloud(words)),
     )
 
 
@@ -62,24 +71,24 @@ async def _search(context: ProcessContext, query: str) -> list[Passage]:
     return passages
 
 
-async def _search_reworded(context: ProcessContext, use: ActionUse) -> list[Passage]:
-    """Search again with other words, since the text may use other terms (Open Souls' RAG)."""
-    if not use.input or context.capabilities.library is None:
-        return []
+async def _search_reworded(context: ProcessContext, use: ActionUse) -> tuple[list[Passage], str]:
+    """Search documents again with other words, since they may use other terms (Open Souls' RAG); gives these too."""
+    library = context.capabilities.library
+    if not use.input or library is None or not library.folders:
+        return [], ""
     try:
         _, phrases = await context.mind.run(
             with_input(use.memory, use.input), with_soul_creativity(context.soul, brainstorm(_REWORD, count=_PHRASES))
         )
     except ModelError:
-        return []
+        return [], ""
     found = [passage for phrase in phrases for passage in await _search(context, phrase)]
-    return list(dict.fromkeys(found))[: 2 * _OF_EACH]
+    return list(dict.fromkeys(found))[: 2 * _OF_EACH], " ".join(phrases)
 
 
 async def _choose_tool(context: ProcessContext, use: ActionUse) -> ToolUse | None:
     """The tool the model chooses, None for none; without tools no model is called."""
-    toolbox = context.capabilities.toolbox
-    tools = await toolbox.tools() if toolbox is not None else ()
+    tools = await tools_of(context)
     if not tools:
         return None
     want = use.input or "what the person needs"

@@ -24,7 +24,7 @@ def respond(context: ProcessContext, problem: Problem) -> Action:
         memory = with_input(use.memory, use.input)
         return Stay(await answer(context, problem, memory, f"Answer the person with what you found.{dwell}"))
 
-    return Action("Respond", "answer the person and end the work; input: what matters in the answer", handle)
+    return Action("Respond", "answer the person and end the work; input: what has to be in the answer", handle)
 
 
 async def answer(

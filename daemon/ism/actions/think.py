@@ -18,4 +18,4 @@ def think(context: ProcessContext) -> Action:
         _, thought = await context.mind.run(with_input(use.memory, use.input), with_soul_creativity(context.soul, step))
         return use.recurse(observation=thought)
 
-    return Action("Think", "reason about the problem in silence; input: what to think about", handle)
+    return Action("Think", "put together in silence what is known so far; input: the question to think about", handle)

@@ -95,8 +95,22 @@ class LibraryIndex:
         for fit, row in rated:
             taken[row["path"]] += 1
             if taken[row["path"]] <= FROM_ONE_FILE:
-                found.append(Passage(cited(row["path"], row["line"], row["place"]), row["body"], fit=fit))
+                found.append(_passage(row["path"], row, fit))
         return tuple(found[:limit])
+
+    async def read_on(self, document: str, line: int, most: int) -> tuple[Passage, ...]:
+        """The passages of a document from the one that begins at a line on, at most so many. Raises StoreError."""
+        rows = await self._database.rows(
+            """
+            SELECT line, place, body FROM library_passages
+            WHERE path = :path AND seq >= (SELECT min(seq) FROM library_passages WHERE path = :path AND line = :line)
+            ORDER BY seq LIMIT :most
+            """,
+            path=document,
+            line=line,
+            most=max(0, most),
+        )
+        return tuple(_passage(document, row) for row in rows)
 
 
 async def faulty_files(transaction: Transaction) -> tuple[FaultyFile, ...]:
@@ -123,6 +137,11 @@ async def _passages(transaction: Transaction, seqs: Sequence[int]) -> list[sqlit
         f"SELECT seq, path, line, place, body FROM library_passages WHERE seq IN ({among})",  # noqa: S608 - numbered names alone
         **keys,
     )
+
+
+def _passage(path: str, row: sqlite3.Row, fit: float = 0.0) -> Passage:
+    source = cited(path, row["line"], row["place"])
+    return Passage(source, row["body"], document=path, line=row["line"], fit=fit)
 
 
 async def _insert_passages(transaction: Transaction, path: str, passages: Sequence[IndexedPassage]) -> None:

@@ -22,15 +22,14 @@ NAME_CAP, INPUT_CAP, REASONING_CAP = 80, 2_000, 600
 
 _COMMAND = """\
 Work towards the goal that stands under "Goal", guided by the playbook. You act only by choosing actions; what each is \
-for stands under "Actions". What was chosen so far stands under "Log", what came of it under "Result 1" (the newest) \
-and so on. Never repeat an action with the same input: it would be refused.
+for, and which input it takes, stands under "Actions". What was chosen so far stands under "Log", what came of it \
+under "Results", the newest first. Never repeat an action with the same input: it would be refused.
 
-Choose what to do next: one action, or up to {most} to be carried out in the order you give them, each with the input \
-that it needs ("" for none). The actions are: {listed}. When the goal is reached and nothing is left to do, choose \
-{done}.
+First weigh in one sentence what is still missing for the goal. Then choose what gets it: one action, or up to {most} \
+to be carried out in the order you give them, each with its input ("" for none). The actions are: {listed}. When the \
+goal is reached and nothing is left to do, choose {done}.
 
-Answer with JSON: {{"actions": [{{"name": "…", "input": "…"}}], "reasoning": "…"}}, names word for word, the reasoning \
-in one sentence. {data}"""
+Answer with JSON, the names word for word: {{"reasoning": "…", "actions": [{{"name": "…", "input": "…"}}]}}. {data}"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +125,13 @@ def _key(name: str) -> str:
 def _schema(names: Sequence[str]) -> Mapping[str, object]:
     """The strict form that a model is asked for; the reader accepts looser ones."""
     action = _closed(name={"type": "string", "enum": list(names)}, input={"type": "string"})
-    return _closed(actions={"type": "array", "items": action}, reasoning={"type": "string"})
+    return _closed(reasoning={"type": "string"}, actions={"type": "array", "items": action})  # weighed before chosen
 
 
 def _placeholder(names: Sequence[str]) -> str:
     """Answer the user where that is an action, else end."""
     name = "Respond" if "Respond" in names else DONE
-    return json.dumps({"actions": [{"name": name, "input": ""}], "reasoning": "No language model is set up."})
+    return json.dumps({"reasoning": "No language model is set up.", "actions": [{"name": name, "input": ""}]})
 
 
 def _closed(**properties: Mapping[str, object]) -> Mapping[str, object]:

@@ -20,7 +20,7 @@ from daemon.soul import Soul
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """The input of entry conditions: visit, soul, and whether the autonomous loop is enabled."""
+    """The input of entry conditions: visit, soul, and whether autonomous work has anything to do."""
 
     visit: Visit
     soul: Soul
@@ -64,7 +64,7 @@ def _refused_without_mode(mode: str) -> Callable[[Situation], str]:
 
 
 def _refused_problem_solving(situation: Situation) -> str:
-    return "" if situation.autonomous else "the autonomous loop is not enabled"
+    return "" if situation.autonomous else "the autonomous loop is not enabled, or has nothing to look in here"
 
 
 _GETTING_TO_KNOW = 3  # replies after which a first visit is no longer a beginning
@@ -111,4 +111,4 @@ def opening_process(origin: str, situation: Situation) -> tuple[str, str] | None
 
 def situation_of(context: ProcessContext) -> Situation:
     """The situation in a process's context."""
-    return Situation(context.visit, context.soul, autonomous=context.cycle.limits is not None)
+    return Situation(context.visit, context.soul, autonomous=context.autonomous)

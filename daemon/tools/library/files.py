@@ -118,6 +118,15 @@ def open_plain(found: LibraryFile) -> int:
     return handle
 
 
+def is_there(folder: Path, inside: Sequence[str]) -> bool:
+    """Whether a folder still holds a file; blocks on the disk."""
+    try:
+        os.close(open_inside(folder, inside))
+    except (OSError, RuntimeError):
+        return False
+    return True
+
+
 def _inside(handle: int, name: str, folder: Path, names: tuple[str, ...]) -> Iterator[LibraryFile]:
     """The files below an open directory, in order of their names."""
     with os.scandir(handle) as entries:

@@ -1,6 +1,7 @@
 """The library: the admin's folders, indexed again every few minutes, for every admitted user to search."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,7 @@ from daemon.core.errors import StoreError
 from daemon.core.ports import Clock, Emit, IndexedFile, Library, Passage, PassageIndex
 from daemon.tools.documents.document import DocumentKind, readable_instead
 from daemon.tools.library.documents import read_into_passages
-from daemon.tools.library.files import LibraryFile, name_folders, read_text, walk
+from daemon.tools.library.files import LibraryFile, is_there, name_folders, read_text, walk
 from daemon.tools.library.passages import cut
 
 EVERY = 300.0
@@ -55,14 +56,28 @@ class FolderLibrary:
         self._clock = clock
         self._emit = emit
         self._reported: tuple[object, ...] = ((), False)
+        self._sizes: Mapping[str, int] = {}
+
+    @property
+    def folders(self) -> Mapping[str, int]:
+        """See `Library.folders`: as counted when the folders were last walked."""
+        return self._sizes
 
     async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
         """The passages that fit best, best first; empty when nothing fits. Raises StoreError."""
         return await self._index.search(query, limit) if self._folders else ()
 
+    async def read_on(self, document: str, line: int, most: int) -> tuple[Passage, ...]:
+        """See `Library.read_on`; a document that was deleted since the last round of indexing is not read."""
+        name, *inside = document.split("/")
+        folder = self._folders.get(name)
+        if folder is None or not inside or not await in_background(partial(is_there, folder, inside)):
+            return ()
+        return await self._index.read_on(document, line, most)
+
     def open_part(self) -> Library | None:
         """The folders that not only members may be answered from; None without any."""
-        return _OpenFolders(self._index, self._open) if self._open else None
+        return _OpenFolders(self, self._index, self._open) if self._open else None
 
     async def keep_indexed(self) -> None:
         """Index now and every few minutes until cancelled; without folders, remove what is indexed and return."""
@@ -89,7 +104,10 @@ class FolderLibrary:
     async def index(self) -> IndexCounts:
         """Bring the index up to what the folders hold now. Raises StoreError."""
         known = await self._index.stamps()
+        if not self._sizes:  # the first round may take long
+            self._sizes = self._count(known)
         found = await in_background(partial(walk, self._folders))
+        self._sizes = self._count(file.path for file in found.files)
         self._report(found.missing, found.overflowed)
         gone = sorted(known.keys() - {file.path for file in found.files})
         counts = IndexCounts(files=len(found.files), removed=len(gone))
@@ -130,6 +148,11 @@ class FolderLibrary:
                 event = "library.file_shortened" if file.passages else "library.file_refused"
                 self._emit(event, path=file.path, reason=file.fault)
 
+    def _count(self, paths: Iterable[str]) -> Mapping[str, int]:
+        """How many documents each of our folders holds."""
+        counted = Counter(map(_folder, paths))
+        return {name: counted[name] for name in self._folders if counted[name]}
+
     def _report(self, missing: tuple[str, ...], overflowed: bool) -> None:
         """Emit what can't be indexed, once until it changes."""
         if (missing, overflowed) == self._reported:
@@ -144,13 +167,24 @@ class FolderLibrary:
 class _OpenFolders:
     """Implements `Library` over those folders that everybody may read."""
 
-    def __init__(self, index: PassageIndex, names: frozenset[str]) -> None:
+    def __init__(self, whole: Library, index: PassageIndex, names: frozenset[str]) -> None:
+        self._whole = whole
         self._index = index
         self._names = names
+
+    @property
+    def folders(self) -> Mapping[str, int]:
+        """See `Library.folders`."""
+        return {name: many for name, many in self._whole.folders.items() if name in self._names}
 
     async def search(self, query: str, limit: int) -> tuple[Passage, ...]:
         """See `Library.search`."""
         found = await self._index.search(query, limit, folders=self._names)
+        return tuple(replace(one, members_only=False) for one in found)
+
+    async def read_on(self, document: str, line: int, most: int) -> tuple[Passage, ...]:
+        """See `Library.read_on`."""
+        found = await self._whole.read_on(document, line, most) if _folder(document) in self._names else ()
         return tuple(replace(one, members_only=False) for one in found)
 
 
@@ -160,6 +194,10 @@ def _read(file: LibraryFile) -> IndexedFile:
     suffix = readable_instead(file.path) if text is None else None
     fault = f"documents of its format are not read (save it as {suffix})" if suffix else ""
     return IndexedFile(file.path, file.stamp, cut(text or ""), fault)
+
+
+def _folder(path: str) -> str:
+    return path.partition("/")[0]
 
 
 def _size(files: Sequence[IndexedFile]) -> int:

@@ -113,6 +113,11 @@ class ServerConnection:
         link.tools = {tool.name: replace(tool, writes=tool.writes or tool.name in changed) for tool in offer}
         link.listed = self._clock.monotonic()
 
+    @property
+    def known(self) -> tuple[Tool, ...]:
+        """The tools that the server listed last; none while it isn't connected."""
+        return tuple(self._link.tools.values()) if self._link is not None else ()
+
     async def tools(self) -> tuple[Tool, ...]:
         """The server's tools; none while it isn't connected."""
         await self._wait_for_the_first_attempt()

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from daemon.tools.mcp.server_config import Server
 
-LONGEST_OUTPUT = 16_000
-"""Characters of a tool's output that are shown."""
+LONGEST_OUTPUT = 6_000
+"""Characters of a tool's output that are kept."""
 MOST_TOOLS = 100
 """Tools of one server; the rest are left out."""
 

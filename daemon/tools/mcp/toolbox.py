@@ -24,6 +24,11 @@ class McpToolbox:
         self._connections: Mapping[str, ServerConnection] = {one.name: one for one in connections}
         self._emit = emit
 
+    @property
+    def known(self) -> tuple[Tool, ...]:
+        """The tools that the connected servers listed last; asks no server."""
+        return tuple(tool for one in self._connections.values() for tool in one.known)
+
     async def tools(self) -> tuple[Tool, ...]:
         """The tools of all connected servers, in the order of the list of servers."""
         async with asyncio.TaskGroup() as group:

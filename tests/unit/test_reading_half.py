@@ -1,0 +1,126 @@
+"""How much of the autonomous loop is on: by the setting, by the soul's own, and by what there is to look in."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from daemon.app.assembly import limits_of
+from daemon.core.config import load_settings
+from daemon.ism.actions import actions_for
+from daemon.ism.cards import card
+from daemon.ism.machine import LoopEvent, Progress
+from daemon.ism.problem import Problem
+from daemon.ism.sources import Sources, sources_of
+from daemon.mind.transitions import situation_of, why_refused
+from daemon.soul import IsmLimits, Soul
+from tests.unit.solving_parts import FOUND, LIMITS, READER, WRITER, Books, Shelf, scene
+
+OFF, READING, ALL = None, True, False
+
+
+@pytest.mark.parametrize(
+    ("setting", "own", "folders", "reads_only"),
+    [
+        (None, None, True, READING),
+        (None, None, False, OFF),
+        (True, None, True, ALL),
+        (True, None, False, ALL),
+        (False, None, True, OFF),
+        (False, True, False, ALL),
+        (True, False, True, OFF),
+        (None, False, True, OFF),
+        (None, True, False, ALL),
+    ],
+)
+def test_the_soul_decides_before_the_setting_and_the_setting_before_what_there_is(
+    setting: bool | None, own: bool | None, folders: bool, reads_only: bool | None
+) -> None:
+    settings = load_settings(ism_enabled=setting, library=(Path("docs"),) if folders else ())
+    soul = Soul(name="tess", display_name="Tess", personality="You are Tess.", ism=IsmLimits(enabled=own))
+    limits = limits_of(settings, soul)
+    assert (None if limits is None else limits.reads_only) == reads_only
+
+
+def test_servers_of_tools_are_something_to_look_in() -> None:
+    soul = Soul(name="tess", display_name="Tess", personality="You are Tess.")
+    assert limits_of(load_settings(mcp_servers=Path("servers.json")), soul) is not None
+
+
+class Empty(Books):
+    """A library whose folders hold nothing."""
+
+    @property
+    def folders(self) -> Mapping[str, int]:
+        """None."""
+        return {}
+
+
+@pytest.mark.parametrize(
+    ("reads_only", "library", "toolbox", "enters"),
+    [
+        (True, Books(), None, True),
+        (True, None, Shelf(offered=(READER,)), True),
+        (True, Empty(), Shelf(offered=(WRITER,)), False),
+        (True, None, None, False),
+        (False, None, None, True),
+    ],
+)
+def test_the_loop_is_not_entered_where_it_could_do_nothing(
+    reads_only: bool, library: Books | None, toolbox: Shelf | None, enters: bool
+) -> None:
+    limits = replace(LIMITS, reads_only=reads_only)
+    one = scene().having(limits=limits, library=library, toolbox=toolbox)
+    refused = why_refused("engaged", "problem_solving", situation_of(one.context))
+    assert (refused == "") == enters
+
+
+async def test_many_tools_are_named_up_to_a_limit_and_counted() -> None:
+    many = tuple(replace(READER, name=f"shelf/tool_{number}") for number in range(40))
+    one = scene().having(toolbox=Shelf(offered=(*many, replace(READER, name="wiki/look"))), library=Books())
+    sources = await sources_of(one.context)
+    assert "shelf (40 tools: tool_0, " in sources.described
+    assert "tool_23, …), wiki (1 tool, …) and earlier talk" in sources.described
+    assert sources.named == "docs, shelf, wiki and earlier talk"
+
+
+# -- cards -------------------------------------------------------------------------------------------------------------
+
+SOURCES = Sources({"docs": 2}, ())
+
+
+def event(action: str, words: str, kind: Progress = Progress.STARTED) -> LoopEvent:
+    """An event of an action that was chosen with these words."""
+    one = scene()
+    known = Problem(one.context.memory, list(FOUND))
+    actions = {each.name: each for each in actions_for(one.context, known, SOURCES)}
+    return LoopEvent(kind, 1, 2, action, actions[action].aloud(words) if action else "")
+
+
+@pytest.mark.parametrize(
+    ("action", "words", "title", "details"),
+    [
+        ("Research", "the retry limit", "Looking up “the retry limit”", "the retry limit (in docs and earlier talk)"),
+        ("Research", "", "Looking things up", ""),
+        ("Research", "<internal_monologue>hm</internal_monologue>", "Looking things up", ""),
+        ("Read", "2 page 3", "Reading b.md:2, page 3", "passage 2"),
+        ("Read", "9", "Opening what was found", ""),
+        ("Think", "that Ben is lazy", "Thinking it through", ""),
+        ("Ask", "which kiln", "Asking back", ""),
+    ],
+)
+def test_a_card_shows_what_is_looked_for_and_nothing_else_that_a_model_wrote(
+    action: str, words: str, title: str, details: str
+) -> None:
+    task = card(event(action, words), SOURCES, FOUND)
+    assert task is not None
+    assert (task.id, task.title, task.details) == ("1.2", title, details)
+
+
+def test_a_card_that_was_set_aside_says_so_and_other_events_have_none() -> None:
+    task = card(event("Think", "", Progress.CUT), SOURCES, FOUND)
+    assert task is not None
+    assert task.title == "Thinking it through (set aside)"
+    assert card(event("", "x"), SOURCES, FOUND) is None
+    assert card(event("Think", "x", Progress.REFUSED), SOURCES, FOUND) is None
