@@ -4,17 +4,22 @@ import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final, Protocol
 
 from aiohttp import web
 
-from bench.poor_models import PoorModel
-from bench.thinker import Thinker
 from daemon.core.clock import SystemClock
 
 _HUNG: Final = 3600.0
 _CHARACTERS_PER_TOKEN: Final = 4
 MODEL: Final = "openai/loopback"
+
+
+class Answering(Protocol):
+    """Makes the answers of a scripted model."""
+
+    def answer(self, body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """The text of the answer to a request, and the usage to be reported."""
 
 
 @dataclass(slots=True)
@@ -29,7 +34,7 @@ class ModelServer:
     pieces: Sequence[str] = ()
     pause: float = 0.0
     hung: bool = False
-    thinker: Thinker | PoorModel | None = None
+    thinker: Answering | None = None
     asked_at: list[int] = field(default_factory=list)
     said_at: list[dict[str, int]] = field(default_factory=list)
 

@@ -161,6 +161,7 @@ class ControlOrders:
             args.text("team") or (FOREIGN_TEAM if standing is Standing.STRANGER else state.team.id),
             bot_id=f"B{user[1:]}" if bot else "",
             app_id=f"A{user[1:]}" if bot else "",
+            **({"tz": args.text("zone")} if args.text("zone") else {}),
         )
         self._workspace.add_person(person)
         if standing is Standing.MEMBER and (general := state.channel_named("general")):
