@@ -13,7 +13,7 @@ from daemon.core.errors import ConfigError
 from daemon.llm.endpoint import endpoint_for
 from daemon.llm.model_id import Vendor, parse_model_id
 from daemon.llm.router import choose_models
-from daemon.soul import find_souls_directory
+from daemon.soul import find_souls_directory, load_soul
 
 ROLES: Final = ("persona", "thinking")
 
@@ -53,7 +53,7 @@ class Model:
 
 
 def configured_model(settings: Settings, *, model: str = "", roles: Sequence[str] = ()) -> Model:
-    """The models of these settings, `model` instead of both, and `roles` (`persona=ID`, `thinking=ID`) instead of one.
+    """The models of the soul and of these settings; `model` instead of both, `roles` (`persona=ID`) instead of one.
 
     Raises ConfigError for a role that there is not, and as `choose_models` does; SoulError without the soul.
     """
@@ -65,12 +65,14 @@ def configured_model(settings: Settings, *, model: str = "", roles: Sequence[str
                 f"--role {one} is not understood", hint=f"--role ROLE=MODEL; ROLE is {' or '.join(ROLES)}"
             )
         named[role] = chosen.strip()
-    changed = settings.model_copy(update={f"{role}_model": name for role, name in named.items()})
+    folder = find_souls_directory(settings.souls_dir, settings.home, settings.name)
+    own = load_soul(folder, settings.name).models
+    of_the_soul = {role: name for role in ROLES if (name := getattr(own, role))}
+    changed = settings.model_copy(update={f"{role}_model": name for role, name in {**of_the_soul, **named}.items()})
     persona, thinking = choose_models(changed)
     handed_on = _handed_on(changed) | {"SOUL_PERSONA_MODEL": persona, "SOUL_THINKING_MODEL": thinking}
     paid = any(_costs(changed, name) for name in (persona, thinking))
-    soul = find_souls_directory(settings.souls_dir, settings.home, settings.name) / settings.name
-    return Model(persona, thinking, handed_on, settings.secrets, soul, paid)
+    return Model(persona, thinking, handed_on, settings.secrets, folder / settings.name, paid)
 
 
 def _handed_on(settings: Settings) -> dict[str, str]:

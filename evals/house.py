@@ -1,6 +1,7 @@
 """A fresh local workspace and a fresh daemon in it, as a process of its own, furnished for one scenario."""
 
 import json
+import re
 import shutil
 import sys
 import tempfile
@@ -20,11 +21,12 @@ from daemon.local_slack.server import WorkspaceServer, serve_workspace
 from evals import depot
 from evals.environment import Model
 from evals.memory import MemoryFile
-from evals.scenario import DOCUMENTS, Scenario, Setup
+from evals.scenario import DOCUMENTS, Contact, Scenario, Setup
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
 _START: Final = 60.0  # seconds
 _POLL: Final = 0.02
+_MODELS: Final = re.compile(r"^\[models\][^\n]*\n(?:(?!\[).*\n?)*", re.MULTILINE)  # the settings name them
 _LOG_TAIL: Final = 6  # lines
 
 
@@ -87,16 +89,16 @@ class House:
             return ()
         return tuple(str(json.loads(line)["tool"]) for line in lines)
 
-    def check_alive(self) -> None:
+    def _living(self) -> bool:
         """Raises HouseFailed with the end of its log when the daemon has ended."""
         if how := self.daemon.ended:
             raise HouseFailed(f"the daemon is gone: {how}; its log ends: {log_tail(self.home)}")
+        return True
 
     async def until(self, reached: Callable[[], Awaitable[bool]], within: float, what: str) -> None:
         """Poll until a condition holds. Raises HouseFailed when the daemon ends, or when the time is over."""
         ends = self.clock.monotonic() + within
-        while not await reached():
-            self.check_alive()
+        while self._living() and not await reached():
             if self.clock.monotonic() > ends:
                 raise HouseFailed(f"after {within:.0f} s {what}; its log ends: {log_tail(self.home)}")
             await self.clock.sleep(_POLL)
@@ -144,6 +146,7 @@ def _connection(server: WorkspaceServer, home: Path) -> dict[str, str]:
         "SLACK_APP_TOKEN": server.app_token,
         "SOUL_SLACK_PACING": "false",
         "SOUL_HTTP": "false",
+        "SOUL_DRAIN": "2",
         "SOUL_HOME": str(home),
         "SOUL_SOULS_DIR": str(home / "souls"),
     }
@@ -164,11 +167,9 @@ def _furnish_home(home: Path, setup: Setup, soul: Path) -> dict[str, str]:
     """Write soul, documents and tools below a home; gives the settings that name them."""
     shutil.copytree(soul, home / "souls" / soul.name)
     settings = {"SOUL_NAME": soul.name}
-    if setup.contacts:
-        with (home / "souls" / soul.name / "soul.toml").open("a", encoding="utf-8") as manifest:
-            for contact in setup.contacts:
-                fields = "\n".join(f"{name} = {json.dumps(value)}" for name, value in contact.model_dump().items())
-                manifest.write(f"\n[[contacts]]\n{fields}\n")
+    manifest = home / "souls" / soul.name / "soul.toml"
+    contacts = "".join(f"\n[[contacts]]\n{_fields(contact)}\n" for contact in setup.contacts)
+    manifest.write_text(_MODELS.sub("", manifest.read_text(encoding="utf-8")) + contacts, encoding="utf-8")
     if setup.documents:
         shutil.copytree(DOCUMENTS / setup.documents, home / "handbook")
         settings["SOUL_LIBRARY"] = str(home / "handbook")
@@ -185,3 +186,7 @@ def _furnish_home(home: Path, setup: Setup, soul: Path) -> dict[str, str]:
         listing.chmod(0o600)
         settings["SOUL_MCP_SERVERS"] = str(listing)
     return settings
+
+
+def _fields(contact: Contact) -> str:
+    return "\n".join(f"{name} = {json.dumps(value)}" for name, value in contact.model_dump().items())

@@ -103,4 +103,4 @@ def _by_words(text: str) -> Language | None:
     known = Counter({language: sum(word in common for word in words) for language, common in _WORDS.items()})
     known.update(_LETTERS[letter] for letter in set(text.casefold()) & _LETTERS.keys())
     (first, most), (_, second) = known.most_common(2)
-    return first if most > second and most >= max(1, _LEAST * len(words)) else None
+    return first if most > second and most >= max(min(2, len(words) // 2), 1, _LEAST * len(words)) else None

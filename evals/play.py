@@ -139,7 +139,7 @@ class _Stage:
             log = await made.people.deliveries()
             sent = {one["event_id"] for one in log if one["type"] == "events_api" and one["socket"]}
             arrived = {one["event_id"] for one in log if one["acked_at"] is not None}
-            return sent <= arrived and await made.memory.at_rest()
+            return sent <= arrived and await made.people.sockets() > 0 and await made.memory.at_rest()
 
         await made.until(done, self.limits.turn, f"turn {number + 1} was not answered to its end")
 
