@@ -113,7 +113,8 @@ async def house(scenario: Scenario, model: Model, launch: Launch = launch_proces
         people = await stack.enter_async_context(WorkspaceClient(server.page_url))
         await _furnish_workspace(people, scenario.setup)
         own = _furnish_home(home, scenario.setup, model.soul)
-        settings = {**model.settings, **_connection(server, home), **own, **scenario.setup.settings}
+        chosen = {str(name): value for name, value in scenario.setup.settings.items()}
+        settings = {**model.settings, **_connection(server, home), **own, **chosen}
         daemon = await launch(home, settings)
         stack.push_async_callback(daemon.stop)
         made = House(people, daemon, MemoryFile(home / "memory.db"), SystemClock(), home)

@@ -81,7 +81,7 @@ def test_a_source_that_is_not_there_is_no_source(reply: str, wanted: list[str]) 
 
 
 def test_a_reminder_counts_by_the_row_and_not_by_the_words() -> None:
-    expected = {"reminder": {"at": "09:00", "days": 1, "zone": "Europe/Athens"}}
+    expected: dict[str, Any] = {"reminder": {"at": "09:00", "days": 1, "zone": "Europe/Athens"}}
     right = Rows(spoken=SPOKEN, reminders=((NINE_IN_ATHENS, "plumber"),))
     late = Rows(spoken=SPOKEN, reminders=((NINE_IN_ATHENS + 2 * HOUR_MS, "plumber"),))
     assert failing(turn("It is set.", right, **expected)) == []
