@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final
-from zoneinfo import ZoneInfo
 
 from evals.language import language_of
 from evals.memory import PathRow
@@ -162,10 +161,7 @@ def _deeds(played: PlayedTurn) -> Iterator[Check]:
 
 def _reminder(played: PlayedTurn, wanted: Reminder) -> Check:
     """Whether a reminder is set for the moment that was meant, where the person lives."""
-    zone = ZoneInfo(wanted.zone)
-    day = (datetime.fromtimestamp(played.at_ms / 1000, zone) + timedelta(days=wanted.days)).date()
-    hour, minute = map(int, wanted.at.split(":"))
-    due_ms = datetime(day.year, day.month, day.day, hour, minute, tzinfo=zone).timestamp() * 1000
+    due_ms = wanted.due(played.at_ms).timestamp() * 1000
     near = [due for due, _ in played.rows.reminders if abs(due - due_ms) <= wanted.within * _MINUTE_MS]
     found = ", ".join(_moment(due) for due, _ in played.rows.reminders)
     return Check(

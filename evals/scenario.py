@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from datetime import datetime, time, timedelta
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -123,6 +124,12 @@ class Reminder(_Strict):
     zone: Zone = "Europe/Athens"
     within: Annotated[int, Field(ge=0, le=600)] = 5
 
+    def due(self, now_ms: int) -> datetime:
+        """The moment that is meant by somebody who says it now."""
+        zone = ZoneInfo(self.zone)
+        day = (datetime.fromtimestamp(now_ms / 1000, zone) + timedelta(days=self.days)).date()
+        return datetime.combine(day, time.fromisoformat(self.at), zone)
+
 
 class Expectation(_Strict):
     """What has to be true of the reply to a turn, or of what is done for it. All fields are optional."""
@@ -159,7 +166,7 @@ class Answer(_Strict):
     searches: str = ""
     tool: str = ""
     arguments: Mapping[str, Any] = {}
-    when: str = ""
+    when: Reminder | None = None
     what: str = ""
     keeps_form: bool = True
 

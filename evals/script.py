@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from bench.model_server import model_server
 from bench.thinker import tagged
+from daemon.core.clock import SystemClock
 from daemon.core.working_memory import estimate_tokens
 from evals.environment import Model
 from evals.scenario import Answer, Scenario
@@ -16,6 +17,7 @@ from evals.scenario import Answer, Scenario
 _PERSONA, _THINKING = "openai/persona", "openai/thinking"
 _SILENT: Final = Answer(reply="Nothing is to be said here.")
 _THOUGHT: Final = "They want the plain thing first."
+_TOOL: Final = 'Answer with JSON: {"tool"'  # its arguments have no schema, so that the request has none either
 _LAST_WORD: Final = re.compile(r"\S+$")
 
 
@@ -41,6 +43,8 @@ class Script:
         form = (body.get("response_format") or {}).get("json_schema") or {}
         if form:
             text = json.dumps(self._structured(str(form["name"]), form["schema"]), ensure_ascii=False)
+        elif _TOOL in asked:
+            text = json.dumps(self._structured("use_tool", {}), ensure_ascii=False)
         elif "<stimulus_verb>" in system:
             text = self._elements(calls_for="<calls_for>" in system)
         else:
@@ -65,7 +69,8 @@ class Script:
         if step == "use_tool":
             return {**empty, "tool": answer.tool or "none", "arguments": dict(answer.arguments)}
         if step == "intend":
-            return {**empty, "when": answer.when, "what": answer.what}
+            when = answer.when.due(SystemClock().now_ms()).isoformat() if answer.when else ""
+            return {**empty, "when": when, "what": answer.what}
         return empty
 
 
