@@ -47,10 +47,10 @@ def _head(run: Run, host: dict[str, str]) -> Iterator[str]:
     yield "<h1>How the soul did in its scenarios</h1>"
     what = f"{passed} of {played} scenarios passed, {total.all.passed} of {total.all.total} checks."
     yield f"<p class='lead'>{escape(what)}</p>"
-    sampled = f" The files' own {run.order.rehearsal} samples answered, no model." if run.order.rehearsal else ""
+    rehearsal, model = run.order.rehearsal, run.order.model
+    by = f"No model: the files' own {rehearsal} samples answered" if rehearsal else model.names
     system = ", ".join(f"{name} {value}" for name, value in host.items() if name in ("date", "system", "python"))
-    soul = f"{run.order.model.names}. Soul {run.order.model.soul.name}. {system}.{sampled}"
-    yield f"<p>{escape(soul)}</p>"
+    yield f"<p>{escape(f'{by}. Soul {model.soul.name}. {system}.')}</p>"
     if run.stopped:
         yield f"<p class='warning'>Stopped before all were played: {escape(run.stopped)}.</p>"
     yield "<dl class='tiles'>"
@@ -119,9 +119,9 @@ def _turn(played: PlayedTurn) -> Iterator[str]:
         yield f"<p class='aside'>{escape(turn.who)} deletes the message of turn {turn.deletes}.</p>"
     else:
         done = " edits it" if turn.edits else ""
-        yield _bubble("person", f"{turn.who}{done}, {played.place}", str(turn.says))
+        yield _bubble("person", f"{turn.who}{done}, {_place(played.place)}", str(turn.says))
     for post in played.posts:
-        yield _bubble("soul", f"soul, {post.place}", post.text)
+        yield _bubble("soul", f"soul, {_place(post.place)}", post.text)
     rows = played.rows
     if rows.calls or rows.path:
         states = " → ".join(states_of(rows.path)) or "no state"
@@ -133,6 +133,10 @@ def _turn(played: PlayedTurn) -> Iterator[str]:
         figures = f"{states} · {steps or 'no call'} · {tokens} · {played.seconds:.1f} s{tools}"
         yield f"<p class='figures'>{escape(figures)}</p>"
     yield from _checks(played.checks, "of this turn")
+
+
+def _place(place: str) -> str:
+    return f"in the DM of {place.removeprefix('dm:')}" if place.startswith("dm:") else f"in #{place}"
 
 
 def _bubble(kind: str, who: str, text: str) -> str:

@@ -61,6 +61,8 @@ class Run:
             self.stopped = f"the time is over (--max-minutes {self.order.seconds / 60:g})"
         except asyncio.CancelledError:
             self.stopped = "interrupted"
+        places = {scenario.name: number for number, scenario in enumerate(self.order.scenarios)}
+        self.plays.sort(key=lambda one: (one.repeat, places[one.scenario.name]))
 
     async def _work(self, waiting: list[tuple[Scenario, int]]) -> None:
         """Play what waits, one after the other, until nothing does or the money is used up."""

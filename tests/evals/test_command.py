@@ -35,12 +35,12 @@ def test_it_plays_scores_and_reports_and_no_key_is_in_what_it_writes(
     code = main(["--folder", str(tmp_path), "--rehearse", "right", "--json", "--html", "report.html"])
     out, err = capsys.readouterr()
     assert code == 0
-    told = json.loads(out)
-    assert [one["name"] for one in told["scenarios"]] == ["mine"]
-    assert told["scenarios"][0]["turns"][0]["replies"] == [
+    answer = json.loads(out)
+    assert [one["name"] for one in answer["scenarios"]] == ["mine"]
+    assert answer["scenarios"][0]["turns"][0]["replies"] == [
         {"place": "dm:ada", "text": "Good day, your key is [a key]."}
     ]
-    assert (told["total"]["messages"], told["total"]["calls"]) == (1, 1)
+    assert (answer["total"]["messages"], answer["total"]["calls"]) == (1, 1)
     report = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Good day, your key is [a key]." in report
     for text in (out, err, report):
@@ -72,7 +72,7 @@ def test_nothing_is_spent_unasked(
     assert "this costs money, so nothing was played (say --yes, or bound it with --max-usd 2)" in err
 
 
-def test_a_broken_file_and_a_wrong_setting_are_told(
+def test_a_broken_file_and_a_wrong_setting_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written(tmp_path, HEAD, "broken")

@@ -1,4 +1,4 @@
-"""The language of a reply is told from its letters and its short words, and never from code in it."""
+"""The language of a reply shows in its letters and its short words, and never from code in it."""
 
 import tomllib
 from pathlib import Path

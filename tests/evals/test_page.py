@@ -1,4 +1,4 @@
-"""The report: one file, whatever is in the talk, with what failed and why."""
+"""The report: one file, with any text in the talk, with what failed and why."""
 
 import re
 from dataclasses import replace
@@ -40,7 +40,7 @@ def document(one: Scenario, reply: str = "Good day.", *checks: Check) -> str:
     return page(run, HOST)
 
 
-def test_whatever_was_said_is_text_and_nothing_is_fetched(tmp_path: Path) -> None:
+def test_all_that_was_said_is_text_and_nothing_is_fetched(tmp_path: Path) -> None:
     one = scenario(tmp_path)
     text = document(replace_title(one), HOSTILE, Check(Category.WORDS, HOSTILE, passed=False, seen=HOSTILE))
     tags = Tags()

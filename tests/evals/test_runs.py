@@ -42,7 +42,7 @@ def order(*scenarios: Scenario, spending: Spending | None = None) -> Order:
     return Order(scenarios, MODEL, spending=spending or Spending(), rehearsal=Rehearsal.RIGHT)
 
 
-async def test_a_daemon_that_does_not_live_is_told_with_the_end_of_its_log() -> None:
+async def test_a_daemon_that_does_not_live_is_reported_with_the_end_of_its_log() -> None:
     played = await play(GREETING, MODEL, Limits(TIMEOUT), launch=launch_dead)
     assert played.broke_off.startswith("the daemon is gone: it ended with status 78; its log ends: level=error")
     assert not played.passed
@@ -106,8 +106,8 @@ async def test_time_that_is_over_ends_the_run() -> None:
     assert "the time is over" in run.stopped
 
 
-async def test_a_step_that_slack_would_not_allow_is_told(tmp_path: Path) -> None:
-    text = 'title = "T"\nabout = "A"\n[[turn]]\nwho = "nobody-here"\nsays = "Hi"\n[turn.right]\nreply = "Hi."\n'
+async def test_a_step_that_slack_would_not_allow_is_reported(tmp_path: Path) -> None:
+    text = 'title = "T"\nabout = "A"\n[[turn]]\nwho = "zoe"\nsays = "Hi"\n[turn.right]\nreply = "Hi."\n'
     one = scenario(tmp_path, f'{text}[turn.wrong]\nfails = ["words"]\nreply = "No."\n')
     played = await play(one, MODEL, Limits(TIMEOUT), launch=launch_inside)
     assert played.broke_off.startswith("turn 1 is not possible in the workspace")

@@ -25,7 +25,7 @@ def test_a_plain_file_is_read_and_named_after_its_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "named"),
     [
         (HEAD + TURN + EXPECT + 'langauge = "de"\n', "turn 2, expect.langauge: is no field of a scenario"),
         (HEAD + TURN + EXPECT + 'language = "xx"\n', "turn 2, expect.language: "),
@@ -48,8 +48,8 @@ def test_a_plain_file_is_read_and_named_after_its_file(tmp_path: Path) -> None:
         (f'title = "{"x" * SIZE_CAP}"', "is larger than 64 KiB"),
     ],
 )
-def test_a_fault_is_told_with_its_place(tmp_path: Path, text: str, told: str) -> None:
-    assert told in refused(written(tmp_path, text))
+def test_a_fault_is_reported_with_its_place(tmp_path: Path, text: str, named: str) -> None:
+    assert named in refused(written(tmp_path, text))
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     assert "is not text in UTF-8" in refused(path)
 
 
-def test_all_faults_of_a_folder_are_told_at_once(tmp_path: Path) -> None:
+def test_all_faults_of_a_folder_are_reported_at_once(tmp_path: Path) -> None:
     written(tmp_path, HEAD, "one")
     written(tmp_path, TURN, "two")
     with pytest.raises(ConfigError) as refusal:
