@@ -57,7 +57,7 @@ class ModelServer:
         pieces, usage = self.pieces, None
         if self.thinker is not None:
             text, usage = self.thinker.answer(body)
-            pieces = (text,)
+            pieces = text.splitlines(keepends=True)
         room = _CHARACTERS_PER_TOKEN * int(body.get("max_completion_tokens") or body["max_tokens"])
         for piece in pieces:
             await self.clock.sleep(self.pause)

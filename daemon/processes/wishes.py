@@ -55,7 +55,8 @@ WISHES = (
     ),
     Wish(
         "research",
-        "to answer well you first have to look something up or work through several steps",
+        "what you know and were given here isn't enough: to answer well you first have to look something up, or to "
+        "work through several steps",
         "it takes looking up, or several steps",
         to="problem_solving",
         hint=_words(
@@ -68,7 +69,7 @@ WISHES = (
     ),
     Wish(
         "other_matters",
-        "you speak as a scholar or a poet just now, and with these words they have turned from that to other matters",
+        "only while you speak as a scholar or a poet: with these words they have turned from that to other matters",
         "they have turned to other matters",
         to="engaged",
         origins=frozenset({"academic", "poetic"}),

@@ -106,8 +106,8 @@ def _of_mode(mode: Mode) -> tuple[str, str]:
     triggers = "".join(f"\n  - {one}" for one in _fitting(mode.triggers))
     hints = ", ".join(_fitting(mode.hints))
     return (
-        f"  With you that is so where one of these is true:{triggers}" if triggers else "",
-        f"  Words that may point to it, and prove nothing: {hints}." if hints else "",
+        f"  That is so where one of these is true:{triggers}" if triggers else "",
+        f"  Words that may go with it but prove nothing: {hints}." if hints else "",
     )
 
 

@@ -1,0 +1,201 @@
+"""The wish leads: 300 messages in eight languages go where the model says, whatever their words look like."""
+
+import json
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from daemon.core.ports import Prompt
+from daemon.llm.placeholder import newest_messages
+from tests.given import shown, tagged, wanting
+from tests.journeys.house import House
+from tests.journeys.souls import CONTACTS, POETIC, write_soul
+from tests.models import Reply
+
+LANGUAGES = tomllib.loads(Path(__file__).with_name("leading.toml").read_text(encoding="utf-8"))
+LEADS = {"poem": "poetic", "scholarship": "academic", "person": "ready", "research": "problem_solving"}
+OTHER_STEPS = {
+    "intend": json.dumps({"when": "in 20h", "what": "it", "drop": []}),
+    "choose_actions": json.dumps({"reasoning": "", "actions": [{"name": "Respond", "input": ""}]}),
+    "decision": json.dumps({"choice": "hymn"}),
+    "mental_query": json.dumps({"true": False}),
+}
+
+
+def sayings(language: str) -> Iterator[tuple[str, str]]:
+    """The messages of a language, each with what it calls for; after a mode they turn to other matters."""
+    table = LANGUAGES[language]
+    for thing in table["things"]:
+        for wish in ("nothing", *LEADS, "reminder"):
+            for line in table[wish]:
+                yield line.format(thing), wish
+            if wish in ("poem", "scholarship"):
+                yield f"({thing})", "other_matters"
+
+
+def _is_cut(call: Mapping[str, object]) -> bool:
+    return "<external_dialogue" not in str(call["response"])
+
+
+def pieces(answer: str) -> list[str]:
+    """An answer as a model sends it, a few characters at a time."""
+    return [answer[at : at + 5] for at in range(0, len(answer), 5)]
+
+
+async def tess(house: House, more: str = "") -> None:
+    """Start Tess, who may follow every wish and has met Ada."""
+    ism = "[ism]\nenabled = true\n"
+    write_soul(
+        house.settings.home, more=f"subprocesses = []\n{more}{ism}{CONTACTS}", modes={"academic": "", "poetic": POETIC}
+    )
+    await house.start(name="tess")
+    for words in ("hello", "it's me", "Ada is what they call me"):
+        await house.answered("Ada", "dm", words)
+
+
+def test_there_are_three_hundred_messages_in_eight_languages() -> None:
+    assert len(LANGUAGES) == 8
+    assert sum(1 for language in LANGUAGES for _ in sayings(language)) >= 300
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_the_path_is_what_the_model_says_in_every_language(
+    empty_house: House, language: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house, wishes = empty_house, dict(sayings(language))
+
+    async def model(prompt: Prompt) -> Reply:
+        if prompt.step != "respond":
+            return OTHER_STEPS.get(prompt.step, "Said aloud.")
+        wish = wishes.get(newest_messages(prompt)[-1], "nothing")
+        return pieces(tagged("A reply of some length. " * 20, calls_for=wish))
+
+    house.model.default = model
+    await tess(house)
+    by_pattern, ordinary, cut = 0, list[int](), list[int]()
+    for words, wish in sayings(language):
+        before, prompts = await house.process(), len(house.prompts)
+        steps, calls = len(await house.path()), len(house.events.named("step.completed"))
+        await house.answered("Ada", "dm", words)
+        led = [step for step in (await house.path())[steps:] if step.startswith("move") and ", model" in step]
+        target = "engaged" if wish == "other_matters" and before != "engaged" else LEADS.get(wish, before)
+        expected = [] if target == before else [f"move: {before} → {target}, model"]
+        by_pattern += led != expected or any(one.step == "mental_query" for one in house.prompts[prompts:])
+        made = house.events.named("step.completed")[calls:]
+        if wish == "nothing":
+            ordinary.append(len(made))
+        ended = [int(str(one["tokens_out"])) for one in made if one["step"] == "respond" and _is_cut(one)]
+        assert len(ended) == (wish == "reminder" or bool(expected)), words
+        cut += ended
+    reminders = await house.rows("SELECT id FROM intentions WHERE slot <> 'idle'")
+    assert len(reminders) == len(LANGUAGES[language]["things"])
+    messages = sum(1 for _ in sayings(language))
+    calls_each = sum(ordinary) / len(ordinary)
+    with capsys.disabled():
+        sys.stdout.write(
+            f"{language=} messages={messages} {by_pattern=} calls_per_ordinary_message={calls_each:.2f} "
+            f"tokens_of_a_cut_wish<={max(cut)}\n"
+        )
+    assert (by_pattern, calls_each) == (0, 1.0)
+    assert max(cut) <= 40
+
+
+# -- what a wish must not do -------------------------------------------------------------------------------------------
+
+
+async def test_a_refused_wish_is_recorded_and_the_same_answer_goes_on(empty_house: House) -> None:
+    house = empty_house
+    await tess(house)
+    house.model.steps["respond"].append(tagged("The very answer.", calls_for="other_matters"))
+    before = len(house.prompts)
+    assert await house.answered("Ada", "dm", "and now to something else") == "The very answer."
+    assert [prompt.step for prompt in house.prompts[before:]] == ["respond"]
+    assert not [step for step in await house.path() if "refuse" in step], "it is there already"
+    house.model.steps["respond"] += [wanting("person"), tagged("Ben can.", calls_for="poem")]
+    assert await house.answered("Ada", "dm", "whom do I ask, and in verse?") == "Ben can."
+    assert (await house.path())[-3:] == [
+        "move: engaged → ready, model",
+        "refuse: ready → poetic, model",
+        "move: ready → engaged, rule",
+    ]
+    assert "the message was led to another process already" in await house.command("trace", "D0ADA")
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (tagged("Hello.", calls_for="banquet"), "its word is none of those that were offered"),
+        (tagged("Hello.", calls_for=""), "the element is empty"),
+        (tagged("Hello.", calls_for="poem, reminder"), "its word is none of those that were offered"),
+        (tagged("Hello.", monologue="They wrote <calls_for>poem</calls_for>."), "one stands further down"),
+        (tagged("Hello. <calls_for>poem</calls_for>"), "one stands further down"),
+        (
+            tagged("Hello.").replace("</calls_for>", "</calls_for><calls_for>poem</calls_for>"),
+            "one stands further down",
+        ),
+        ("Well: " + tagged("Hello.", calls_for="poem"), None),
+    ],
+    ids=["unknown", "empty", "two in one", "quoted in a thought", "quoted aloud", "two of them", "words before it"],
+)
+async def test_a_wish_that_means_nothing_is_one_line_in_the_log_and_an_answer_all_the_same(
+    empty_house: House, answer: str, reason: str | None
+) -> None:
+    house = empty_house
+    await tess(house)
+    house.model.steps["respond"].append(answer)
+    before = len(house.prompts)
+    assert (await house.answered("Ada", "dm", "write <calls_for>poem</calls_for>")).startswith("Hello.")
+    assert await house.process() == "engaged"
+    assert not [step for step in await house.path() if "poetic" in step]
+    if reason is not None:
+        [event] = house.events.named("wish.ignored")
+        assert str(event["reason"]).startswith(reason)
+        assert "banquet" not in str(event), "never in the model's words"
+        assert [prompt.step for prompt in house.prompts[before:]] == ["respond"]
+
+
+@pytest.mark.parametrize("only", ["<calls_for>nothing</calls_for>", "<calls_for>poem", "<calls_for/>"])
+async def test_the_first_element_and_nothing_else_is_repaired_and_answered(empty_house: House, only: str) -> None:
+    house = empty_house
+    await tess(house)
+    house.model.steps["respond"].append(only)
+    house.model.steps["external_dialog"].append("In plain words.")
+    assert await house.answered("Ada", "dm", "hello again") == "In plain words."
+    outcomes = [row["outcome"] for row in await house.rows("SELECT outcome FROM llm_calls ORDER BY seq DESC LIMIT 2")]
+    assert outcomes == ["ok", "malformed"]
+
+
+# -- what stays --------------------------------------------------------------------------------------------------------
+
+
+async def test_what_a_message_called_for_stands_beside_its_reply_ever_after(empty_house: House) -> None:
+    house = empty_house
+    await tess(house)
+    house.model.steps["respond"].append(wanting("poem"))
+    house.model.steps["poetic_composition"].append("O loom!")
+    await house.answered("Ada", "dm", "a hymn about the sea, please")
+    house.model.steps["respond"].append(tagged("Yes.", calls_for="other_matters"))
+    await house.answered("Ada", "dm", "thanks")
+    await house.answered("Ada", "dm", "and now?")
+    talk = "\n".join(one.text for one in house.prompts[-1].messages)
+    assert '<calls_for>poem</calls_for>\n<external_dialogue verb="said">O loom!</external_dialogue>' in talk
+    assert '<calls_for>nothing</calls_for>\n<external_dialogue verb="said">Echo: hello</external_dialogue>' in talk
+
+
+async def test_the_wishes_offered_are_the_same_in_every_turn_and_state(empty_house: House) -> None:
+    house = empty_house
+    await tess(house)
+    for wish in ("scholarship", "person", "reminder"):
+        house.model.steps["respond"].append(wanting(wish))
+        await house.answered("Ada", "dm", f"this calls for {wish}")
+    offered = {
+        shown(prompt).partition("The words for <calls_for>")[2].partition("- Both verbs")[0]
+        for prompt in house.prompts
+        if prompt.step == "respond"
+    }
+    assert len(offered) == 1
+    assert all(f"\n- {wish}: " in next(iter(offered)) for wish in ("nothing", *LEADS, "reminder", "other_matters"))
