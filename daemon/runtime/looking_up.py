@@ -28,7 +28,7 @@ async def look_up(cycle: Cycle, soul: Soul, transcript: Transcript, memory: Work
     if not newest or not (query := query_of(newest, said)).strip():
         return memory
     try:
-        cycle.found = best_of((*await _talk(cycle, soul, transcript, query), *await _documents(cycle, query)))
+        cycle.found = best_of((*await _talk(cycle, soul, transcript, query), *await _documents(cycle, query)), query)
     except StoreError as error:
         cycle.services.emit("lookup.failed", trace=cycle.trace_id, reason=error.message, hint=error.hint)
         return memory

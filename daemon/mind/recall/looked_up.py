@@ -11,7 +11,7 @@ from daemon.core.fencing import NAME_CAP
 from daemon.core.ports import Passage
 from daemon.core.text import shortened
 from daemon.core.windows import window_of_tokens
-from daemon.core.words import Term, terms_of
+from daemon.core.words import Term, terms_of, words_of
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from daemon.mind.citations import Citations, listed
 from daemon.soul_engine import MEMORIES
@@ -38,9 +38,10 @@ def query_of(newest: Sequence[str], before: Sequence[str]) -> str:
     return "\n".join((*before[-1:], query))
 
 
-def best_of(passages: Sequence[Passage]) -> tuple[Passage, ...]:
-    """The passages that are worth their place in the prompt, best first."""
-    ranked = sorted(passages, key=lambda one: -one.fit)
+def best_of(passages: Sequence[Passage], query: str) -> tuple[Passage, ...]:
+    """The passages that are worth their place in the prompt, best first: none that says no more than the query does."""
+    asked = frozenset(words_of(query))
+    ranked = sorted((one for one in passages if not asked.issuperset(words_of(one.text))), key=lambda one: -one.fit)
     least = max(_LEAST, _OF_BEST * ranked[0].fit) if ranked else 0.0
     return tuple(one for one in ranked if one.fit >= least)[:SNIPPETS]
 
