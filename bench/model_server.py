@@ -18,8 +18,8 @@ MODEL: Final = "openai/loopback"
 class Answering(Protocol):
     """Makes the answers of a scripted model."""
 
-    def answer(self, body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """The text of the answer to a request, and the usage to be reported."""
+    def answer(self, body: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]:
+        """The text of the answer to a request, and the usage to be reported, if any."""
 
 
 @dataclass(slots=True)

@@ -21,6 +21,7 @@ FIGURES: Final = MappingProxyType(
         "gap": "an outage in many rooms and threads, and the rate of catching up",
         "prompts": "prompt tokens over a hundred turns",
         "calls": "model calls and tokens by mental process and pipeline",
+        "hands": "sixty questions over a small library and earlier talk, and the time of a search",
         "machinery": "what subprocesses, processes and a second soul cost",
         "silence": "a minute without a word",
         "long_answer": "an answer of 30,000 characters",

@@ -113,9 +113,8 @@ async def test_before_a_guest_only_that_very_room_is_searched(empty_house: House
         "the kiln stands in the yard",
         "The kiln and its colour: published.",
     }
-    everything = notes(await prompt_for(house, "Ada", "general", f"@soul {ASKED}"))
-    assert SECRET in str(everything)
-    assert "internal" in str(everything)
+    assert SECRET in str(notes(await prompt_for(house, "Ada", "general", "@soul which thing is painted?")))
+    assert "internal" in str(notes(await prompt_for(house, "Ada", "general", f"@soul {ASKED}")))
 
 
 async def test_hostile_words_of_another_channel_stay_data(empty_house: House) -> None:
