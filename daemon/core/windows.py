@@ -21,9 +21,9 @@ def window(text: str, terms: Sequence[Term], most: int) -> str:
     room = max(1, most - 4)  # for the marks of what is left out
     first, last = _stretch(text[:_LOOKED_AT], terms, room)
     begin = max(0, min(first - int((room - (last - first)) * _BEFORE), len(text) - room))
-    begin = _snapped(text, begin) if begin else 0
-    end = min(len(text), begin + room)
-    while end < len(text) and end > begin + room - _SNAP and not text[end].isspace():
+    begin = _snapped(text, begin, first) if begin else 0
+    end = furthest = min(len(text), begin + room)
+    while end < len(text) and end > max(begin + 1, last, furthest - _SNAP) and not text[end].isspace():
         end -= 1
     before, after = (f"{_ELLIPSIS} " if begin else ""), (f" {_ELLIPSIS}" if end < len(text) else "")
     return f"{before}{text[begin:end].strip()}{after}"
@@ -61,9 +61,9 @@ def _stretch(text: str, terms: Sequence[Term], room: int) -> tuple[int, int]:
     return stretch
 
 
-def _snapped(text: str, begin: int) -> int:
-    """The beginning of a line, or else of a word, at or a little behind a place."""
-    near = text[begin : begin + _SNAP]
+def _snapped(text: str, begin: int, first: int) -> int:
+    """The beginning of a line, or else of a word, a little behind a place and no later than the first hit."""
+    near = text[begin : min(begin + _SNAP, first)]
     for mark in ("\n", " "):
         if (found := near.find(mark)) >= 0:
             return begin + found + 1

@@ -85,6 +85,8 @@ def terms_of(*texts: str) -> tuple[Term, ...]:
     Any text is a query: its words hold no operator of any search language. Empty where nothing telling is said.
     """
     words = dict.fromkeys(word for text in texts for word in words_of(text[-_LONGEST_QUERY:]) if _tells(word))
+    pairs = "\n".join(word for word in words if len(word) > 1)
+    words = {word: None for word in words if len(word) > 1 or word.isdigit() or word not in pairs}
     if any(not _KANA.fullmatch(word) for word in words):
         words = {word: None for word in words if not _KANA.fullmatch(word)}  # mostly particles and endings
     chosen = sorted(words, key=lambda word: -_weight(word))[:MOST_TERMS]
@@ -114,10 +116,8 @@ def _pairs(run: str) -> list[str]:
 
 
 def _tells(word: str) -> bool:
-    """Whether a word of a query is worth a search: no stop word and no lone character."""
-    if word in STOP_WORDS:
-        return False
-    return len(word) > 1 or word.isdigit()
+    """Whether a word of a query is worth a search: no stop word, and no lone letter that is no word by itself."""
+    return word not in STOP_WORDS and (len(word) > 1 or word.isdigit() or bool(_HAN.fullmatch(word)))
 
 
 def _weight(word: str) -> int:
