@@ -15,6 +15,7 @@ from daemon.core.telemetry.troubles import Troubles
 from daemon.llm.prices import cost_usd
 from daemon.memory.database.log_size import keep_log_small
 from daemon.memory.database.pruning import Retention, prune_periodically
+from daemon.memory.knowledge.erasing import wipe_periodically
 from daemon.memory.knowledge.library import LibraryIndex
 from daemon.memory.store import Store, open_store, store_for_soul
 from daemon.mind.interrupts import Interrupts
@@ -123,6 +124,7 @@ def _chores(settings: Settings, store: Store, library: FolderLibrary, clock: Clo
     return {
         "library": library.keep_indexed,
         "write-ahead log": partial(keep_log_small, store.database, clock, emit),
+        "wiping": partial(wipe_periodically, store.database, clock, emit),
         "pruning": partial(prune_periodically, store.database, kept, clock, emit),
     }
 

@@ -6,16 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from daemon.core.concurrency import alongside
 from daemon.core.errors import StoreError
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
 from daemon.memory.database import Database, Transaction, migrate, open_database, sqlite
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.erasing import wipe_periodically
 from daemon.memory.knowledge.search import ConversationSearch
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.records import Speaks, Turn, TurnKind
-from tests.fakes import FakeClock
+from tests.fakes import Events, FakeClock
 from tests.given import DM, HERE, deleted, edited, effect, new_message
-from tests.store.parts import Stores, look, poke, room
+from tests.store.parts import Stores, content, look, poke, room
 
 READERS = Readers(HERE, members_only=True)
 
@@ -71,6 +73,24 @@ async def test_of_a_deleted_message_nothing_is_found_or_kept(
     assert await found(search, "kraken") == []
     assert "kraken" not in str(look(path, "SELECT * FROM turn_words"))
     assert "kraken" not in indexed(path)
+
+
+async def test_an_hour_after_a_deletion_its_words_have_left_the_file(
+    path: Path, stores: Stores, database: Database, clock: FakeClock
+) -> None:
+    await answered(stores, "1.0", "the zanzibar sleeps", "well")
+    for number in range(40):
+        await answered(stores, f"{number + 2}.0", f"word{number} and others", "well")
+    await stores.inbox.accept(deleted("1.0"))
+    assert b"nzibar" in content(path), "else this shows nothing"
+    events = Events()
+    async with alongside(wipe_periodically(database, clock, events)):
+        await events.until("memory.wiped")
+    assert events.named("memory.wiped") == [{"rows": 1}]
+    assert look(path, "SELECT * FROM erased_words") == []
+    await database.checkpoint(whole=True)
+    assert b"nzibar" not in content(path)
+    assert look(path, "SELECT count(*) FROM turn_words") == [(81,)]
 
 
 async def test_a_cycle_that_is_refused_leaves_nothing_in_the_index(path: Path, database: Database) -> None:

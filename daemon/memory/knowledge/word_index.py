@@ -31,6 +31,8 @@ CANDIDATES: Final = 32
 _PAIRS_OF: Final = 3  # of so many frequent words, rows that hold two are looked for
 _RARE: Final = 1_000.0  # a word in one row weighs as much as one in a thousandth of so many
 _LENGTH: Final = 0.12  # by how much a row of twice the words needs more in common
+_PAGES: Final = 64  # that are merged in one unit
+_CHANGED: Final = 2  # rows that a merge changes at least when there was something to do
 _WEAKER: Final = 0.6  # what a beginning in common counts before the words are compared
 
 
@@ -58,7 +60,7 @@ class WordIndex:
     """One index: `NAME_index` and, beside it, `NAME_words`; the name is a literal of this package."""
 
     def __init__(self, name: str) -> None:
-        self._index, self._words = f"{name}_index", f"{name}_words"
+        self._name, self._index, self._words = name, f"{name}_index", f"{name}_words"
 
     async def put(self, transaction: Transaction, rows: Sequence[tuple[int, Sequence[str], str]]) -> None:
         """Index rows that aren't indexed yet: seq, codes of one length, text.
@@ -79,6 +81,12 @@ class WordIndex:
                 f"INSERT INTO {self._index} ({self._index}, rowid, entries) VALUES ('delete', :seq, :entries)",  # noqa: S608
                 seq=seq,
                 entries=entries(kept["readers"], kept["words"]),
+            )
+            await transaction.insert(
+                "erased_words",
+                "ON CONFLICT (name) DO UPDATE SET rows_gone = erased_words.rows_gone + 1",
+                name=self._name,
+                rows_gone=1,
             )
 
     async def find(self, transaction: Transaction, readers: Collection[str], terms: Sequence[Term]) -> Hits:
@@ -122,6 +130,22 @@ class WordIndex:
         ):
             found[arms[row["arm"]][0]].append(row["seq"])
         return {key: sorted(seqs, reverse=True) for key, seqs in found.items()}
+
+
+async def merge(transaction: Transaction, name: str, *, begun: bool) -> bool:
+    """Merge some pages of an index, so that what was taken out leaves the file; whether there is more to merge.
+
+    The first call, not `begun`, plans to merge all of it (sqlite.org/fts5.html, section 6.9).
+    """
+    before = await transaction.one("SELECT total_changes() AS n")
+    await transaction.run(
+        f"INSERT INTO {name}_index ({name}_index, rank) VALUES ('merge', :pages)",  # noqa: S608 - a literal of this package
+        pages=_PAGES if begun else -_PAGES,
+    )
+    after = await transaction.one("SELECT total_changes() AS n")
+    assert before is not None
+    assert after is not None
+    return bool(after["n"] - before["n"] >= _CHANGED)
 
 
 _Asked = Term | tuple[Term, Term]

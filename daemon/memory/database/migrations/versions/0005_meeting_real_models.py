@@ -29,6 +29,12 @@ _INDEX = """
 LOOKING_UP: tuple[str, ...] = (
     _INDEXED.format(name="turn"),
     _INDEX.format(name="turn"),
+    """
+    CREATE TABLE erased_words (
+      name TEXT PRIMARY KEY,                     -- of an index that lost rows, whose words are still in its pages
+      rows_gone INTEGER NOT NULL
+    ) STRICT
+    """,
     "DROP INDEX turns_readable",
     "DROP TABLE library_index",
     "DELETE FROM library_files",
