@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ ASKED = "what colour is the kiln?"
 NOTE = re.compile(r'<note-(\w+) about="(\[m\d+\][^"]*)">\n(.*?)\n</note-\1>', re.DOTALL)
 
 
-async def looking(house: House, **settings: object) -> None:
+async def looking(house: House, **settings: Any) -> None:  # noqa: ANN401  # any setting
     """Start Tess, who has no jobs after replies and answers alike."""
     write_soul(house.settings.home, more="subprocesses = []")
     house.model.default = tagged("Well noted.")
