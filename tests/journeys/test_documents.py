@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.journeys.house import House
 from tests.journeys.problems import PROBLEM, indexed, script, solver
 from tests.tools.documents import made
@@ -39,3 +41,29 @@ async def test_a_reply_cites_page_sheet_and_rows_of_documents(empty_house: House
     ]
     [(_, told)] = [(event, fields) for event, fields in house.events.emitted if event == "library.file_refused"]
     assert told["path"] == "docs/locked.pdf"
+
+
+@pytest.mark.slow
+async def test_documents_that_mean_harm_are_told_in_the_log_and_an_answer_comes_all_the_same(
+    empty_house: House, tmp_path: Path
+) -> None:
+    house, docs = empty_house, tmp_path / "docs"
+    docs.mkdir()
+    bomb = made.with_declared_size(made.word("kiln cracks"), "word/document.xml", 4_000_000_000)
+    (docs / "bomb.docx").write_bytes(bomb)
+    (docs / "broken.pdf").write_bytes(made.REPORT[:2_000])
+    (docs / "long.pdf").write_bytes(made.pdf(*(f"page {number} of a long report" for number in range(1, 5_001))))
+    (docs / "report.pdf").write_bytes(made.REPORT)
+    await solver(house, library=(docs,))
+    await indexed(house, 4)
+    script(house, chosen(("Research", "kiln cracks")), RESPOND, external_dialog="It cools too fast [1].")
+    assert (await house.answered("Ada", "dm", PROBLEM)).endswith("[1] `docs/report.pdf, page 2`")
+    told = {
+        str(fields["path"]): (event, str(fields["reason"]))
+        for event, fields in house.events.emitted
+        if event.startswith("library.file_")
+    }
+    assert told.keys() == {"docs/bomb.docx", "docs/broken.pdf", "docs/long.pdf"}
+    assert told["docs/bomb.docx"][1].startswith("unpacked it would take 3,815 MB; 256 MB are the most")
+    assert told["docs/broken.pdf"][1].startswith("it is damaged")
+    assert told["docs/long.pdf"] == ("library.file_shortened", "of its 5,000 pages the first 1,000 are read")

@@ -2,6 +2,7 @@
 reads only what it wrote itself; `report.pdf` was printed by Chromium.
 """
 
+import struct
 import zlib
 from collections.abc import Mapping, Sequence
 from io import BytesIO
@@ -78,6 +79,13 @@ def word_parts(*paragraphs: str, head: str = "", body: str = "", kind: str = "do
         "word/styles.xml": styles,
         "word/document.xml": f"{head}<w:document {_W}><w:body>{texts}</w:body></w:document>",
     }
+
+
+def with_declared_size(data: bytes, name: str, size: int) -> bytes:
+    """An archive that declares another size of the last part of this name."""
+    changed = bytearray(data)
+    struct.pack_into("<I", changed, changed.rindex(name.encode()) - 46 + 24, size)  # in its central directory
+    return bytes(changed)
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
