@@ -578,10 +578,10 @@ class PassageIndex(Protocol):
         """The stamp of every file by its path."""
 
     async def put(self, files: Sequence[IndexedFile]) -> None:
-        """Store files in place of their earlier versions, all or none."""
+        """Store files in place of their earlier versions; one that is cut off has no stamp until it is put again."""
 
     async def remove(self, paths: Collection[str]) -> None:
-        """Remove files, all or none."""
+        """Remove files; one that is cut off has no stamp."""
 
     async def search(self, query: str, limit: int, *, folders: Collection[str] | None = None) -> tuple[Passage, ...]:
         """The passages that fit best, best first; with `folders` those below these alone."""

@@ -2,13 +2,15 @@
 
 import asyncio
 import os
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from daemon.core.errors import StoreError
-from daemon.memory.database import Database
-from daemon.memory.knowledge.library import LibraryIndex
+from daemon.core.ports import IndexedFile, IndexedPassage
+from daemon.memory.database import Database, Transaction
+from daemon.memory.knowledge.library import SLICE, LibraryIndex
 from daemon.tools.documents import reader
 from daemon.tools.library import folders
 from daemon.tools.library.folders import EVERY, FolderLibrary
@@ -179,6 +181,8 @@ async def test_a_document_is_read_while_others_write(
         await database.run("UPDATE library_files SET stamp = stamp")
     assert not indexing.done()
     indexing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await indexing
 
 
 async def test_a_machine_that_can_start_no_process_tries_again_later(
@@ -197,6 +201,62 @@ async def test_a_machine_that_can_start_no_process_tries_again_later(
     await clock.sleepers()
     keeping.cancel()
     assert await sources(library, "egret") == ["docs/a.csv, row 1"]
+
+
+def one(path: str, *words: str) -> IndexedFile:
+    """A file with a passage for each word."""
+    return IndexedFile(path, "stamp", tuple(IndexedPassage(line, word) for line, word in enumerate(words, start=1)))
+
+
+@pytest.mark.parametrize("length", [0, 1, SLICE, SLICE + 1, 5 * SLICE])
+async def test_a_long_file_is_written_and_removed_slice_by_slice_and_wholly(
+    path: Path, database: Database, index: LibraryIndex, monkeypatch: pytest.MonkeyPatch, length: int
+) -> None:
+    written: list[int] = []
+    write = database.write
+
+    async def counted(unit: Callable[[Transaction], Awaitable[object]]) -> object:
+        before = look(path, "SELECT count(*) FROM library_passages")[0][0]
+        value = await write(unit)
+        written.append(abs(int(str(look(path, "SELECT count(*) FROM library_passages")[0][0])) - int(str(before))))
+        return value
+
+    monkeypatch.setattr(database, "write", counted)
+    short = [one(f"docs/{number}.md", "heron") for number in range(3 * SLICE)]
+    await index.put([one("docs/long.md", *["egret"] * length), *short])
+    await index.put([one("docs/long.md", *["ibis"] * length)])
+    assert len(await index.search("ibis", 9)) == min(length, 2)
+    assert await index.search("egret", 9) == ()
+    assert set((await index.stamps()).values()) == {"stamp"}
+    await index.remove(["docs/long.md", *(file.path for file in short)])
+    assert max(written) <= SLICE
+    assert look(path, "SELECT count(*) FROM library_passages") == [(0,)]
+    assert look(path, "SELECT count(*) FROM library_words") == [(0,)]
+    assert await index.stamps() == {}
+
+
+@pytest.mark.parametrize("done", range(6))
+async def test_a_long_file_that_is_cut_off_has_no_stamp_until_it_is_put_again(
+    database: Database, index: LibraryIndex, monkeypatch: pytest.MonkeyPatch, done: int
+) -> None:
+    await index.put([one("docs/long.md", *["egret"] * 3 * SLICE)])
+    write, left = database.write, [None] * done
+
+    async def fails(unit: Callable[[Transaction], Awaitable[object]]) -> object:
+        if not left:
+            raise StoreError("busy")
+        left.pop()
+        return await write(unit)
+
+    new = one("docs/long.md", *["ibis"] * 4 * SLICE)
+    with monkeypatch.context() as failing:
+        failing.setattr(database, "write", fails)
+        with pytest.raises(StoreError):
+            await index.put([new])
+    assert await index.stamps() == {"docs/long.md": "" if done else "stamp"}
+    await index.put([new])
+    assert await index.stamps() == {"docs/long.md": "stamp"}
+    assert await index.search("egret", 9) == ()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

@@ -1,9 +1,10 @@
 """The index of the library in memory.db: passages of files and a full-text search over them."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 
 from daemon.core.ports import Clock, IndexedFile, IndexedPassage, Passage
 from daemon.core.words import terms_of
@@ -13,13 +14,16 @@ from daemon.memory.knowledge.word_index import WordIndex
 from daemon.memory.reader_codes import code
 from daemon.memory.records import read_row
 
+T = TypeVar("T")
+
 FROM_ONE_FILE: Final = 2
 """How many passages of one file a search returns."""
 
 _INDEX: Final = WordIndex("library")
 _EVERYWHERE: Final = code("library")
-_ROWS: Final = 100  # in one INSERT
 
+SLICE: Final = 16
+"""Passages that are written or removed in one transaction: so long other writers wait."""
 
 MOST_FAULTS: Final = 20
 """Files whose faults an overview names."""
@@ -46,27 +50,48 @@ class LibraryIndex:
         return {row["path"]: row["stamp"] for row in await self._database.rows("SELECT path, stamp FROM library_files")}
 
     async def put(self, files: Sequence[IndexedFile]) -> None:
-        """Index files in place of their older versions, all or none."""
+        """Index files in place of their older versions, a slice at a time.
+
+        A file that is cut off in the middle has no stamp until it is put again.
+        """
         now = self._clock.now_ms()
+        await self._shorten(await self._sizes([file.path for file in files]))
+        pieces = [piece for file in files for piece in _pieces(file)]
+        for some in _in_slices(pieces, lambda piece: len(piece.passages)):
 
-        async def unit(transaction: Transaction) -> None:
-            for file in files:
-                await _delete_file(transaction, file.path)
-                await transaction.insert(
-                    "library_files", path=file.path, stamp=file.stamp, fault=file.fault, indexed_ms=now
-                )
-                await _insert_passages(transaction, file.path, file.passages)
+            async def unit(transaction: Transaction, some: Sequence[_Piece] = some) -> None:
+                for piece in some:
+                    await _put_piece(transaction, piece, now)
 
-        await self._database.write(unit)
+            await self._database.write(unit)
 
     async def remove(self, paths: Collection[str]) -> None:
-        """Remove files from the index, all or none."""
+        """Remove files from the index, a slice at a time; one that is cut off in the middle has no stamp."""
+        sizes = await self._sizes(paths)
+        await self._shorten(sizes)
+        for some in _in_slices(list(paths), lambda path: min(sizes.get(path, 0), SLICE)):
 
-        async def unit(transaction: Transaction) -> None:
-            for path in paths:
-                await _delete_file(transaction, path)
+            async def unit(transaction: Transaction, some: Sequence[str] = some) -> None:
+                for path in some:
+                    await _delete_file(transaction, path)
 
-        await self._database.write(unit)
+            await self._database.write(unit)
+
+    async def _sizes(self, paths: Collection[str]) -> Mapping[str, int]:
+        """How many passages of each file are stored; files without any are left out."""
+        counts = "SELECT count(*) AS size FROM library_passages WHERE path = :path"
+
+        async def unit(transaction: Transaction) -> Mapping[str, int]:
+            rows = [(path, await transaction.one(counts, path=path)) for path in paths]
+            return {path: row["size"] for path, row in rows if row is not None and row["size"]}
+
+        return await self._database.read(unit)
+
+    async def _shorten(self, sizes: Mapping[str, int]) -> None:
+        """Remove all but a slice of the passages of long files, and their stamps."""
+        for path, size in sizes.items():
+            for _ in range(SLICE, size, SLICE):
+                await self._database.write(partial(_delete_slice, path))
 
     async def search(self, query: str, limit: int, *, folders: Collection[str] | None = None) -> tuple[Passage, ...]:
         """Passages that contain a word of the query or a form of it, best first, at most two of one file.
@@ -144,21 +169,77 @@ def _passage(path: str, row: sqlite3.Row, fit: float = 0.0) -> Passage:
     return Passage(source, row["body"], document=path, line=row["line"], fit=fit)
 
 
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Passages of a file that are written at once; with the last of them the file gets its stamp."""
+
+    file: IndexedFile
+    passages: Sequence[IndexedPassage]
+    first: bool
+    last: bool
+
+
+def _pieces(file: IndexedFile) -> Iterator[_Piece]:
+    """A file in pieces of at most SLICE passages; at least one."""
+    count = len(file.passages)
+    for start in range(0, max(1, count), SLICE):
+        yield _Piece(file, file.passages[start : start + SLICE], first=start == 0, last=start + SLICE >= count)
+
+
+def _in_slices(items: Sequence[T], size: Callable[[T], int]) -> Iterator[Sequence[T]]:
+    """Items in groups whose sizes, and one more for each, make up SLICE together; one that is larger stands alone."""
+    group: list[T] = []
+    room = SLICE
+    for item in items:
+        if group and room < 1 + size(item):
+            yield group
+            group, room = [], SLICE
+        group.append(item)
+        room -= 1 + size(item)
+    if group:
+        yield group
+
+
+async def _put_piece(transaction: Transaction, piece: _Piece, now: int) -> None:
+    file = piece.file
+    if piece.first:
+        await _delete_file(transaction, file.path)
+        await transaction.insert("library_files", path=file.path, stamp="", indexed_ms=now)
+    await _insert_passages(transaction, file.path, piece.passages)
+    if piece.last:
+        await transaction.run(
+            "UPDATE library_files SET stamp = :stamp, fault = :fault WHERE path = :path",
+            stamp=file.stamp,
+            fault=file.fault,
+            path=file.path,
+        )
+
+
 async def _insert_passages(transaction: Transaction, path: str, passages: Sequence[IndexedPassage]) -> None:
     """Store and index passages; the words of the file's path find them too."""
-    for start in range(0, len(passages), _ROWS):
-        some = passages[start : start + _ROWS]
-        values = ", ".join(f"(:path, :line{number}, :place{number}, :body{number})" for number in range(len(some)))
-        await transaction.run(
-            f"INSERT INTO library_passages (path, line, place, body) VALUES {values}",  # noqa: S608  # numbered names alone
-            path=path,
-            **{f"line{number}": one.line for number, one in enumerate(some)},
-            **{f"place{number}": one.place for number, one in enumerate(some)},
-            **{f"body{number}": one.body for number, one in enumerate(some)},
-        )
+    if not passages:
+        return
+    values = ", ".join(f"(:path, :line{number}, :place{number}, :body{number})" for number in range(len(passages)))
+    stored = await transaction.rows(
+        f"INSERT INTO library_passages (path, line, place, body) VALUES {values} RETURNING seq, body",  # noqa: S608  # numbered names alone
+        path=path,
+        **{f"line{number}": one.line for number, one in enumerate(passages)},
+        **{f"place{number}": one.place for number, one in enumerate(passages)},
+        **{f"body{number}": one.body for number, one in enumerate(passages)},
+    )
     codes = (_EVERYWHERE, _below(path.partition("/")[0]))
-    stored = await transaction.rows("SELECT seq, body FROM library_passages WHERE path = :path ORDER BY seq", path=path)
     await _INDEX.put(transaction, [(row["seq"], codes, f"{path}\n{row['body']}") for row in stored])
+
+
+async def _delete_slice(path: str, transaction: Transaction) -> None:
+    """Delete the last SLICE passages of a file, and its stamp: so it is read again if the rest does not follow."""
+    rows = await transaction.rows(
+        "SELECT seq FROM library_passages WHERE path = :path ORDER BY seq DESC LIMIT :slice", path=path, slice=SLICE
+    )
+    for row in rows:
+        await _INDEX.remove(transaction, row["seq"])
+        await transaction.run("DELETE FROM library_passages WHERE seq = :seq", seq=row["seq"])
+    await transaction.run("UPDATE library_files SET stamp = '' WHERE path = :path", path=path)
 
 
 async def _delete_file(transaction: Transaction, path: str) -> None:
