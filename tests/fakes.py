@@ -282,6 +282,7 @@ class FakeChannel:
         self.posted: list[Post] = []
         self.history: dict[str, FoundPost] = {}
         self.looked_up: list[Post] = []
+        self.languages: dict[str, str] = {}
         self.answers: list[Exception] = []
         self.lookups: list[Exception] = []
         self.hold: asyncio.Event | None = None
@@ -334,7 +335,7 @@ class FakeChannel:
 
     async def admit(self, perception: Perception) -> GateDecision:
         """Everybody may talk."""
-        return GateDecision(admitted=True)
+        return GateDecision(admitted=True, language=self.languages.get(perception.author, ""))
 
     async def readers(self, perception: Perception) -> Readers:
         """Members alone read."""
@@ -360,6 +361,10 @@ class FakeChannel:
     async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
         """See `Channel.whisper`; not part of this fake."""
         return False
+
+    async def language_of(self, person: str) -> str:
+        """See `Channel.language_of`."""
+        return self.languages.get(person, "")
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """No history."""

@@ -123,7 +123,14 @@ def _slack_for(souls: Souls, settings: Settings, clock: Clock, emit: Emit) -> "S
         return None if name == souls.main else Appearance(soul.display_name, soul.icon)
 
     appearance_of = appearance if len(souls.names) > 1 else None
-    return SlackChannel(settings, clock, emit, soul_for_channel=souls.for_channel, appearance_of=appearance_of)
+    return SlackChannel(
+        settings,
+        clock,
+        emit,
+        soul_for_channel=souls.for_channel,
+        appearance_of=appearance_of,
+        words_of=lambda name, language: souls.current(name).words_in(language),
+    )
 
 
 def _with_models_of(settings: Settings, soul: Soul) -> Settings:

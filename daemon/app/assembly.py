@@ -143,6 +143,7 @@ def _work(
         in_doubt=settings.in_doubt,
         stale_after=settings.stale_after,
         lease=settings.lease,
+        words_in=lambda language: services.soul().words_in(language),
     )
     lanes = lanes_of_soul(
         store,
@@ -184,6 +185,7 @@ def _services(
         turns=store.turns,
         user_models=store.user_models,
         soul_states=store.soul_states,
+        process_memories=store.process_memories,
         model_habits=store.model_habits,
         triage=Triage(channel, clock, emit, stale_after=settings.stale_after),
         timing=Timing(

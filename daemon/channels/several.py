@@ -89,6 +89,10 @@ class SeveralChannels:
         """See `Channel.whisper`."""
         return await self._of(conversation).whisper(conversation, person, text, thread=thread)
 
+    async def language_of(self, person: str) -> str:
+        """See `Channel.language_of`; only the main channel knows its users' languages."""
+        return await self._main.language_of(person)
+
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """See `Channel.thread_before`."""
         return await self._of(perception.conversation).thread_before(perception, limit)

@@ -210,6 +210,10 @@ class TerminalChannel:
         """See `Channel.whisper`; one user reads everything."""
         return False
 
+    async def language_of(self, person: str) -> str:
+        """See `Channel.language_of`; a terminal doesn't say."""
+        return ""
+
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """See `Channel.thread_before`; a terminal has no threads."""
         return ()

@@ -113,7 +113,8 @@ class Perception:
     `ts` is the platform's timestamp and orders perceptions within a conversation; only WORDS have a platform message
     with that ts. `author` is the platform id of the user who caused it. `name` is the name that they chose: data, never
     a permission. The inbox sets `received_ms`. `late` marks a message that is answered later than usual. `process`
-    names the mental process that is visited with `params`; None means the current one.
+    names the mental process that is visited with `params`; None means the current one. `language` is the tag of the
+    user's own language, such as `de-DE`, as the gate knows it; empty if it doesn't.
     """
 
     id: str
@@ -129,6 +130,7 @@ class Perception:
     late: bool = False
     process: str | None = None
     params: Mapping[str, object] = field(default_factory=dict)
+    language: str = ""
 
     @classmethod
     def of_message(

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from daemon.core.links import Trusted
 from daemon.core.perception import Audience, ConversationKey, Perception, Place, Readers
+from daemon.core.sentences import HOUSE_WORDS, Words
 
 # -- time ------------------------------------------------------------------------------------------------------------
 
@@ -326,8 +327,9 @@ class Intake(Protocol):
 class GateDecision:
     """Whether a user may talk to the soul here, under which name, and if not, why.
 
-    `reason` is a short code for the inbox row; `say` a polite sentence for the user, empty where no reply is right.
-    `outsider` says that the user isn't known to be a full member of the workspace, whether admitted or not.
+    `reason` is a short code for the inbox row; `say` a polite sentence of `core/sentences.py`, empty where no reply is
+    right. `outsider` says that the user isn't known to be a full member of the workspace, whether admitted or not.
+    `language` is the tag of the user's language, empty if unknown.
     """
 
     admitted: bool
@@ -335,6 +337,7 @@ class GateDecision:
     reason: str = ""
     say: str = ""
     outsider: bool = False
+    language: str = ""
 
 
 class Gate(Protocol):
@@ -357,7 +360,7 @@ class Post:
     message with this key is surely newer than `newer_than_ts`. `draft_lost` says that a draft may exist whose id was
     lost. `last` marks the final part of a reply. `approval` is the id of the request whose buttons it carries.
     `revises` is the platform's id of an earlier post whose text and buttons this one replaces; doing so twice changes
-    nothing more.
+    nothing more. `words` are those of its buttons.
     """
 
     key: str
@@ -372,6 +375,7 @@ class Post:
     draft_lost: bool = False
     approval: str | None = None
     revises: str | None = None
+    words: Words = HOUSE_WORDS
 
 
 class TaskState(StrEnum):
@@ -525,6 +529,9 @@ class Channel(Gate, Protocol):
 
     async def whisper(self, conversation: ConversationKey, person: str, text: str, *, thread: str = "") -> bool:
         """Show a text to one user alone, in a conversation's room or a thread of it; False if that surely failed."""
+
+    async def language_of(self, person: str) -> str:
+        """The tag of a user's language, such as `de-DE`; empty if it isn't known or can't be asked for now."""
 
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """Up to `limit` messages of the perception's thread from before it, oldest first; empty outside threads."""

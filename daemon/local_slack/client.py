@@ -119,9 +119,12 @@ class WorkspaceClient:
         """Make a user a guest, a member, … (`daemon.local_slack.model.Standing`)."""
         await self.post("standing", person=person, standing=standing)
 
-    async def add_person(self, name: str, *, standing: str = "member", team: str = "", zone: str = "") -> Json:
+    async def add_person(
+        self, name: str, *, standing: str = "member", team: str = "", zone: str = "", locale: str = "en-US"
+    ) -> Json:
         """Add a user; `standing` is one of `daemon.local_slack.model.Standing`. Gives Slack's user object."""
-        return dict((await self.post("person", name=name, standing=standing, team=team, zone=zone))["person"])
+        made = await self.post("person", name=name, standing=standing, team=team, zone=zone, locale=locale)
+        return dict(made["person"])
 
     async def add_channel(
         self, name: str, *, kind: str = "channel", members: Sequence[str] = (), app: bool = True, shared: bool = False

@@ -27,14 +27,13 @@ remove?}`; `click {person, channel, ts, action_id, value?}` and `command {person
 event_id}`; `join {person, channel, inviter?}`; `leave {person, channel}`; `convert {person, channel, kind}`, to `group`
 or `channel`.
 
-Setting up (POST): `person {name, display_name?, real_name?, standing?, team?}` -> `{person}`; `channel {name?, kind?,
-members?, shared?, archived?, app?}` -> `{channel}`; `share {channel, end?}`: with another organisation; `standing
-{person, standing}`: a user becomes a guest, a member, …; `clock {advance}` -> `{now}`; `limits {profile}`; `scopes
-{scopes}`; `lifetimes {stream?, status?}` in seconds; `emit {event, channel?}`, `{envelope}` or `{repeat: event_id}`;
-`fault` (see `daemon.local_slack.fault_orders`).
-
-A refusal is `{ok: false, error, hint}` with status 400, 403 or 404. A request without the workspace's key, or whose
-Host or Origin is not this workspace, is refused with 403 (see `daemon.local_slack.lock`).
+Setting up (POST): `person {name, display_name?, real_name?, standing?, team?, locale?}` -> `{person}`; `channel
+{name?, kind?, members?, shared?, archived?, app?}` -> `{channel}`; `share {channel, end?}`: with another
+organisation; `standing {person, standing}`: a user becomes a guest, a member, …; `clock {advance}` -> `{now}`;
+`limits {profile}`; `scopes {scopes}`; `lifetimes {stream?, status?}` in seconds; `emit {event, channel?}`,
+`{envelope}` or `{repeat: event_id}`; `fault` (see `daemon.local_slack.fault_orders`). A refusal is `{ok: false,
+error, hint}` with status 400, 403 or 404. A request without the workspace's key, or whose Host or Origin is not this
+workspace, is refused with 403 (see `daemon.local_slack.lock`).
 """
 
 from collections.abc import Callable, Mapping

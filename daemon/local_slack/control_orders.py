@@ -162,6 +162,7 @@ class ControlOrders:
             bot_id=f"B{user[1:]}" if bot else "",
             app_id=f"A{user[1:]}" if bot else "",
             **({"tz": args.text("zone")} if args.text("zone") else {}),
+            locale=args.text("locale") or "en-US",
         )
         self._workspace.add_person(person)
         if standing is Standing.MEMBER and (general := state.channel_named("general")):

@@ -58,6 +58,7 @@ class WorkspaceUser:
     bot_id: str = ""
     app_id: str = ""
     tz: str = "Europe/Athens"
+    locale: str = "en-US"
 
     @property
     def is_bot(self) -> bool:

@@ -15,8 +15,8 @@ from daemon.local_slack.state import WorkspaceState
 _BEGINNING = 80  # characters of a stream that others see while it grows
 
 
-def person_json(person: WorkspaceUser) -> Json:
-    """A user object (Slack: users.info)."""
+def person_json(person: WorkspaceUser, *, locale: bool = False) -> Json:
+    """A user object, with the language of their Slack where it is asked for (Slack: users.info, include_locale)."""
     return {
         "id": person.id,
         "team_id": person.team,
@@ -35,6 +35,7 @@ def person_json(person: WorkspaceUser) -> Json:
         "is_ultra_restricted": person.standing is Standing.ULTRA_GUEST,
         "is_stranger": person.standing is Standing.STRANGER,
         "updated": 0,
+        **({"locale": person.locale} if locale else {}),
         "profile": {
             "display_name": person.display_name,
             "display_name_normalized": person.display_name,

@@ -8,6 +8,7 @@ from pathlib import Path
 from daemon.core.ports import Clock, Emit
 from daemon.memory.database import Database, open_database
 from daemon.memory.knowledge.model_habits import ModelHabits
+from daemon.memory.knowledge.process_memories import ProcessMemories
 from daemon.memory.knowledge.search import ConversationSearch
 from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.turns import Turns
@@ -38,6 +39,7 @@ class Store:
     presence: Presence
     user_models: UserModels
     soul_states: SoulStates
+    process_memories: ProcessMemories
     intentions: Intentions
     approvals: Approvals
     tools: StoredTools
@@ -89,6 +91,7 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         presence=presence,
         user_models=UserModels(database, clock, worker),
         soul_states=SoulStates(database, clock, worker),
+        process_memories=ProcessMemories(database, clock, worker),
         intentions=Intentions(database, clock, worker),
         approvals=Approvals(database, clock, worker),
         tools=StoredTools(database, clock, worker),

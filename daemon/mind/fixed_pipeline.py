@@ -20,17 +20,22 @@ Setting = Callable[[WorkingMemory], WorkingMemory]
 """Adds what only this reply of this process needs: a mode, a stance."""
 
 
-async def converse(context: ProcessContext, stance: str = "", mode: Mode | None = None) -> WorkingMemory | Transition:
+async def converse(
+    context: ProcessContext,
+    stance: str = "",
+    mode: Mode | None = None,
+    keep_in_mind: Setting = lambda memory: memory,
+) -> WorkingMemory | Transition:
     """Reply to the newest message by the soul's pipeline; gives the memory afterwards.
 
     Gives the transition instead, before a word is said, where the message calls for another process. A wish that is no
     process is carried out first, so that the reply can truthfully say what came of it. `stance` is the mental process's
-    instruction for the reply, in the daemon's own words; in a `mode` the soul replies with its text. Neither goes along
-    with a transition. Raises ModelError.
+    instruction for the reply, in the daemon's own words; in a `mode` the soul replies with its text; `keep_in_mind`
+    adds what the process remembers. None of them goes along with a transition. Raises ModelError.
     """
 
     def setting(memory: WorkingMemory) -> WorkingMemory:
-        return with_stance(with_mode(memory, mode.personality) if mode else memory, stance)
+        return keep_in_mind(with_stance(with_mode(memory, mode.personality) if mode else memory, stance))
 
     return await _converse(context, setting)
 

@@ -8,6 +8,7 @@ from daemon.core.limits import Limits
 from daemon.core.perception import ConversationKey, Perception, Readers
 from daemon.core.ports import Emit, Library, Passage, Room, Toolbox
 from daemon.core.working_memory import WorkingMemory
+from daemon.memory.knowledge.soul_states import SoulState
 from daemon.memory.queues.approvals import Approvals
 from daemon.memory.queues.intentions import Intention
 from daemon.memory.records import JSONObject, ProcessState
@@ -104,7 +105,8 @@ class ProcessContext:
     `interrupt` says when a new message has arrived. `state` is the running process: how often it ran since it was
     entered, its params, and its process memory, which its last run gave to `Stay.process_memory`. `followed` are the
     wishes followed for this perception so far. `note` adds a step to the path: what was done, the process or step it
-    leads to, who decided it, and why.
+    leads to, who decided it, and why. `own_state` is the soul's mood, topic and task here before the message, None
+    before the first.
     """
 
     memory: WorkingMemory
@@ -119,6 +121,7 @@ class ProcessContext:
     state: ProcessState = field(default_factory=ProcessState)
     followed: list[Wish] = field(default_factory=list)
     note: Callable[[str, str, str, str], None] = lambda _act, _target, _decided_by, _reason: None
+    own_state: SoulState | None = None
 
     @property
     def autonomous(self) -> bool:

@@ -8,6 +8,7 @@ from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports import Clock, Emit
 from daemon.core.step import Step
 from daemon.core.working_memory import WorkingMemory
+from daemon.memory.knowledge.process_memories import ProcessMemories
 from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.turns import Turns
 from daemon.memory.knowledge.user_models import UserModels
@@ -28,6 +29,7 @@ class SubprocessContext:
     turns: Turns
     user_models: UserModels
     soul_states: SoulStates
+    process_memories: ProcessMemories
     clock: Clock
     trace_id: str
     emit: Emit

@@ -3,23 +3,23 @@
 from collections.abc import AsyncIterable, Callable, Mapping
 
 from daemon.core.ports import Speech, Task
+from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.text import close_fence
 from daemon.memory.queues.approvals import NewApproval
 from daemon.memory.queues.cross_posts import CrossPost
 from daemon.memory.queues.intentions import NewIntention
 
-OUT_OF_ROOM = "_(I ran out of room; say *go on*.)_"
-"""The line below a reply that met its model's output limit."""
-
 
 class Motor:
     """Collects the effects of one cycle. `speech` streams the reply to users; None shows nothing before the commit.
 
-    Only `settle` decides what the reply is: streamed text is a draft, which the channel replaces if it differs.
+    Only `settle` decides what the reply is: streamed text is a draft, which the channel replaces if it differs. `words`
+    are those of the daemon's own lines.
     """
 
-    def __init__(self, speech: Speech | None) -> None:
+    def __init__(self, speech: Speech | None, words: Words = HOUSE_WORDS) -> None:
         self._speech = speech
+        self.words = words
         self._reply = ""
         self._cut = False
         self._below: list[str] = []
@@ -32,7 +32,8 @@ class Motor:
     @property
     def reply(self) -> str:
         """The final reply, with the lines that the daemon adds below it."""
-        return "\n\n".join(filter(None, (self._reply, OUT_OF_ROOM if self._cut else "", *self._below)))
+        cut = f"_{self.words.say('out_of_room')}_" if self._cut else ""
+        return "\n\n".join(filter(None, (self._reply, cut, *self._below)))
 
     @property
     def said(self) -> str:

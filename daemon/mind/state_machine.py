@@ -101,7 +101,7 @@ class _Run:
 
     def _begin(self) -> None:
         """A message may begin a visit; a process that waits for its answer goes on."""
-        if not self.state.process_memory and (
+        if not self._is_parked() and (
             opening := opening_process(self.state.process, situation_of(self._in(self.state)))
         ):
             self._move("enter", Transition(self.context.memory, *opening))

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from daemon.core.perception import Place
+from daemon.core.sentences import Words
 from daemon.memory.queues.cycle_effect import AwayNote
 from daemon.memory.records import Speaks, Turn, TurnKind
 from daemon.runtime.cycle_state import Cycle
@@ -17,7 +18,8 @@ def away_note(cycle: Cycle) -> AwayNote | None:
     if now - claim.away_told_ms < stale_after * 1000:
         return None
     newest = cycle.unanswered[-1].perception
-    text = away_line(now, stale_after, several_readers=newest.place is not Place.DM)
+    words = services.soul().words_in(newest.language)
+    text = away_line(now, stale_after, words, several_readers=newest.place is not Place.DM)
     return AwayNote(text, services.channel.reply_to(newest), newest.author, newest.ts)
 
 
@@ -28,13 +30,11 @@ def away_turn(cycle: Cycle, note: AwayNote) -> Turn:
     return Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, note.text, kind=TurnKind.APOLOGY)
 
 
-def away_line(now_ms: int, stale_after: float, *, several_readers: bool) -> str:
+def away_line(now_ms: int, stale_after: float, words: Words, *, several_readers: bool) -> str:
     """What is said; times are UTC, with the date where it is not today's."""
     now = datetime.fromtimestamp(now_ms / 1000, UTC)
     before = now - timedelta(seconds=stale_after)
-    shown = f"{before:%H:%M}" if before.date() == now.date() else f"{before:%H:%M} on {before:%Y-%m-%d}"
-    what = "was written here" if several_readers else "you wrote"
-    return (
-        f"I was away until {now:%H:%M} (UTC) and did not answer what {what} before {shown}; "
-        "say it again if it still matters."
-    )
+    shown = f"{before:%H:%M}"
+    if before.date() != now.date():
+        shown = words.say("moment_on", time=shown, date=f"{before:%Y-%m-%d}")
+    return words.say("away_here" if several_readers else "away_you", now=f"{now:%H:%M}", before=shown)

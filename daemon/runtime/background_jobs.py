@@ -60,6 +60,7 @@ class JobRunner:
             turns=services.turns,
             user_models=services.user_models,
             soul_states=services.soul_states,
+            process_memories=services.process_memories,
             clock=services.clock,
             trace_id=trace,
             emit=services.emit,

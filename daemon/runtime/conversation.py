@@ -20,6 +20,7 @@ from daemon.core.errors import (
 from daemon.core.last_line import FAULTS, in_short
 from daemon.core.perception import Modality, Perception, Place
 from daemon.core.ports import Source
+from daemon.core.sentences import Sentence
 from daemon.ism.permission import status_sentence
 from daemon.memory.queues.claims import ReadersChanged
 from daemon.memory.queues.commits import Superseded
@@ -36,29 +37,15 @@ from daemon.runtime.triage import Triaged
 
 _CRASHES = 3  # claims of one message that ended without a reply before it gets an apology
 _GATE_PAUSE = 5.0
-_LATER = "Please try again in a while."
-_BROKEN = ("something inside me broke while I was thinking", _LATER)
-_APOLOGIES: tuple[tuple[type[Exception], tuple[str, str]], ...] = (  # the first kind that fits counts
-    (ConfigError, ("something in my set-up is wrong", "My admin finds the reason in my log.")),
-    (
-        ModelRefused,
-        ("the model that I think with refused this", "Put it differently, or tell my admin if it goes on."),
-    ),
-    (ModelUnavailable, ("the model that I think with can't be reached just now", _LATER)),
-    (
-        CutShort,
-        ("what I wanted to say is longer than I can write at once", "Ask for less at a time, or part by part."),
-    ),
-    (
-        MalformedReply,
-        ("my answer came out in a form that I can't send", "Say it again, or tell my admin if it goes on."),
-    ),
-    (DaemonError, ("I can't think clearly just now", _LATER)),
-)
-_REST = "Please write it anew once it is as you want it."
-_CROWDED = (
-    "You have very many questions waiting with me already, so I leave this one aside for now. "
-    "Please ask it again when I have answered the others."
+_LATER = Sentence("advice_later")
+_BROKEN = (Sentence("what_broken"), _LATER)
+_APOLOGIES: tuple[tuple[type[Exception], tuple[Sentence, Sentence]], ...] = (  # the first kind that fits counts
+    (ConfigError, (Sentence("what_setup"), Sentence("advice_log"))),
+    (ModelRefused, (Sentence("what_refused"), Sentence("advice_put_differently"))),
+    (ModelUnavailable, (Sentence("what_unreachable"), _LATER)),
+    (CutShort, (Sentence("what_too_long"), Sentence("advice_ask_less"))),
+    (MalformedReply, (Sentence("what_form"), Sentence("advice_say_again"))),
+    (DaemonError, (Sentence("what_unclear"), _LATER)),
 )
 _RESTLESS = 3  # cycles that an edit voided, after which a message is not thought about in the last third of its time
 
@@ -165,7 +152,7 @@ class ConversationHandler:
             raise
         except TimeoutError:
             services.emit("cycle.failed", conversation=str(claim.conversation), trace=cycle.trace_id, reason="deadline")
-            return await self._apologise(cycle, "I took too long to think about this")
+            return await self._apologise(cycle, Sentence("what_too_slow"))
         except Exception as error:  # noqa: BLE001 - the outermost handler: a failing cycle ends with an apology
             services.emit(
                 "cycle.failed",
@@ -193,13 +180,13 @@ class ConversationHandler:
         self._slots.went_well()
         return delivery
 
-    def _why_not_think(self, cycle: Cycle, left: float) -> tuple[str, ...] | None:
+    def _why_not_think(self, cycle: Cycle, left: float) -> tuple[Sentence, ...] | None:
         """The apology for messages that are not thought about (again); None when there is time to."""
         if any(one.attempts > _CRASHES for one in cycle.messages):
-            return ("I stumbled over this message several times",)
+            return (Sentence("what_stumbled"),)
         if left < self._deadlines.cycle / 3 and any(one.voided >= _RESTLESS for one in cycle.messages):
-            return "your message changed each time I thought about it", _REST
-        return ("more was asked of me at once than I could answer in time",) if left <= 0 else None
+            return Sentence("what_changing"), Sentence("advice_write_anew")
+        return (Sentence("what_too_much"),) if left <= 0 else None
 
     def _seconds_left(self, cycle: Cycle) -> float:
         """Seconds until the oldest of the messages has to end.
@@ -220,7 +207,7 @@ class ConversationHandler:
         reason = "too many conversations of the user waited"
         cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal(reason) for one in cycle.messages}}
         self._services.emit("inbox.crowded", conversation=str(cycle.claim.conversation), author=cycle.newest.author)
-        return await self._commit_words(cycle, _CROWDED, ())
+        return await self._commit_words(cycle, cycle.words.say("crowded"), ())
 
     async def _end_without_thought(self, cycle: Cycle, triaged: Triaged) -> Delivery | None:
         """No message may be answered: commit a refusal where one is due, and an end for an open draft.
@@ -228,13 +215,14 @@ class ConversationHandler:
         An approved action whose approver may not be answered, or whose approval is too old, is reported as not done.
         """
         is_gone = cycle.claim.draft is not None and away_note(cycle) is None
-        gone = "_(The message I was answering is gone.)_" if is_gone else ""
+        gone = f"_{cycle.words.say('gone')}_" if is_gone else ""
         outcomes = [await self._approval_outcome(one.perception) for one in cycle.claim.messages]
         async with self._refusing if triaged.refusal else nullcontext():
-            refusal = "" if await self._is_refused_quietly(cycle.claim, triaged) else triaged.refusal
+            said = self._services.soul().words_in(triaged.language).tell(triaged.refusal)
+            refusal = "" if await self._is_refused_quietly(cycle.claim, triaged, said) else said
             return await self._commit_words(cycle, refusal or "".join(outcomes).strip() or gone, ())
 
-    async def _is_refused_quietly(self, claim: Claim, triaged: Triaged) -> bool:
+    async def _is_refused_quietly(self, claim: Claim, triaged: Triaged, said: str) -> bool:
         """Show a refusal to its user alone, and in a room only once a day: the others need not read it each time."""
         refused = [one for one in claim.messages if one.id in triaged.dismissed]
         if not triaged.refusal or not refused or claim.draft is not None:
@@ -248,16 +236,17 @@ class ConversationHandler:
         asked = message.perception
         key = asked.conversation
         thread = key.thread if key.thread != asked.ts else ""
-        return await self._services.channel.whisper(key, asked.author, triaged.refusal, thread=thread)
+        return await self._services.channel.whisper(key, asked.author, said, thread=thread)
 
-    async def _apologise(self, cycle: Cycle, what: str, advice: str = _LATER) -> Delivery | None:
+    async def _apologise(self, cycle: Cycle, what: Sentence, advice: Sentence = _LATER) -> Delivery | None:
         """Reply with an apology and the text of a due event; a silence timer ends without a reply."""
-        newest = cycle.newest
+        newest, words = cycle.newest, cycle.words
         if newest.modality is Modality.TIME and not newest.content.strip():
             cycle.dismissed = {**cycle.dismissed, **{one.id: Dismissal(what) for one in cycle.messages}}
             return await self._commit_words(cycle, "", ())
-        due = f"\n\nThis had fallen due:\n\n{newest.content}" if newest.modality is Modality.TIME else ""
-        say = f"I'm sorry: {what}. {advice} (Reference {cycle.trace_id}){due}{await self._approval_outcome(newest)}"
+        due = f"\n\n{words.say('due')}\n\n{newest.content}" if newest.modality is Modality.TIME else ""
+        apology = words.say("apology", what=words.tell(what), advice=words.tell(advice), reference=cycle.trace_id)
+        say = f"{apology}{due}{await self._approval_outcome(newest)}"
         soul = self._services.soul()
         said = Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, say, kind=TurnKind.APOLOGY)
         return await self._commit_words(cycle, say, (*turns_of(cycle), said))
@@ -306,6 +295,6 @@ def _as_fields(error: Exception) -> dict[str, object]:
     return {"reason": str(error)} if isinstance(error, DaemonError) else {"error": error}
 
 
-def _apology_for(error: Exception) -> tuple[str, str]:
+def _apology_for(error: Exception) -> tuple[Sentence, Sentence]:
     """The apology's reason and advice; the details are in the log under the reference."""
     return next((words for kind, words in _APOLOGIES if isinstance(error, kind)), _BROKEN)

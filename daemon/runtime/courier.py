@@ -1,6 +1,7 @@
 """Sends posts from the outbox, each exactly once: an uncertain one is looked up before it is sent again."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 
 from daemon.core.errors import (
@@ -14,6 +15,7 @@ from daemon.core.errors import (
 )
 from daemon.core.last_line import in_short
 from daemon.core.ports import Channel, Clock, Emit, Post
+from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.memory.queues.notes import Note
 from daemon.memory.queues.outbox import Outbox
 from daemon.memory.records import Delivery
@@ -30,7 +32,8 @@ class Courier:
 
     A post that may have been sent is looked up after `in_doubt` seconds. A post older than `stale_after` seconds
     expires instead of being sent. A claim older than a quarter of its `lease` is not used any more; one request may
-    take half of the lease.
+    take half of the lease. `words_in` gives the words of a language for buttons and for the daemon's own notes, which
+    wait in English.
     """
 
     def __init__(
@@ -43,8 +46,10 @@ class Courier:
         in_doubt: float,
         stale_after: float,
         lease: float,
+        words_in: Callable[[str], Words] = lambda _: HOUSE_WORDS,
     ) -> None:
         self._outbox = outbox
+        self._words_in = words_in
         self._channel = channel
         self._clock = clock
         self._emit = emit
@@ -87,7 +92,12 @@ class Courier:
             # After a long pause here another daemon may be about to claim the row: don't send.
             await self._outbox.postpone(delivery, 0, doubtful=False, reason="the claim was too old to send it")
             return False
-        return await self._send(delivery, post)
+        return await self._send(delivery, await self._worded(delivery, post))
+
+    async def _worded(self, delivery: Delivery, post: Post) -> Post:
+        """The post in the words of the user whom it answers."""
+        words = self._words_in(await self._channel.language_of(post.recipient) if post.recipient else "")
+        return replace(post, words=words, body=words.reworded(post.body) if delivery.note else post.body)
 
     async def _prepared(self, delivery: Delivery) -> Post | None:
         """The post to send now; None when it was sent already or is too old."""

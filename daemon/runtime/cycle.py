@@ -27,7 +27,7 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     soul = services.soul()
     transcript = await services.turns.transcript(cycle.claim.conversation, TURNS_READ)
     speech = _speech(cycle)
-    motor = Motor(speech)
+    motor = Motor(speech, cycle.words)
     context = await process_context(cycle, soul, transcript, motor)
     services.emit("memory.integrated", trace=cycle.trace_id, memory=context.memory)
     try:

@@ -8,6 +8,7 @@ from daemon.core.limits import Limits
 from daemon.core.perception import ConversationKey, Readers
 from daemon.core.ports import LLM, Channel, Clock, Completion, Emit, LLMCall, ModelRole, Passage
 from daemon.memory.knowledge.model_habits import ModelHabit, ModelHabits
+from daemon.memory.knowledge.process_memories import ProcessMemories
 from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.turns import Turns
 from daemon.memory.knowledge.user_models import UserModels
@@ -54,6 +55,7 @@ class CycleServices:
     turns: Turns
     user_models: UserModels
     soul_states: SoulStates
+    process_memories: ProcessMemories
     model_habits: ModelHabits
     triage: Triage
     timing: Timing

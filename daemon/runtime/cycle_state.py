@@ -8,6 +8,7 @@ from daemon.core.errors import NotDelivered
 from daemon.core.links import KnownHosts
 from daemon.core.perception import Perception, Readers
 from daemon.core.ports import LLMCall, Passage
+from daemon.core.sentences import Words
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.queues.claims import ReadersChanged
 from daemon.memory.records import Claim, Dismissal, InboxMessage
@@ -52,6 +53,11 @@ class Cycle:
     def newest(self) -> Perception:
         """The perception that the reply is addressed to."""
         return self.messages[-1].perception
+
+    @property
+    def words(self) -> Words:
+        """What the daemon says here in the soul's name, in the language of the user whom the reply is addressed to."""
+        return self.services.soul().words_in(self.messages[-1].perception.language if self.messages else "")
 
     @property
     def readers(self) -> Readers:

@@ -10,6 +10,7 @@ from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.edits import ASKED_IN
 from daemon.memory.queues.intentions import IDLE, NewIntention
 from daemon.memory.records import Speaks, Turn, TurnKind, VisitState
+from daemon.mind.matter import Matter
 from daemon.mind.motor import Motor
 from daemon.mind.recall import as_memory
 from daemon.mind.recall.visit import Visit
@@ -141,9 +142,16 @@ def _jobs(thinking: Thinking, turns: Sequence[Turn]) -> tuple[str, ...]:
     wanted = {
         "models_the_visitor": bool(turns) and checks.get("user_model_check") is not False,
         "keeps_its_own_state": mood is True,
+        "thinks_the_matter_over": _wants_depth(thinking),
         "summarizes_the_conversation": _outgrown((*thinking.transcript.turns, *turns), soul),
     }
     return tuple(name for name in soul.subprocesses if wanted.get(name, bool(turns)))
+
+
+def _wants_depth(thinking: Thinking) -> bool:
+    """Whether the conversation is on one matter for so long that it is worth a thought."""
+    state = thinking.run.state
+    return state.process == "engaged" and Matter.kept(state.process_memory).wants_depth
 
 
 def _outgrown(turns: Sequence[Turn], soul: Soul) -> bool:

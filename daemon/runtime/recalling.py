@@ -51,6 +51,7 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
         visit=visit_of(
             claim.visit_state, known.of(cycle.newest.author), transcript, now, services.timing.visit_timeout_ms
         ),
+        own_state=known.own_state,
         capabilities=services.capabilities.before(readers),
         cycle=CurrentCycle(
             limits=services.limits(soul),

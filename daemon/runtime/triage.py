@@ -18,7 +18,8 @@ _LATE_S = 120.0  # a message that waited longer, in Slack or here, is answered a
 class Triaged:
     """Claimed messages after the gate: those to answer, with complete perceptions, and those dismissed, by row id.
 
-    A message in neither waits for the next claim. `refusal` is the sentence for a user whom the gate turned away.
+    A message in neither waits for the next claim. `refusal` is the sentence for a user whom the gate turned away,
+    `language` the tag of that user's language.
     `outsider_spoke`: the author of one of them isn't known to be a full member of the workspace.
     `unanswered` are dismissed messages that would have been answered, had they not become too old.
     """
@@ -26,6 +27,7 @@ class Triaged:
     messages: tuple[InboxMessage, ...] = ()
     dismissed: dict[str, Dismissal] = field(default_factory=dict)
     refusal: str = ""
+    language: str = ""
     outsider_spoke: bool = False
     unanswered: tuple[InboxMessage, ...] = ()
 
@@ -41,12 +43,12 @@ class Triage:
 
     async def sort(self, messages: Sequence[InboxMessage]) -> Triaged:
         """Sort claimed messages. Raises NotDelivered when the platform can't be asked about a user just now."""
-        admitted, unanswered, dismissed, refusal = [], [], _no_longer_idle(messages), ""
+        admitted, unanswered, dismissed, refusal, language = [], [], _no_longer_idle(messages), "", ""
         outsider_spoke = False
         for message in _of_one_kind([one for one in messages if one.id not in dismissed]):
             now = self._clock.now_ms()
             if (age := _age(message, now)) > self.stale_after:
-                unanswered += [message] if await self._may_be_told(message, age) else []
+                unanswered += await self._to_be_told(message, age)
                 dismissed[message.id] = Dismissal("too old to answer", stale=True)
                 self._emit("inbox.stale", id=message.id, age_s=round(age))
                 continue
@@ -55,18 +57,23 @@ class Triage:
             decision = await self._gate.admit(perception)
             outsider_spoke = outsider_spoke or decision.outsider
             if decision.admitted:
-                named = replace(perception, name=decision.name)
+                named = replace(perception, name=decision.name, language=decision.language)
                 admitted.append(replace(message, perception=replace(named, received_ms=now) if late else named))
             else:
                 dismissed[message.id] = Dismissal(decision.reason)
-                refusal = refusal or (decision.say if perception.modality is Modality.WORDS else "")
+                if not refusal and perception.modality is Modality.WORDS:
+                    refusal, language = decision.say, decision.language
                 self._emit("gate.refused", id=message.id, reason=decision.reason)
-        return Triaged(tuple(admitted), dismissed, refusal, outsider_spoke, tuple(unanswered))
+        return Triaged(tuple(admitted), dismissed, refusal, language, outsider_spoke, tuple(unanswered))
 
-    async def _may_be_told(self, message: InboxMessage, age: float) -> bool:
-        """Whether the author of a stale message may hear that it is not answered. Raises NotDelivered."""
-        told = message.perception.modality is Modality.WORDS and age <= self.stale_after + _TOLD_WITHIN_S
-        return told and (await self._gate.admit(message.perception)).admitted
+    async def _to_be_told(self, message: InboxMessage, age: float) -> list[InboxMessage]:
+        """A stale message, if its author may hear that it is not answered. Raises NotDelivered."""
+        perception = message.perception
+        if perception.modality is not Modality.WORDS or age > self.stale_after + _TOLD_WITHIN_S:
+            return []
+        decision = await self._gate.admit(perception)
+        told = replace(message, perception=replace(perception, language=decision.language))
+        return [told] if decision.admitted else []
 
 
 def _age(message: InboxMessage, now: int) -> float:

@@ -1,6 +1,6 @@
 """Who is the soul? Folders of plain text, their schema, how they are read and how edits are followed."""
 
-from daemon.soul.files import MANIFEST, MODE_MANIFEST, PERSONALITY, SIZE_CAP
+from daemon.soul.files import MANIFEST, MODE_MANIFEST, PERSONALITY, PLAYBOOK, SIZE_CAP, STATES
 from daemon.soul.loader import KnownNames, load_soul, load_souls
 from daemon.soul.reload import ReloadingSoul, Souls, find_souls_directory
 from daemon.soul.schema import (
@@ -16,12 +16,17 @@ from daemon.soul.schema import (
     Verbs,
     VerbsInMood,
 )
+from daemon.soul.states import NEEDED, PLACEHOLDERS, filled
 
 __all__ = [
     "MANIFEST",
     "MODE_MANIFEST",
+    "NEEDED",
     "PERSONALITY",
+    "PLACEHOLDERS",
+    "PLAYBOOK",
     "SIZE_CAP",
+    "STATES",
     "Budgets",
     "Contact",
     "IsmLimits",
@@ -36,6 +41,7 @@ __all__ = [
     "SpeakingFirst",
     "Verbs",
     "VerbsInMood",
+    "filled",
     "find_souls_directory",
     "load_soul",
     "load_souls",

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 from daemon.core.errors import SoulError
@@ -10,6 +11,9 @@ from daemon.core.handles import open_inside
 MANIFEST = "soul.toml"
 PERSONALITY = "soul.md"
 MODE_MANIFEST = "mode.toml"
+PLAYBOOK = "playbook.md"
+STATES = "states"
+"""The folder of the soul's stances; it is never a mode."""
 SIZE_CAP = 256 * 1024
 """The most bytes of a file in a soul's folder."""
 
@@ -56,7 +60,7 @@ def _through_a_link(root: Path, path: Path) -> bool:
 def mode_folders(folder: Path) -> tuple[Path, ...]:
     """The folders in a soul's folder that hold a mode: those with a soul.md or a mode.toml. Raises SoulError."""
     try:
-        inside = sorted(path for path in folder.iterdir() if path.is_dir())
+        inside = sorted(path for path in folder.iterdir() if path.is_dir() and path.name != STATES)
         return tuple(path for path in inside if any(os.path.lexists(path / file) for file in _MODE_FILES))
     except OSError as error:
         raise SoulError(
@@ -64,14 +68,33 @@ def mode_folders(folder: Path) -> tuple[Path, ...]:
         ) from error
 
 
+def state_files(folder: Path) -> tuple[Path, ...]:
+    """What lies in the folder of stances but hidden files, whatever it is called; nothing where there is no folder.
+
+    Raises SoulError.
+    """
+    states = folder / STATES
+    try:
+        return tuple(sorted(path for path in states.iterdir() if not path.name.startswith(".")))
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise SoulError(f"{states} can't be listed: {error.strerror or error}", hint="make it a folder") from error
+
+
 def signature(folder: Path) -> tuple[Stamp | None, ...]:
     """A value that changes whenever one of the soul's files is changed, added or removed."""
-    try:
-        modes = mode_folders(folder)
-    except SoulError:
-        modes = ()
-    files = [folder / MANIFEST, folder / PERSONALITY, *(mode / file for mode in modes for file in _MODE_FILES)]
+    modes, states = _or_nothing(mode_folders, folder), _or_nothing(state_files, folder)
+    files = [folder / MANIFEST, folder / PERSONALITY, folder / PLAYBOOK, *states]
+    files += [mode / file for mode in modes for file in _MODE_FILES]
     return tuple(_stamp(file) for file in files)
+
+
+def _or_nothing(listed: Callable[[Path], tuple[Path, ...]], folder: Path) -> tuple[Path, ...]:
+    try:
+        return listed(folder)
+    except SoulError:
+        return ()
 
 
 def _stamp(path: Path) -> Stamp | None:

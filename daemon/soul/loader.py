@@ -1,4 +1,4 @@
-"""Reads and checks a soul's folder: `soul.toml`, `soul.md` and its modes; reports all faults at once, with lines."""
+"""Reads and checks a soul's folder: `soul.toml`, its texts and its modes; reports all faults at once, with lines."""
 
 import difflib
 import tomllib
@@ -10,9 +10,20 @@ from pydantic import ValidationError
 
 from daemon.core.errors import SoulError
 from daemon.core.working_memory import estimate_tokens
-from daemon.soul.files import MANIFEST, MODE_MANIFEST, PERSONALITY, SHAPE_HINT, mode_folders, read_text
+from daemon.soul.files import (
+    MANIFEST,
+    MODE_MANIFEST,
+    PERSONALITY,
+    PLAYBOOK,
+    SHAPE_HINT,
+    STATES,
+    mode_folders,
+    read_text,
+)
 from daemon.soul.schema import FOLDER_NAME, Mode, Soul
+from daemon.soul.states import read_states
 from daemon.soul.toml_positions import Manifest, Place
+from daemon.soul.words import read_words
 
 MOST_MODES = 16
 _NAME_HINT = "use lower-case letters, digits, - and _"
@@ -57,8 +68,11 @@ def load_soul(directory: Path, name: str, known: KnownNames | None = None) -> So
     manifest = _manifest(directory, folder / MANIFEST, MANIFEST)
     personality = read_text(directory, folder / PERSONALITY).strip()
     modes, faults = _modes(directory, folder)
-    faults = _misplaced(manifest, name) + faults
-    soul, more = _checked(manifest, {"name": name, "personality": personality, "modes": modes}, known)
+    states, misfits = read_states(directory, folder, known.processes if known else None)
+    words, misspelt = read_words(manifest.data.get("words"))
+    faults = _misplaced(manifest, name) + faults + misfits + [manifest.fault(*one) for one in misspelt]
+    texts = {"personality": personality, "modes": modes, "states": states, "playbook": _playbook(directory, folder)}
+    soul, more = _checked(manifest, {"name": name, "words": words, **texts}, known)
     faults += more
     if soul is None or faults:
         raise SoulError(f"the soul in {folder} is not valid: {'; '.join(faults)}", hint=SHAPE_HINT)
@@ -97,6 +111,12 @@ def _manifest(root: Path, path: Path, called: str) -> Manifest:
         raise SoulError(f"{path} is not valid TOML: {reason}", hint=SHAPE_HINT) from error
 
 
+def _playbook(root: Path, folder: Path) -> str:
+    """The text of playbook.md; empty where there is none. Raises SoulError."""
+    file = folder / PLAYBOOK
+    return read_text(root, file).strip() if file.is_symlink() or file.exists() else ""
+
+
 def _modes(root: Path, folder: Path) -> tuple[tuple[Mode, ...], list[str]]:
     folders = mode_folders(folder)
     if len(folders) > MOST_MODES:
@@ -132,8 +152,11 @@ def _misplaced(manifest: Manifest, name: str) -> list[str]:
     faults = []
     if manifest.data.get("name") != name:
         faults.append(manifest.fault(("name",), f"must be {name!r}, as the folder is called"))
-    if "personality" in manifest.data:
-        faults.append(manifest.fault(("personality",), f"belongs into {PERSONALITY}"))
+    faults += [
+        manifest.fault((field,), f"belongs into {file}")
+        for field, file in (("personality", PERSONALITY), ("playbook", PLAYBOOK), ("states", f"{STATES}/<state>.md"))
+        if field in manifest.data
+    ]
     if "modes" in manifest.data:
         faults.append(manifest.fault(("modes",), f"belong into folders of their own, each with a {PERSONALITY}"))
     return faults
@@ -166,6 +189,8 @@ def _contradictions(soul: Soul) -> Iterable[tuple[Place, str]]:
 def _too_long(soul: Soul) -> list[str]:
     texts = [(PERSONALITY, soul.personality, "personality", soul.budgets.personality)]
     texts += [(f"{mode.name}/{PERSONALITY}", mode.personality, "mode", soul.budgets.mode) for mode in soul.modes]
+    texts += [(f"{STATES}/{state}.md", text, "state", soul.budgets.state) for state, text in soul.states]
+    texts += [(PLAYBOOK, soul.playbook, "playbook", soul.budgets.playbook)]
     return [
         f"{file}: has about {size} tokens of {allowed} that budgets.{budget} in {MANIFEST} allows"
         for file, text, budget, allowed in texts

@@ -7,6 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
+from daemon.core.sentences import Words as HouseWords
+from daemon.soul.words import WordsByLanguage, words_in
+
 FOLDER_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 """The names that a soul or a mode may have, since both are folders."""
 
@@ -81,6 +84,8 @@ class Budgets(_Section):
 
     personality: Tokens = Field(1200, description="The text of soul.md; a longer one is refused.")
     mode: Tokens = Field(1200, description="The text of each mode's soul.md; a longer one is refused.")
+    state: Tokens = Field(400, description="Each file in `states/`; a longer one is refused.")
+    playbook: Tokens = Field(600, description="The text of playbook.md; a longer one is refused.")
     soul_state: Tokens = Field(100, description="The soul's mood, topic and task.")
     person: Tokens = Field(300, description="What the soul knows about the person it speaks with.")
     memories: Tokens = Field(400, description="What a search for the newest words found in earlier talk and documents.")
@@ -179,6 +184,9 @@ class IsmLimits(_Section):
     max_seconds: Annotated[float, Field(gt=0)] | None = Field(
         None, description="Seconds for one problem; unset: as in the settings."
     )
+    goal: Annotated[str, Field(max_length=300)] = Field(
+        "", description="What it works towards on a hard problem, in one sentence; empty: to help with the problem."
+    )
     expert: ProcessName = Field("academic", description="The process that Escalate hands a problem over to.")
 
 
@@ -211,8 +219,10 @@ class Contact(_Section):
 
 
 class Soul(_Section):
-    """A soul; `personality` and `modes` are the texts of its folder, everything else is in soul.toml.
+    """A soul; everything but the texts of its folder is in soul.toml.
 
+    The texts are `personality`, `modes`, `playbook` (empty for the house's) and `states`, pairs of a mental process and
+    the stance in it. `words` is read by `daemon.soul.words`.
     `creativity` gives sampling temperatures by step name in place of the steps' own. `pipeline` is `unified` (one call
     whose tagged answer holds thought and reply) or `split` (one call per step). Names of processes and subprocesses are
     not checked here; the loader compares them with `KnownNames`.
@@ -226,6 +236,9 @@ class Soul(_Section):
     )
     personality: Annotated[str, Field(min_length=1)]
     modes: tuple[Mode, ...] = ()
+    playbook: str = ""
+    states: tuple[tuple[str, str], ...] = ()
+    words: WordsByLanguage = ()
     pipeline: Literal["unified", "split"] = Field(
         "unified", description="`unified`: one call per message. `split`: one call per step, slower and dearer."
     )
@@ -234,7 +247,7 @@ class Soul(_Section):
     )
     processes: ProcessNames = Field((), description="The mental processes it may be in; empty: all there are.")
     subprocesses: ProcessNames = Field(
-        ("models_the_visitor", "keeps_its_own_state", "summarizes_the_conversation"),
+        ("models_the_visitor", "keeps_its_own_state", "thinks_the_matter_over", "summarizes_the_conversation"),
         description="What it does after a reply, in this order; empty: nothing.",
     )
     channels: Annotated[tuple[ChannelId, ...], Field(max_length=500, strict=False), AfterValidator(_no_repeats)] = (
@@ -304,6 +317,14 @@ class Soul(_Section):
         """All its verbs of thought, in any mood: a text that begins with one of them is never said."""
         coloured = (verb for _, verbs in self.verbs.when for verb in verbs.thought)
         return tuple(dict.fromkeys((*self.verbs.thought, *coloured)))
+
+    def stance(self, process: str) -> str:
+        """The soul's own instruction for a mental process, with its placeholders; empty for the house's."""
+        return dict(self.states).get(process, "")
+
+    def words_in(self, language: str) -> HouseWords:
+        """What the daemon says in this soul's name to somebody whose language has this tag, such as `de-DE`."""
+        return words_in(self.words, language)
 
     def may_be(self, process: str) -> bool:
         """Whether this soul takes part in a mental process."""

@@ -137,6 +137,9 @@ class Main:
         self.asked.append("find")
         return None
 
+    async def language_of(self, person: str) -> str:
+        return ""
+
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         self.asked.append("thread_before")
         return (ThreadMessage("0.5", "U1", "Ada", "earlier"),)

@@ -62,6 +62,7 @@ class SlackDaemon:
             self.events,
             soul_for_channel=souls.for_channel,
             appearance_of=appearance if len(souls.names) > 1 else None,
+            words_of=lambda name, language: souls.current(name).words_in(language),
         )
         async with AsyncExitStack() as stack:
             stack.push_async_callback(channel.close)

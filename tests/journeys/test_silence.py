@@ -2,11 +2,15 @@
 
 import pytest
 
-from tests.given import shown
+from daemon.mind.steps.mental_query import mental_query
+from tests.given import shown, tagged
 from tests.journeys.house import House, said
+from tests.journeys.learning import feeling
 from tests.journeys.souls import write_soul
 
 MINUTE, HOUR = 60.0, 3600.0
+NO = mental_query("").placeholder
+YES = NO.replace("false", "true")
 DORMANT, END = 31 * MINUTE, 4 * HOUR
 
 
@@ -32,6 +36,16 @@ async def fallen(house: House, count: int) -> None:
 def spoken(house: House) -> list[str]:
     """The kinds of steps for which the model was called."""
     return [prompt.step for prompt in house.prompts]
+
+
+async def leave_open(house: House, room: str = "dm", words: str = "hello") -> str:
+    """A message after which the soul has something to do for Ada; gives the message's ts."""
+    house.model.replies.append(tagged("I'll think about the squeak.", moved=True))
+    house.model.steps["feel"].append(feeling("neutral", "a loom", "find out why the loom squeaks"))
+    ts = await house.say("Ada", room, words)
+    await house.reply({"dm": "D0ADA"}.get(room, room))
+    await house.idle()
+    return ts
 
 
 # -- silence -----------------------------------------------------------------------------------------------------------
@@ -60,22 +74,24 @@ async def test_a_silence_costs_nothing_and_hands_the_conversation_back(house: Ho
 
 
 @pytest.mark.parametrize(
-    ("presence", "after", "count"), [("speaks_when_dormant", DORMANT, 1), ("says_farewell", END, 2)]
+    ("presence", "after", "count", "steps"),
+    [("speaks_when_dormant", DORMANT, 1, ["mental_query"]), ("says_farewell", END, 2, [])],
 )
 async def test_a_soul_that_may_speak_first_breaks_the_silence_once(
-    empty_house: House, presence: str, after: float, count: int
+    empty_house: House, presence: str, after: float, count: int, steps: list[str]
 ) -> None:
     house = empty_house
     write_soul(house.settings.home, more=f"[presence]\n{presence} = true\n")
     await house.start(name="tess")
-    await house.answered("Ada", "dm", "hello")
+    await leave_open(house)
     before = await conversation(house)
+    house.model.steps["mental_query"].append(YES)
     house.model.steps["external_dialog"].append("The loom rests.")
     house.clock.turn(after)  # once: a turn in the middle of a reply would outlast its lease
     await fallen(house, count)
     post = await house.reply("D0ADA", "The loom rests.")
     assert "thread_ts" not in post, "it stands in the timeline, under no message"
-    assert spoken(house) == ["respond", "external_dialog"]
+    assert spoken(house) == ["respond", "feel", *steps, "external_dialog"]
     assert await conversation(house) == before
     house.clock.turn(END)
     await house.idle()
@@ -84,16 +100,31 @@ async def test_a_soul_that_may_speak_first_breaks_the_silence_once(
     assert "The loom rests." in house.last_prompt(), "it remembers what it said"
 
 
+@pytest.mark.parametrize("open_matter", [False, True])
+async def test_silence_is_the_normal_answer_of_a_soul_that_may_speak_first(
+    empty_house: House, *, open_matter: bool
+) -> None:
+    house = empty_house
+    write_soul(house.settings.home, more="[presence]\nspeaks_when_dormant = true\n")
+    await house.start(name="tess")
+    await (leave_open(house) if open_matter else house.answered("Ada", "dm", "hello"))
+    house.model.steps["mental_query"].append(NO)
+    calls = len(house.prompts)
+    house.clock.turn(DORMANT)
+    await fallen(house, 1)
+    assert spoken(house)[calls:] == (["mental_query"] if open_matter else []), "where nothing is open it costs nothing"
+    assert len(await house.replies("D0ADA")) == 1
+
+
 async def test_a_soul_speaks_into_the_thread_in_which_it_was_spoken_to(empty_house: House) -> None:
     house = empty_house
     write_soul(house.settings.home, more="[presence]\nspeaks_when_dormant = true\n")
     await house.start(name="tess")
-    root = await house.say("Ada", "general", "@soul hello")
-    await house.reply("general")
-    await house.idle()
-    house.model.steps["external_dialog"].append("Is it done?")
+    root = await leave_open(house, "general", "@soul hello")
+    house.model.steps["mental_query"].append(YES)
+    house.model.steps["external_dialog"].append("It is the treadle.")
     house.clock.turn(DORMANT)
-    assert (await house.reply("general", "Is it done?"))["thread_ts"] == root
+    assert (await house.reply("general", "It is the treadle."))["thread_ts"] == root
 
 
 async def test_a_message_postpones_dormancy(empty_house: House) -> None:
@@ -131,9 +162,10 @@ async def test_after_a_restart_the_silence_falls_due_once(empty_house: House, aw
     house = empty_house
     write_soul(house.settings.home, more="[presence]\nspeaks_when_dormant = true\n")
     await house.start(name="tess")
-    await house.answered("Ada", "dm", "hello")
+    await leave_open(house)
     await house.stop()
     house.clock.turn(away)
+    house.model.steps["mental_query"].append(YES)
     house.model.steps["external_dialog"].append("The loom rests.")
     await house.start(name="tess")
     if away < DORMANT:
@@ -207,9 +239,9 @@ async def test_a_reminder_after_the_visit_is_no_return_and_the_next_message_is_o
     await house.reply("D0ADA", "kiln")
     await house.idle()
     [due] = [shown(prompt) for prompt in house.prompts if "ask about the kiln" in shown(prompt)]
-    assert "comes back" not in due
+    assert "This person has been away" not in due
     await house.answered("Ada", "dm", "there again")
-    assert "it is visit 2 here" in house.last_prompt()
+    assert "it is their visit number 2" in house.last_prompt()
 
 
 async def test_a_reminder_for_a_process_only_visits_it(house: House) -> None:
@@ -220,7 +252,7 @@ async def test_a_reminder_for_a_process_only_visits_it(house: House) -> None:
     await house.reply("D0ADA", "read up on tin")
     await house.idle()
     assert await conversation(house) == before
-    assert "A scholarly answer is wanted" in house.last_prompt()
+    assert "The lamp is lit." in house.last_prompt()
     assert (await house.path())[2:] == [
         "visit: curious → academic, schedule",
         "stay: academic → academic, rule",

@@ -13,8 +13,9 @@ from daemon.local_slack.server import serve_workspace
 from daemon.mind.mental_process import MentalProcess, Outcome, ProcessContext, Transition
 from daemon.processes import PROCESSES
 from tests.fakes import TurnableClock
-from tests.given import shown, wanting
+from tests.given import shown, tagged, wanting
 from tests.journeys.house import House, settings_for
+from tests.journeys.learning import feeling
 from tests.journeys.souls import CONTACTS, POETIC, write_soul
 
 MODES = {"academic": "", "poetic": POETIC}
@@ -49,13 +50,13 @@ def asked(house: House, step: str) -> list[str]:
 
 async def test_a_stranger_is_greeted_then_asked_and_by_the_second_answer_known(house: House) -> None:
     await house.answered("Ada", "dm", "hello")
-    assert "You have not met this person here before" in house.last_prompt()
+    assert "A stranger has come up to the bench" in house.last_prompt()
     assert await house.process() == "curious"
     await house.answered("Ada", "dm", "I have a loom")
-    assert "You and this person have just met" in house.last_prompt()
+    assert "don't yet know what this person makes" in house.last_prompt()
     await house.answered("Ada", "dm", "it has a squeak")
     await house.answered("Ada", "dm", "it is loud")
-    assert "have just met" not in house.last_prompt()
+    assert "don't yet know what this person makes" not in house.last_prompt()
     assert await house.path() == [
         "enter: engaged → greeting, rule",
         "move: greeting → curious, rule",
@@ -68,21 +69,29 @@ async def test_a_stranger_is_greeted_then_asked_and_by_the_second_answer_known(h
         assert reason in traced
 
 
-async def test_a_long_message_leads_from_curiosity_into_the_matter_at_once(house: House) -> None:
+async def test_a_matter_leads_from_curiosity_to_engagement_and_a_long_message_alone_does_not(house: House) -> None:
     await house.answered("Ada", "dm", "hello")
     await house.answered("Ada", "dm", "the loom " * 80)
-    assert "have just met" not in house.last_prompt()
-    assert (await house.path())[2:] == ["move: curious → engaged, rule", "stay: engaged → engaged, rule"]
-    assert len(house.prompts) == 2, "no answer was thought of twice"
+    assert "don't yet know what this person makes" in house.last_prompt()
+    assert await house.process() == "curious"
+    house.model.replies.append(tagged("Which part of it squeaks?", moved=True))
+    house.model.steps["feel"].append(feeling("engaged", "a loom that squeaks"))
+    await house.answered("Ben", "dm", "hi")
+    await house.idle()
+    await house.answered("Ben", "dm", "the treadle")
+    assert "don't yet know what this person makes" not in house.last_prompt()
+    assert (await house.path("D0BEN"))[2:] == ["move: curious → engaged, rule", "stay: engaged → engaged, rule"]
+    assert "they are at a matter already" in await house.command("trace", "D0BEN")
+    assert len(asked(house, "respond")) == 4, "no answer was thought of twice"
 
 
 async def test_who_comes_back_after_the_silence_is_welcomed_back_once(house: House) -> None:
     await acquaint(house)
     house.clock.turn(5 * HOUR)
     await house.answered("Ada", "dm", "there again")
-    assert "it is visit 2 here" in house.last_prompt()
+    assert "it is their visit number 2" in house.last_prompt()
     await house.answered("Ada", "dm", "and now to work")
-    assert "comes back" not in house.last_prompt()
+    assert "This person has been away" not in house.last_prompt()
     returns = [step for step in await house.path() if "returning" in step]
     assert returns == ["enter: engaged → returning, rule", "move: returning → engaged, rule"]
     assert "visit 2 begins" in await house.command("trace", "D0ADA")
@@ -92,8 +101,8 @@ async def test_a_new_thread_a_minute_later_is_no_return_and_no_first_meeting(hou
     await house.answered("Ada", "general", "@soul hello")
     house.clock.turn(60)
     await house.answered("Ada", "general", "@soul one more thing")
-    assert "comes back" not in house.last_prompt()
-    assert "have not met" not in house.last_prompt()
+    assert "This person has been away" not in house.last_prompt()
+    assert "A stranger has come" not in house.last_prompt()
     assert (await house.path("C0GENERAL"))[2:] == ["stay: engaged → engaged, rule"]
 
 
@@ -101,9 +110,9 @@ async def test_a_new_thread_after_the_silence_is_a_return(house: House) -> None:
     await house.answered("Ada", "general", "@soul hello")
     house.clock.turn(5 * HOUR)
     await house.answered("Ada", "general", "@soul good evening")
-    assert "it is visit 2 here" in house.last_prompt()
+    assert "it is their visit number 2" in house.last_prompt()
     await house.answered("Ben", "general", "@soul hello from Ben")
-    assert "have not met" in house.last_prompt()
+    assert "A stranger has come" in house.last_prompt()
 
 
 async def test_a_soul_that_takes_no_part_in_greetings_begins_with_the_matter(empty_house: House) -> None:
@@ -362,7 +371,7 @@ async def test_the_same_perceptions_with_the_same_answers_take_the_same_path(tmp
     assert len(first[1]) == 8
 
 
-@pytest.mark.parametrize(("hours", "words"), [(5, "after 5 hours"), (30, "after 30 hours"), (72, "after 3 days")])
+@pytest.mark.parametrize(("hours", "words"), [(5, "for 5 hours"), (30, "for 30 hours"), (72, "for 3 days")])
 async def test_the_prompt_says_how_long_a_returning_user_was_away(house: House, hours: int, words: str) -> None:
     await house.answered("Ada", "dm", "hello")
     house.clock.turn(hours * 3600)

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 
 from daemon.core.perception import Audience, AudienceKind, ConversationKey
 from daemon.memory.database import Database, Transaction
+from daemon.memory.knowledge.process_memories import ProcessMemories
 from daemon.memory.knowledge.soul_states import SoulState, SoulStates
 from daemon.memory.knowledge.turns import Turns
 from daemon.memory.knowledge.user_models import UserModel, UserModels, record_encounter
-from daemon.memory.records import Worker
+from daemon.memory.records import Worker, as_json
 from daemon.mind.cognition import Mind
+from daemon.mind.matter import Matter
 from daemon.mind.mental_subprocess import SubprocessContext
 from daemon.soul import Notes, Soul
 from daemon.soul_engine import build_prompt
@@ -102,6 +104,14 @@ class SubprocessBench:
             **given,
         )
 
+    async def keep(self, matter: Matter, *, process: str = "engaged") -> None:
+        """Store the matter that the conversation is on, as a commit does."""
+        await self._run(
+            "UPDATE conversations SET process = :process, process_memory = :memory, version = version + 1",
+            process=process,
+            memory=as_json(matter.to_json()),
+        )
+
     async def _run(self, sql: str, **values: object) -> None:
         await self.database.write(lambda transaction: transaction.run(sql, **values))
 
@@ -123,6 +133,7 @@ class SubprocessBench:
             turns=Turns(self.database, self.clock),
             user_models=UserModels(self.database, self.clock, WORKER),
             soul_states=SoulStates(self.database, self.clock, WORKER),
+            process_memories=ProcessMemories(self.database, self.clock, WORKER),
             clock=self.clock,
             trace_id="t",
             emit=self.events,

@@ -17,6 +17,7 @@ from daemon.core.ports import Passage
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.database import open_database
 from daemon.memory.knowledge.model_habits import ModelHabits
+from daemon.memory.knowledge.process_memories import ProcessMemories
 from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.user_models import UserModels
 from daemon.memory.queues.conversations import Conversations
@@ -109,6 +110,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             turns=stores.turns,
             user_models=UserModels(database, clock, WORKER),
             soul_states=SoulStates(database, clock, WORKER),
+            process_memories=ProcessMemories(database, clock, WORKER),
             model_habits=ModelHabits(database),
             triage=Triage(channel, clock, events, stale_after=60),
             timing=Timing(1, 1, 1),

@@ -101,7 +101,12 @@ def test_no_shipped_soul_names_a_place_or_person_of_some_workspace(tmp_path: Pat
 def test_fields_that_a_small_soul_leaves_out_have_quiet_defaults(tmp_path: Path) -> None:
     soul = load_soul(write(tmp_path), "ea")
     assert (soul.processes, soul.channels, soul.modes, soul.contacts) == ((), (), (), ())
-    assert soul.subprocesses == ("models_the_visitor", "keeps_its_own_state", "summarizes_the_conversation")
+    assert soul.subprocesses == (
+        "models_the_visitor",
+        "keeps_its_own_state",
+        "thinks_the_matter_over",
+        "summarizes_the_conversation",
+    )
     assert soul.presence == SpeakingFirst(speaks_when_dormant=False, says_farewell=False)
     assert soul.ism == IsmLimits(enabled=None, max_loops=None, max_tokens=None, max_usd=None, max_seconds=None)
     assert (soul.ism.expert, soul.mood, soul.rest_state) == ("academic", Mood(half_life_minutes=120), "neutral")
@@ -425,7 +430,7 @@ def test_a_broken_edit_of_a_mode_keeps_the_last_valid_soul(tmp_path: Path) -> No
 
 def test_an_edit_with_an_unknown_name_is_not_used(tmp_path: Path) -> None:
     events = Events()
-    known = KnownNames(EVERYTHING.processes, (*EVERYTHING.subprocesses, "summarizes_the_conversation"))
+    known = KnownNames(EVERYTHING.processes, (*EVERYTHING.subprocesses, *Soul.model_fields["subprocesses"].default))
     watched = ReloadingSoul(write(tmp_path), "ea", events, known)
     touch(write(tmp_path, 'processes = ["engage"]\n'), 1)
     assert watched.current().processes == ()

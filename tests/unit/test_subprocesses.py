@@ -17,6 +17,7 @@ from daemon.memory.knowledge.forgetting import forget_derived
 from daemon.memory.knowledge.soul_states import SoulState, SoulStates
 from daemon.memory.knowledge.turns import Transcript, Turns
 from daemon.memory.knowledge.user_models import model_history
+from daemon.mind.matter import Matter
 from daemon.mind.mental_subprocess import Subprocess, SubprocessContext
 from daemon.mind.steps.feel import TASK_CAP, TOPIC_CAP, feel
 from daemon.processes.subprocesses import SUBPROCESSES
@@ -427,11 +428,13 @@ async def test_cancelled_anywhere_it_writes_all_or_nothing_and_the_next_run_comp
 _SCRIPTS: Mapping[str, tuple[Script, ...]] = {
     "models_the_visitor": ("They keep bees.", notes("keeps bees"), "a whisper"),
     "keeps_its_own_state": (feeling(),),
+    "thinks_the_matter_over": ("What nobody has asked: who keeps them in winter?",),
     "summarizes_the_conversation": ("They spoke of bees.", "They spoke of bees."),
 }
 _WHOLE = {
     "models_the_visitor": '["keeps bees"]|a whisper|["keeps bees"]',
     "keeps_its_own_state": "glad|bees|find a hive",
+    "thinks_the_matter_over": "bees|What nobody has asked: who keeps them in winter?",
     "summarizes_the_conversation": "They spoke of bees.",
 }
 
@@ -440,6 +443,8 @@ async def _cut(bench: SubprocessBench, subprocess: Subprocess, points: int) -> b
     await bench.open(DM, IN_DM)
     for _ in range(3):
         await bench.say("U1", "I keep bees " * 10, "how lovely", {**LEARNED, "soul_state_check": True})
+    if subprocess.__name__ == "thinks_the_matter_over":
+        await bench.keep(Matter("bees", 3))
     bench.script(*_SCRIPTS[subprocess.__name__])
     async with asyncio.TaskGroup() as group:
         return await Patience(points).grant(group.create_task(_run(subprocess, bench.context())))
@@ -457,6 +462,8 @@ async def _written(bench: SubprocessBench) -> str:
               LEFT JOIN user_model_history h ON h.person = m.person WHERE m.version > 0
             UNION ALL SELECT emotional_state || '|' || topic || '|' || task FROM soul_state
             UNION ALL SELECT summary FROM working_memory
+            UNION ALL SELECT (process_memory ->> 'topic') || '|' || (process_memory ->> 'thought') FROM conversations
+              WHERE process_memory ->> 'thought' <> ''
             """
         )
         return "; ".join(row["texts"] for row in rows)

@@ -36,7 +36,7 @@ def test_a_new_user_begins_the_first_visit() -> None:
 def test_a_message_within_the_timeout_continues_the_visit() -> None:
     visit_state = VisitState(visit=1, exchanges=3, spoken_ms=NOW - HOUR)
     found = visit(visit_state, model(seen_ms=NOW - HOUR), transcript=TALKED)
-    assert found == Visit(number=1, exchanges=3, silence=3600.0, met=True, fresh=False)
+    assert found == Visit(number=1, exchanges=3, silence=3600.0, met=True, fresh=False, away=3600.0)
     assert not found.begins
 
 

@@ -148,6 +148,10 @@ class HttpChannel:
         """See `Channel.whisper`; one user reads everything."""
         return False
 
+    async def language_of(self, person: str) -> str:
+        """See `Channel.language_of`; programs don't say."""
+        return ""
+
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """See `Channel.thread_before`; a session holds nothing before its first message."""
         return ()

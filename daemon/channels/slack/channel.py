@@ -36,7 +36,7 @@ from daemon.channels.slack.outgoing.task_cards import TITLE, card_text
 from daemon.channels.slack.outgoing.unknown_links import ReplyGuard
 from daemon.core.concurrency import alongside
 from daemon.core.config import Settings
-from daemon.core.errors import AccessLost, ChannelError, ChannelRefused, DeliveryUncertain
+from daemon.core.errors import AccessLost, ChannelError, ChannelRefused, DeliveryUncertain, NotDelivered
 from daemon.core.last_line import LastLine
 from daemon.core.links import Trusted
 from daemon.core.perception import ConversationKey, Modality, Perception, Place, Readers
@@ -54,6 +54,7 @@ from daemon.core.ports import (
     TaskState,
     ThreadMessage,
 )
+from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.telemetry.redaction import Redactor
 
 _STORING: Final = 3.0  # seconds that a stop waits for arrivals being stored
@@ -66,7 +67,8 @@ class SlackChannel:
     """Implements `Channel` for one workspace.
 
     `soul_for_channel` gives the soul of a channel's id; the main soul (`settings.name`) also gets all DMs, and
-    `settings.souls` are the others. `appearance_of` gives a soul's own name and icon, None for the app's.
+    `settings.souls` are the others. `appearance_of` gives a soul's own name and icon, None for the app's. `words_of`
+    gives what the daemon says in a soul's name, by the soul and the tag of a language.
     """
 
     name = "slack"
@@ -80,12 +82,14 @@ class SlackChannel:
         ping_interval: float = PING_INTERVAL,
         soul_for_channel: Callable[[str], str] | None = None,
         appearance_of: Callable[[str], Appearance | None] | None = None,
+        words_of: Callable[[str, str], Words] = lambda _soul, _language: HOUSE_WORDS,
     ) -> None:
         self._ping_interval = ping_interval
         self._settings = settings
         self._clock = clock
         self._emit = emit
         self._soul_for_channel = soul_for_channel
+        self._words_of = words_of
         self._appearances = Appearances(appearance_of, emit)
         self._client = SlackClient(settings, clock, emit)
         self._redact = Redactor(settings.secrets)
@@ -93,7 +97,7 @@ class SlackChannel:
         self._supervisor: Supervisor | None = None
         self._listener: Listener | None = None
         self._drafts = Drafts(clock)
-        directory = Directory(self._client, clock)
+        self._directory = directory = Directory(self._client, clock)
         self._gate = SlackGate(directory, settings, clock, self._known_reader)
         self._readers = RoomReaders(self._client, directory, clock, emit, self._known_reader)
         sessions = Sessions(self._client, clock, emit)
@@ -122,7 +126,7 @@ class SlackChannel:
             gap.set,
             self._thread_reader.note,
         )
-        whispers = Whispers(self._client, self._emit)
+        whispers = Whispers(self._client, self._emit, self._words_for)
         app = bolt_app(listener, whispers, reader, self._client, self._emit)
 
         def forget() -> None:
@@ -168,8 +172,9 @@ class SlackChannel:
 
     def thinking(self, perception: Perception) -> AbstractAsyncContextManager[None]:
         """See `Channel.thinking`; Slack shows a status line in threads only."""
-        thread = self.reply_to(perception)
-        return self._status.shown(perception.conversation.channel, thread) if thread else contextlib.nullcontext()
+        thread, conversation = self.reply_to(perception), perception.conversation
+        thinking = self._words_of(conversation.soul, perception.language).say("thinking")
+        return self._status.shown(conversation.channel, thread, thinking) if thread else contextlib.nullcontext()
 
     def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
         """See `Channel.speak`; shows only tasks, in the status line, where Slack or the settings allow no stream.
@@ -179,9 +184,10 @@ class SlackChannel:
         conversation, thread = perception.conversation, self.reply_to(perception)
         named = perception.place is not Place.DM
         status = partial(self._status.say, conversation.channel, thread)
+        words = self._words_of(conversation.soul, perception.language)
         allowed = not named or (self._settings.slack_streaming == "everywhere" and perception.author.startswith(_USERS))
         if not thread or not allowed:
-            return _StatusOnly(status)
+            return _StatusOnly(status, words)
         target = StreamTarget(
             conversation.channel,
             thread,
@@ -191,6 +197,7 @@ class SlackChannel:
             status=status,
             opened=partial(self._status.end, conversation.channel, thread),
             guard=self._guard(trusted),
+            words=words,
         )
         return SlackSpeech(self._client, target, drafts, self._drafts, self._clock, self._emit)
 
@@ -238,9 +245,22 @@ class SlackChannel:
             return False
         return True
 
+    async def language_of(self, person: str) -> str:
+        """See `Channel.language_of`."""
+        try:
+            user = await self._directory.user(person) if person.startswith(_USERS) else None
+        except NotDelivered:
+            return ""
+        return user.language if user else ""
+
     async def thread_before(self, perception: Perception, limit: int) -> tuple[ThreadMessage, ...]:
         """See `Channel.thread_before`; empty also if Slack can't be read now."""
         return await self._thread_reader.before(perception, self._reader, limit) if self._reader else ()
+
+    async def _words_for(self, channel: str, person: str) -> Words:
+        """What is said to a user in a channel, in the name of the soul that answers there."""
+        soul = self._soul_for_channel(channel) if self._soul_for_channel is not None else self._settings.name
+        return self._words_of(soul, await self.language_of(person))
 
     def _guard(self, trusted: Trusted | None) -> ReplyGuard | None:
         return ReplyGuard(trusted, self._redact) if trusted is not None else None
@@ -269,8 +289,9 @@ class SlackChannel:
 class _StatusOnly:
     """A `Speech` for conversations without a stream: tasks appear in the status line, the reply with its delivery."""
 
-    def __init__(self, status: Callable[[str], None]) -> None:
+    def __init__(self, status: Callable[[str], None], words: Words) -> None:
         self._status = status
+        self._words = words
 
     async def say(self, text: str) -> None:
         """Show nothing."""
@@ -278,7 +299,7 @@ class _StatusOnly:
     async def show(self, task: Task) -> None:
         """Show a task in progress; returns at once."""
         if task.state is TaskState.IN_PROGRESS:
-            self._status(status_for(replace(task, title=card_text(task.title, TITLE))))
+            self._status(status_for(replace(task, title=card_text(task.title, TITLE)), self._words))
 
     async def settle(self) -> None:
         """Do nothing."""

@@ -18,12 +18,14 @@ def user_info(call: Call) -> Json:
     person = call.workspace.state.people.get(call.text("user"))
     if person is None:
         raise SlackError("user_not_found")
-    return {"user": person_json(person)}
+    return {"user": person_json(person, locale=call.flag("include_locale"))}
 
 
 def list_users(call: Call) -> Json:
     """users.list."""
-    people = [person_json(person) for person in call.workspace.state.people.values()]
+    people = [
+        person_json(person, locale=call.flag("include_locale")) for person in call.workspace.state.people.values()
+    ]
     return list_page(call, people, "members") | {"cache_ts": int(call.workspace.clock.now())}
 
 

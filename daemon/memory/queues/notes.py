@@ -5,28 +5,22 @@ A note is a row of the outbox with a key of its own. It waits for a week for its
 
 from enum import StrEnum
 
+from daemon.core.sentences import SENTENCES
 from daemon.memory.database import Transaction
 
 
 class Note(StrEnum):
-    """What a note says. A conversation in which one waits to be sent gets no second one of the same words."""
+    """What a note says; the courier sends it in the soul's own words and in the language of its reader.
 
-    DEAD = (
-        "I'm sorry: I had something to say here, but it may not have been posted. My admin can find out why. "
-        "You may ask me again, perhaps for less at a time."
-    )
-    EXPIRED = "I'm sorry: I had an answer here, but could not post it in time. Ask me again if it still matters."
-    IN_DOUBT = (
-        "I can't tell yet whether my last reply arrived here. If you don't see it, it may still come, or ask me again."
-    )
-    UNKNOWN = "I can't tell whether my last reply arrived here. If you don't see it, ask me again."
-    UNREAD = (
-        "I'm sorry: something inside me broke over this message each time I tried. My admin finds the reason in my log."
-    )
-    NOT_FIRED = (
-        "I'm sorry: something was scheduled here for now, but I could not begin it. "
-        "My admin finds the reason in my log."
-    )
+    A conversation in which one waits to be sent gets no second one of the same words.
+    """
+
+    DEAD = SENTENCES["note_dead"]
+    EXPIRED = SENTENCES["note_expired"]
+    IN_DOUBT = SENTENCES["note_in_doubt"]
+    UNKNOWN = SENTENCES["note_unknown"]
+    UNREAD = SENTENCES["note_unread"]
+    NOT_FIRED = SENTENCES["note_not_fired"]
 
 
 async def note_on_post(transaction: Transaction, key: str, note: Note, now: int) -> None:

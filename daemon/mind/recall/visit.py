@@ -13,9 +13,9 @@ class Visit:
     """The visit that a perception belongs to; a configurable silence ends a visit.
 
     `number` counts this user's visits here from one; `exchanges` counts the replies already given in this visit.
-    `silence` is the seconds since the last message of any user in the conversation, zero at its beginning. `met` says
-    that the soul knows the user, as far as this audience may know; `fresh` that the user's visit begins with this
-    message.
+    `silence` is the seconds since the last message of any user in the conversation, zero at its beginning; `away` those
+    since this user last spoke with the soul anywhere that this audience may know of, zero for never. `met` says that
+    the soul knows the user, as far as this audience may know; `fresh` that the user's visit begins with this message.
     """
 
     number: int = 1
@@ -23,6 +23,7 @@ class Visit:
     silence: float = 0.0
     met: bool = False
     fresh: bool = False
+    away: float = 0.0
 
     @property
     def begins(self) -> bool:
@@ -36,11 +37,13 @@ def visit_of(
     """The visit of a message that arrives at `now_ms`; `silence_ms` is the visit timeout."""
     silent_ms = now_ms - visit_state.spoken_ms if visit_state.spoken_ms else 0
     over = not visit_state.spoken_ms or silent_ms > silence_ms
-    fresh = now_ms - max((one.seen_ms for one in models), default=0) > silence_ms
+    seen_ms = max((one.seen_ms for one in models), default=0)
+    fresh = now_ms - seen_ms > silence_ms
     return Visit(
         number=max((one.visits for one in models), default=0) + fresh,
         exchanges=0 if over else visit_state.exchanges,
         silence=silent_ms / 1000,
         met=any(one.interactions for one in models) or bool(transcript.turns or transcript.summary),
         fresh=fresh,
+        away=max(0, now_ms - seen_ms) / 1000 if seen_ms else 0.0,
     )

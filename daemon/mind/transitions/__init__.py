@@ -55,10 +55,6 @@ def _refused_curious(situation: Situation) -> str:
     return "the visit is too far on" if situation.visit.exchanges > _GETTING_TO_KNOW else ""
 
 
-def _refused_ready(situation: Situation) -> str:
-    return "" if situation.soul.contacts else "the soul has no contacts"
-
-
 def _refused_without_mode(mode: str) -> Callable[[Situation], str]:
     return lambda situation: "" if situation.soul.mode(mode) else f"the soul has no mode {mode!r}"
 
@@ -76,7 +72,7 @@ TABLE: Mapping[str, Entry] = MappingProxyType(
         "returning": Entry(SPOKEN, _refused_returning),
         "curious": Entry(frozenset({"greeting", "returning"}), _refused_curious),
         "engaged": Entry(SPOKEN, _allowed),
-        "ready": Entry(SPOKEN, _refused_ready),
+        "ready": Entry(SPOKEN, _allowed),
         "academic": Entry(SPOKEN, _refused_without_mode("academic")),
         "poetic": Entry(SPOKEN, _refused_without_mode("poetic")),
         "problem_solving": Entry(SPOKEN, _refused_problem_solving),

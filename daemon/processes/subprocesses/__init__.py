@@ -8,11 +8,13 @@ from daemon.mind.mental_subprocess import Subprocess
 from daemon.processes.subprocesses.keeps_its_own_state import keeps_its_own_state
 from daemon.processes.subprocesses.models_the_visitor import models_the_visitor
 from daemon.processes.subprocesses.summarizes_the_conversation import summarizes_the_conversation
+from daemon.processes.subprocesses.thinks_the_matter_over import thinks_the_matter_over
 
 SUBPROCESSES: Final[Mapping[str, Subprocess]] = MappingProxyType(
     {
         "models_the_visitor": models_the_visitor,
         "keeps_its_own_state": keeps_its_own_state,
+        "thinks_the_matter_over": thinks_the_matter_over,
         "summarizes_the_conversation": summarizes_the_conversation,
     }
 )

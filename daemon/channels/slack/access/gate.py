@@ -12,10 +12,11 @@ from daemon.core.config import Settings
 from daemon.core.errors import NotDelivered
 from daemon.core.perception import Perception, Place
 from daemon.core.ports import Clock, GateDecision
+from daemon.core.sentences import Sentence
 
-_TO_GUESTS: Final = "I'm sorry, I only talk with full members of this workspace, so I can't help you here."
-_TO_UNLISTED: Final = "I'm sorry, I may only talk with the people my admin has listed, and you aren't among them yet."
-_IN_SHARED: Final = "I'm sorry, I don't talk in channels shared with other organisations. Please write to me directly."
+_TO_GUESTS: Final = Sentence("only_members")
+_TO_UNLISTED: Final = Sentence("only_listed")
+_IN_SHARED: Final = Sentence("not_in_shared")
 
 _BOT_TURNS: Final = 3  # messages of bots that are answered in a minute in one conversation (P35)
 _BOT_MINUTE: Final = 60.0
@@ -58,7 +59,8 @@ class SlackGate:
         decision = self._of_user(user, reader.identity) if user else self._of_id(author)
         if decision.admitted and place is not Place.DM:
             decision = await self._of_room(decision, channel)
-        return replace(decision, outsider=user is None or user.is_outsider(reader.identity.team)), user
+        outsider = user is None or user.is_outsider(reader.identity.team)
+        return replace(decision, outsider=outsider, language=user.language if user else ""), user
 
     def _of_user(self, user: SlackUser, identity: SlackIdentity) -> GateDecision:
         settings = self._settings

@@ -24,7 +24,10 @@ _LIST_PAGES: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class SlackUser:
-    """What the gate needs of a user (Slack: users.info); `teams` are all workspaces that the user belongs to."""
+    """What is needed of a user (Slack: users.info); `teams` are all workspaces that the user belongs to.
+
+    `language` is Slack's `locale`, the language in which the user reads Slack; empty if Slack didn't say.
+    """
 
     id: str
     name: str
@@ -34,6 +37,7 @@ class SlackUser:
     guest: bool
     stranger: bool
     teams: frozenset[str]
+    language: str = ""
 
     def is_outsider(self, team: str) -> bool:
         """Whether this is a guest, or a user or bot of another workspace than `team`."""
@@ -109,10 +113,11 @@ class Directory:
         Most such events are about names and statuses only, and events may come late or twice. True if others who know
         the user should ask again too: their standing has changed, or it is unknown here and not that of a full member.
         """
-        known, told = self._users.peek(str(record.get("id")), _NOT_ASKED), _user(record)
+        known = self._users.peek(str(record.get("id")), _NOT_ASKED)
+        told = _user(record, known)
         if known is _NOT_ASKED:
             return told.guest or told.stranger or told.deactivated
-        if known and replace(known, name=told.name) == told:
+        if known and replace(known, name=told.name, language=told.language) == told:
             self._users.put(told.id, told)
             return False
         self._users.forget(told.id)
@@ -142,7 +147,12 @@ class Directory:
         """Keep every user on the first pages of the workspace's list."""
         try:
             listed, _ = await read_pages(
-                self._client, "users.list", "members", most=_LIST_PAGES, window=self._list_slots
+                self._client,
+                "users.list",
+                "members",
+                most=_LIST_PAGES,
+                window=self._list_slots,
+                include_locale=True,
             )
         except ChannelRefused:
             return
@@ -151,7 +161,7 @@ class Directory:
                 self._users.put(id_, _user(record))
 
     async def _fetch_user(self, id_: str) -> SlackUser | None:
-        answer = await self._ask("users.info", user=id_)
+        answer = await self._ask("users.info", user=id_, include_locale=True)
         record = answer.get("user") if answer else None
         return _user(record) if isinstance(record, dict) and record.get("id") == id_ else None
 
@@ -174,7 +184,8 @@ class Directory:
             return None
 
 
-def _user(record: Mapping[str, Any]) -> SlackUser:
+def _user(record: Mapping[str, Any], known: SlackUser | None = None) -> SlackUser:
+    """A user as Slack describes them; where it leaves the language out, it stays as it is known."""
     profile = record.get("profile")
     profile = profile if isinstance(profile, dict) else {}
     grid = record.get("enterprise_user")
@@ -189,4 +200,5 @@ def _user(record: Mapping[str, Any]) -> SlackUser:
         guest=bool(record.get("is_restricted") or record.get("is_ultra_restricted")),
         stranger=bool(record.get("is_stranger")),
         teams=frozenset(team for team in teams if isinstance(team, str) and team),
+        language=str(record.get("locale") or (known.language if known else "")),
     )

@@ -8,14 +8,12 @@ from daemon.channels.slack.outgoing.mrkdwn import to_mrkdwn
 from daemon.channels.slack.outgoing.sizes import PLAIN, SECTION
 from daemon.channels.slack.outgoing.splitting import pieces, split
 from daemon.core.ports import Post
+from daemon.core.sentences import Words
 
 EVENT_TYPE: Final = "soul_reply"
 _FALLBACK_READ: Final = 8_000  # characters of a text whose beginning fills the fallback
 _BLANK: Final = "\u2026"
-_BUTTONS: Final = {
-    "approve": ("Approve", "primary", "Approve: allow this once"),
-    "refuse": ("Refuse", "danger", "Refuse: do nothing"),
-}
+_STYLES: Final = {"approve": "primary", "refuse": "danger"}
 
 
 def metadata(post: Post, piece: int = 0, of: int = 1) -> dict[str, Any]:
@@ -74,26 +72,26 @@ def buttons(post: Post) -> list[dict[str, Any]]:
     if post.revises is not None:
         return []
     if post.approval is not None:
-        return [{"type": "actions", "elements": [_answer(act, post.approval) for act in APPROVAL_ACTIONS]}]
-    return [_feedback()] if post.last else []
+        return [{"type": "actions", "elements": [_answer(act, post) for act in APPROVAL_ACTIONS]}]
+    return [_feedback(post.words)] if post.last else []
 
 
-def _feedback() -> dict[str, Any]:
+def _feedback(words: Words) -> dict[str, Any]:
     """The two feedback buttons (Slack: context actions block)."""
     element = {
         "type": "feedback_buttons",
         "action_id": FEEDBACK_ACTION,
-        "positive_button": _button("Good answer", "good", "Mark this answer as good"),
-        "negative_button": _button("Bad answer", "bad", "Mark this answer as bad"),
+        "positive_button": _button(words, "good", "good"),
+        "negative_button": _button(words, "bad", "bad"),
     }
     return {"type": "context_actions", "elements": [element]}
 
 
-def _answer(act: str, approval: str) -> dict[str, Any]:
-    text, style, description = _BUTTONS[act]
-    action = {"type": "button", "action_id": APPROVAL_ACTIONS[act], "style": style}
-    return action | _button(text, f"{act}:{approval}", description)
+def _answer(act: str, post: Post) -> dict[str, Any]:
+    action = {"type": "button", "action_id": APPROVAL_ACTIONS[act], "style": _STYLES[act]}
+    return action | _button(post.words, act, f"{act}:{post.approval}")
 
 
-def _button(text: str, value: str, description: str) -> dict[str, Any]:
-    return {"text": {"type": "plain_text", "text": text}, "value": value, "accessibility_label": description}
+def _button(words: Words, key: str, value: str) -> dict[str, Any]:
+    text, label = words.say(key), words.say(f"{key}_label")
+    return {"text": {"type": "plain_text", "text": text}, "value": value, "accessibility_label": label}

@@ -18,6 +18,7 @@ from daemon.channels.slack.outgoing.task_cards import TaskCards
 from daemon.channels.slack.outgoing.unknown_links import ReplyGuard
 from daemon.core.errors import ChannelRefused, DaemonError, NotDelivered
 from daemon.core.ports import Clock, DraftLog, Emit, Task, TaskState
+from daemon.core.sentences import HOUSE_WORDS, Words
 
 _OPEN_AT: Final = 80  # characters
 _OPEN_AFTER: Final = 0.12  # seconds since the first text or card
@@ -39,7 +40,7 @@ class StreamTarget:
 
     The recipient is empty in DMs, where Slack wants none; `appearance` holds Slack's arguments for another name and
     icon; `status` sets the text of the thread's status line, `opened` is called once the stream is open; `guard` says
-    what may be shown.
+    what may be shown; `words` are those around tasks.
     """
 
     channel: str
@@ -50,6 +51,7 @@ class StreamTarget:
     status: Callable[[str], None] = lambda _: None
     guard: ReplyGuard | None = None
     opened: Callable[[], None] = lambda: None
+    words: Words = HOUSE_WORDS
 
 
 class SlackSpeech:
@@ -69,7 +71,7 @@ class SlackSpeech:
         self._clock = clock
         self._emit = emit
         self._inert = InertStream(target.guard)
-        self._task_cards = TaskCards()
+        self._task_cards = TaskCards(target.words)
         self._pending = ""
         self._shown = ""
         self._room = _MOST  # bytes of text that the draft may still show
@@ -96,7 +98,7 @@ class SlackSpeech:
         if self._cards:
             await self._begin()
         elif shown.state is TaskState.IN_PROGRESS:
-            self._target.status(status_for(shown))
+            self._target.status(status_for(shown, self._target.words))
 
     async def settle(self) -> None:
         """Stop sending and wait for a request in progress; pending text is left to the delivery."""
@@ -134,7 +136,7 @@ class SlackSpeech:
         self._cards = False
         running = [task for task in self._task_cards.tasks.values() if task.state is TaskState.IN_PROGRESS]
         if running and not self._ended:
-            self._target.status(status_for(running[-1]))
+            self._target.status(status_for(running[-1], self._target.words))
 
     async def _open(self, group: asyncio.TaskGroup) -> bool:
         """Open the stream once there is enough to show; False if it stays closed."""

@@ -13,8 +13,8 @@ from daemon.core.concurrency import alongside, time_limit
 from daemon.core.errors import ChannelError, ChannelRefused
 from daemon.core.last_line import LastLine
 from daemon.core.ports import Clock, Emit, Task
+from daemon.core.sentences import HOUSE_WORDS, Words
 
-_THINKING: Final = "is thinking…"
 _AFTER: Final = 0.12  # seconds; a faster reply costs no call
 _PACE: Final = 0.7  # seconds between two texts of one line
 _REFRESH: Final = 90.0  # seconds; Slack clears the line by itself after two minutes
@@ -23,13 +23,12 @@ _REST: Final = 86_400.0  # seconds without a line after Slack refused it to the 
 _LONGEST: Final = 90  # characters
 
 
-def status_for(task: Task) -> str:
+def status_for(task: Task, words: Words = HOUSE_WORDS) -> str:
     """A task as a status that Slack shows after the soul's name: `is reading docs/limits.md…`."""
     title = task.title.rstrip(" .…")[:_LONGEST]
     first = title.partition(" ")[0]
-    return (
-        f"is {title[0].lower()}{title[1:]}…" if first.isalpha() and first.endswith("ing") else f"is working: {title}…"
-    )
+    english = "working" not in words.own and first.isalpha() and first.endswith("ing")
+    return f"is {title[0].lower()}{title[1:]}…" if english else words.say("working", title=title)
 
 
 @dataclass(slots=True, eq=False)
@@ -38,7 +37,7 @@ class _Line:
 
     channel: str
     thread: str
-    text: str = _THINKING
+    text: str
     sent: bool = False
     over: bool = False
     nap: asyncio.Task[None] | None = None
@@ -71,9 +70,9 @@ class StatusLine:
         raise stopped
 
     @asynccontextmanager
-    async def shown(self, channel: str, thread: str) -> AsyncIterator[None]:
-        """Show the line while the body runs; exceptions of the body pass through."""
-        line = self._lines[channel, thread] = _Line(channel, thread)
+    async def shown(self, channel: str, thread: str, text: str) -> AsyncIterator[None]:
+        """Show the line, at first with this text, while the body runs; exceptions of the body pass through."""
+        line = self._lines[channel, thread] = _Line(channel, thread, text)
         try:
             async with alongside(LastLine(self._clock, self._emit).keep("status line", partial(self._keep, line))):
                 yield

@@ -10,14 +10,12 @@ from daemon.channels.slack.outgoing.links import BREAK
 from daemon.channels.slack.outgoing.markup import inert
 from daemon.channels.slack.outgoing.sizes import CARDS, weight
 from daemon.core.ports import Task, TaskState
+from daemon.core.sentences import HOUSE_WORDS, Words
 from daemon.core.text import shortened
 
 TITLE: Final = 120  # characters of a card's first line
 DETAILS: Final = 500
 MOST: Final = 40  # cards under one reply; a message holds 50 blocks
-_WORKING: Final = "Working on it"
-_NOT_NEEDED: Final = " (not needed)"
-_LONGEST_SUMMARY: Final = f"Worked through {MOST} steps, {MOST} of them failed"
 _ENDED: Final = frozenset({TaskState.COMPLETE, TaskState.ERROR})
 # Places where a link, a mention or Slack's own syntax could begin; a card holds none of them.
 _POWER: Final = re.compile(
@@ -35,10 +33,11 @@ class TaskCards:
 
     Slack replaces a card's title and status with every update but appends to its details, so details that a card
     already shows are never sent again. All cards together stay within their part of a stream's budget: at first new
-    details are left out, then new titles, at last new cards.
+    details are left out, then new titles, at last new cards. `words` are those around the tasks' own.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, words: Words = HOUSE_WORDS) -> None:
+        self._words = words
         self._tasks: dict[str, Task] = {}
         self._shown: Mapping[str, Task] = {}
         self._grown: dict[str, str] = {}  # all details that Slack shows, those that were replaced included
@@ -59,10 +58,8 @@ class TaskCards:
     def _fits(self, task: Task) -> bool:
         """Whether the cards' budget has room for a task in this state, up to the end of the stream."""
         all_tasks = (self._tasks | {task.id: task}).values()
-        cards = [
-            _card(replace(one, title=one.title + _NOT_NEEDED, details=self._all_details(one))) for one in all_tasks
-        ]
-        return weight([_title(_LONGEST_SUMMARY), *cards]) <= CARDS
+        cards = [_card(replace(one, title=self._not_needed(one), details=self._all_details(one))) for one in all_tasks]
+        return weight([_title(self._summary(MOST, MOST)), *cards]) <= CARDS
 
     def _all_details(self, task: Task) -> str:
         return self._grown.get(task.id, "") + self._more(task)
@@ -80,7 +77,7 @@ class TaskCards:
     def update(self) -> list[dict[str, Any]]:
         """The chunks after which Slack shows every task's current state."""
         changes = self._changes(self._tasks)
-        return [_title(_WORKING), *changes] if changes and not self._shown else changes
+        return [_title(self._words.say("cards_begun")), *changes] if changes and not self._shown else changes
 
     def mark_shown(self, tasks: Mapping[str, Task]) -> None:
         """Note what Slack shows: the `tasks` from which the update was made."""
@@ -89,7 +86,7 @@ class TaskCards:
 
     def afresh(self) -> "TaskCards":
         """The same tasks for a new message, which shows none of them yet."""
-        fresh = TaskCards()
+        fresh = TaskCards(self._words)
         fresh._tasks = self._tasks  # one dictionary, so that no state gets lost meanwhile
         return fresh
 
@@ -105,8 +102,21 @@ class TaskCards:
         """
         if not self._tasks:
             return ()
-        final = {id_: _ended(task) for id_, task in self._tasks.items()}
-        return (_title(_summary(final)), *self._changes(final))
+        final = {id_: self._ended(task) for id_, task in self._tasks.items()}
+        failed = sum(task.state is TaskState.ERROR for task in final.values())
+        return (_title(self._summary(len(final), failed)), *self._changes(final))
+
+    def _ended(self, task: Task) -> Task:
+        if task.state is TaskState.PENDING:
+            return replace(task, title=self._not_needed(task), state=TaskState.COMPLETE)
+        return task if task.state in _ENDED else replace(task, state=TaskState.COMPLETE)
+
+    def _not_needed(self, task: Task) -> str:
+        return self._words.say("card_not_needed", title=task.title)
+
+    def _summary(self, steps: int, failed: int) -> str:
+        done = self._words.say("cards_done_one") if steps == 1 else self._words.say("cards_done", steps=steps)
+        return self._words.say("cards_failed", done=done, failed=failed) if failed else done
 
     def _changes(self, now: Mapping[str, Task]) -> list[dict[str, Any]]:
         changed = [task for id_, task in now.items() if self._shown.get(id_) != task]
@@ -127,15 +137,3 @@ def _card(task: Task) -> dict[str, Any]:
 
 def _title(text: str) -> dict[str, Any]:
     return {"type": "plan_update", "title": text}
-
-
-def _ended(task: Task) -> Task:
-    if task.state is TaskState.PENDING:
-        return replace(task, title=task.title + _NOT_NEEDED, state=TaskState.COMPLETE)
-    return task if task.state in _ENDED else replace(task, state=TaskState.COMPLETE)
-
-
-def _summary(final: Mapping[str, Task]) -> str:
-    failed = sum(task.state is TaskState.ERROR for task in final.values())
-    steps = "1 step" if len(final) == 1 else f"{len(final)} steps"
-    return f"Worked through {steps}" + (f", {failed} of them failed" if failed else "")

@@ -1,0 +1,36 @@
+"""Thinks once, to the ground, about a matter that a conversation has stayed with; the thought steers later answers."""
+
+from dataclasses import replace
+
+from daemon.mind.matter import Matter
+from daemon.mind.mental_subprocess import SubprocessContext
+from daemon.mind.recall import as_memory
+from daemon.mind.steps.internal_monologue import internal_monologue
+from daemon.soul_engine import begin
+
+_READ = 24  # newest turns that are thought about
+
+_PONDER = (
+    "You have been on one matter with the people here for some exchanges. Think it through to the ground, once: what "
+    "is taken for granted there, what would change the answer, what has nobody asked yet? Keep only what should steer "
+    "your next answers."
+)
+
+
+async def thinks_the_matter_over(context: SubprocessContext) -> None:
+    """Keep the thought in the memory of the process `engaged`; one call for each matter, none where it isn't due.
+
+    A thought that lost a race against a newer turn, or whose words were deleted meanwhile, is dropped.
+    Raises ModelError.
+    """
+    # Read before the turns: a message deleted meanwhile makes what is kept outdated.
+    kept = await context.process_memories.known(context.conversation)
+    matter = Matter.kept(kept.memory) if kept is not None else Matter()
+    if kept is None or kept.process != "engaged" or not matter.wants_depth:
+        return
+    turns = (await context.turns.transcript(context.conversation, _READ)).turns
+    memory = begin(context.soul).concat(as_memory(turn) for turn in turns)
+    _, thought = await context.think(memory, internal_monologue(context.soul.display_name, _PONDER))
+    now = replace(matter, thought=thought).to_json()
+    stored = await context.process_memories.keep(context.conversation, now, instead_of=kept)
+    context.emit("matter.thought_over" if stored else "matter.outrun", trace=context.trace_id)

@@ -1,0 +1,72 @@
+"""Reads `[words]` of a soul: what the daemon itself says, in the soul's own words, for everybody and by language."""
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+
+from daemon.core.sentences import LABELS, LONGEST, LONGEST_LABEL, SENTENCES, Words, placeholders_in
+from daemon.soul.toml_positions import Place
+
+WordsByLanguage = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+"""Pairs of a language and its sentences by key; the empty language is everybody's."""
+
+MOST_LANGUAGES = 40
+
+_LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8}){0,3}")
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
+
+
+def read_words(section: object) -> tuple[WordsByLanguage, list[tuple[Place, str]]]:
+    """The words of a manifest's section, and its faults with their places."""
+    if section is None:
+        return (), []
+    if not isinstance(section, Mapping):
+        return (), [(("words",), "must be a table of sentences by their keys")]
+    tables = {"": {key: value for key, value in section.items() if not isinstance(value, Mapping)}}
+    tables |= {str(key): dict(value) for key, value in section.items() if isinstance(value, Mapping)}
+    faults = [fault for language, words in tables.items() for fault in _faults(language, words)]
+    if len(tables) > MOST_LANGUAGES:
+        faults.append((("words",), f"has {len(tables) - 1} languages; at most {MOST_LANGUAGES - 1} are read"))
+    return () if faults else tuple((one, tuple(words.items())) for one, words in tables.items() if words), faults
+
+
+def words_in(all_words: WordsByLanguage, language: str) -> Words:
+    """The words for a language tag such as `de-AT`: its own, else those of `de`, else everybody's, else English."""
+    tag, known, own = language.lower().replace("_", "-"), dict(all_words), dict[str, str]()
+    parts = tag.split("-")
+    for one in ("", *("-".join(parts[:count]) for count in range(1, len(parts) + 1))):
+        own |= dict(known.get(one, ()))
+    return Words(own)
+
+
+def _faults(language: str, words: Mapping[str, object]) -> Iterator[tuple[Place, str]]:
+    table: Place = ("words", language) if language else ("words",)
+    if language and not _LANGUAGE.fullmatch(language):
+        yield table, f"{language!r} is no language; write its tag in small letters, such as de or pt-br"
+        return
+    for key, text in words.items():
+        if (fault := _fault(key, text)) is not None:
+            yield (*table, key), fault
+
+
+def _fault(key: str, text: object) -> str | None:
+    if key not in SENTENCES:
+        close = difflib.get_close_matches(key, SENTENCES, n=1)
+        return f"there is no sentence {key!r}; " + (f"did you mean {close[0]!r}?" if close else "see docs/SOULS.md")
+    if not isinstance(text, str) or not text.strip() or _UNSEEN.search(text):
+        return "must be one line of text"
+    most = LONGEST_LABEL if key in LABELS else LONGEST
+    if len(text) > most:
+        return f"has {len(text)} characters; at most {most} fit there"
+    try:
+        found, wanted = placeholders_in(text), placeholders_in(SENTENCES[key])
+    except ValueError as error:
+        return str(error)
+    if unknown := [name for name in found if name not in wanted]:
+        return f"{{{unknown[0]}}} is no placeholder of this sentence; it has {_listed(wanted)}"
+    missing = [name for name in wanted if name not in found]
+    return f"lacks {_listed(missing)}, which the sentence is about" if missing else None
+
+
+def _listed(names: tuple[str, ...] | list[str]) -> str:
+    return ", ".join(f"{{{name}}}" for name in names) or "none"
