@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from daemon.core.errors import ModelUnavailable
-from tests.given import tagged
+from tests.given import tagged, wanting
 from tests.journeys.house import House, said
 from tests.journeys.learning import feeling
 from tests.journeys.souls import write_soul
@@ -80,6 +80,7 @@ async def test_a_matter_is_thought_over_once_and_the_thought_steers_the_next_ans
 async def test_who_asks_for_a_person_where_there_is_none_hears_so(house: House) -> None:
     for words in ("hello", "it's me", "Ada is what they call me"):
         await house.answered("Ada", "dm", words)
+    house.model.replies.append(wanting("person"))
     await house.answered("Ada", "dm", "can I talk to a human?")
     assert "There is nobody here whom you may name" in house.last_prompt()
     assert "This wants a person with keys" in house.last_prompt()

@@ -209,7 +209,7 @@ def test_a_fault_in_the_words_names_its_line(tmp_path: Path, words: str, said: s
 SOURCES = [path for path in (ROOT / "daemon").rglob("*.py") if path.name != "sentences.py"]
 PLACES = ("runtime", "channels/slack", "memory/queues")
 NO_SPEECH = ("manifest.py",)  # what people may ask, as Slack suggests it
-FIRST_PERSON = re.compile(r"\b(?:I|I'm|I'd|[Mm]y|[Mm]e)\b(?! \()")
+FIRST_PERSON = re.compile(r"(?<!:)\b(?:I|I'm|I'd|[Mm]y|[Mm]e)\b(?! \()")  # `:me` is a parameter of SQL
 
 
 def literals(path: Path) -> list[str]:

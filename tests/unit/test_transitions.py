@@ -66,7 +66,7 @@ def test_curious_is_entered_only_at_a_beginning(exchanges: int, may: bool) -> No
     assert (reason == "") is may
 
 
-@pytest.mark.parametrize("target", ["ready", "academic", "poetic", "problem_solving"])
+@pytest.mark.parametrize("target", ["academic", "poetic", "problem_solving"])
 def test_a_process_that_needs_what_the_soul_lacks_is_refused(target: str) -> None:
     assert why_refused("engaged", target, situation()) == ""
     assert why_refused("engaged", target, situation(bare=True, autonomous=False))
