@@ -208,6 +208,7 @@ def build_prompt(memory: WorkingMemory, step: Step[T], *, budgets: Budgets, nonc
         json_schema=step.json_schema,
         placeholder=step.placeholder,
         creativity=step.creativity,
+        effort=step.effort,
         max_output_tokens=step.max_output_tokens,
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from daemon.core.errors import ModelRefused
+from daemon.core.perception import Audience
 from daemon.core.ports import Completion, ModelRole, Prompt
 from daemon.llm.placeholder import newest_messages
 from tests.fakes import FakeClock
@@ -44,6 +45,10 @@ class ScriptedLLM:
     def model_for(self, role: ModelRole) -> str:
         """See `LLM.model_for`."""
         return self._completion.model
+
+    def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
+        """See `LLM.candidates`: none stands by."""
+        return (self.model_for(role),)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
         """See `LLM.stream`; `cut` counts the streams that were closed or cancelled before their end."""
@@ -202,6 +207,10 @@ class PacedModel:
     def model_for(self, role: ModelRole) -> str:
         """One model for each role."""
         return f"fake/{role}"
+
+    def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
+        """See `LLM.candidates`: none stands by."""
+        return (self.model_for(role),)
 
 
 def after(event: asyncio.Event, reply: Reply) -> Callable[[Prompt], Awaitable[Reply]]:

@@ -135,7 +135,12 @@ def _slack_for(souls: Souls, settings: Settings, clock: Clock, emit: Emit) -> "S
 
 def _with_models_of(settings: Settings, soul: Soul) -> Settings:
     """The settings with the models named in `soul.toml` in place of the configured ones."""
-    own = {"persona_model": soul.models.persona, "thinking_model": soul.models.thinking}
+    own = {
+        "persona_model": soul.models.persona,
+        "thinking_model": soul.models.thinking,
+        "persona_standby": soul.models.persona_standby,
+        "thinking_standby": soul.models.thinking_standby,
+    }
     return settings.model_copy(update={name: model for name, model in own.items() if model})
 
 

@@ -12,7 +12,7 @@ from daemon.core.config import Settings
 from daemon.core.limits import Limits
 from daemon.core.ports import LLM, Channel, Clock, Emit, Toolbox
 from daemon.core.telemetry.troubles import Troubles
-from daemon.llm.prices import cost_usd
+from daemon.llm.prices import cost_of
 from daemon.memory.database.log_size import keep_log_small
 from daemon.memory.database.pruning import Retention, prune_periodically
 from daemon.memory.knowledge.erasing import wipe_periodically
@@ -179,7 +179,7 @@ def _services(
         emit=emit,
         soul=soul,
         processes=PROCESSES,
-        cost=cost_usd,
+        cost=cost_of,
         conversations=store.conversations,
         commits=store.commits,
         turns=store.turns,

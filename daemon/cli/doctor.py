@@ -47,7 +47,7 @@ def examine(*, offline: bool) -> list[Finding]:
         return [*findings, skip("other checks", "they need correct settings")]
     findings += data_folder(settings)
     findings += memory(settings, SystemClock())
-    findings += [*souls(settings), models(settings), *research(settings), *tools(settings)]
+    findings += [*souls(settings), *models(settings), *research(settings), *tools(settings)]
     findings += slack(settings, offline=offline)
     redact = Redactor(settings.secrets)
     return [Finding(one.name, one.verdict, redact(one.found), redact(one.fix)) for one in findings]

@@ -101,7 +101,9 @@ def _unread(seen: Overview) -> str:
 def _spending(spent: Spending) -> str:
     if not spent.calls:
         return "no model calls"
-    cost = f"${spent.cost_usd:.4f}" + (f" and {spent.unpriced} calls of unknown price" if spent.unpriced else "")
+    cost = f"${spent.cost_usd:.4f}"
+    if spent.unpriced:
+        cost = f"at most {cost}, since {spent.unpriced} calls of unknown price count with the most they can have cost"
     failed = f" ({spent.failed} failed)" if spent.failed else ""
     return (
         f"{spent.calls} model calls{failed}, {spent.tokens_in} tokens in ({spent.tokens_cached} cached), "

@@ -20,8 +20,9 @@ def command(name: str, limit: int, as_json: bool) -> None:
     CONVERSATION is an id, soul/workspace/channel/thread, or any part of it that is unique. Times are UTC.
 
     \b
-    JSON keys: seq, trace_id, at_ms, hop, act, origin, target, decided_by, reason, params. Steps of one perception have
-    the same trace_id; act is enter, stay, move, visit, return or refuse; decided_by is rule, model or schedule.
+    JSON keys: seq, trace_id, at_ms, hop, act, origin, target, decided_by, reason, params, model. Steps of one
+    perception have the same trace_id; act is enter, stay, move, visit, return or refuse; decided_by is rule, model or
+    schedule; model is the one that gave the reply.
     """
 
     conversation = with_agenda(lambda agenda: agenda.conversation(name))
@@ -32,6 +33,7 @@ def command(name: str, limit: int, as_json: bool) -> None:
         say(f"{conversation} has no steps yet.")
     else:
         rows = [
-            (moment(one.at_ms), one.act, f"{one.origin} → {one.target}", one.decided_by, one.reason) for one in steps
+            (moment(one.at_ms), one.act, f"{one.origin} → {one.target}", one.decided_by, one.model, one.reason)
+            for one in steps
         ]
-        table(("WHEN", "ACT", "STATES", "BY", "REASON"), rows)
+        table(("WHEN", "ACT", "STATES", "BY", "MODEL", "REASON"), rows)

@@ -41,6 +41,14 @@ class ModelRole(StrEnum):
     THINKING = "thinking"
 
 
+class Effort(StrEnum):
+    """How long a model should think before it answers; the vendors' own three words."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
 class Speaker(StrEnum):
     """The role of one message in a prompt, as chat models know it."""
 
@@ -72,10 +80,12 @@ class Message:
 class Prompt:
     """One model call, independent of any provider.
 
-    `creativity` is a sampling temperature in 0..1 as seed 000 gives it, or None for the provider's default; an adapter
-    whose models refuse temperatures maps it to an effort. `json_schema` asks for structured output.
-    `max_output_tokens` bounds the answer. `placeholder` is what the placeholder model answers, empty where it may
-    choose its words; a prompt with a `json_schema` needs one.
+    `creativity` is a sampling temperature in 0..1 as seed 000 gives it, `effort` how long the model should think; None
+    is the provider's default, and a model that takes no such value isn't sent one. `json_schema` asks for structured
+    output. `max_output_tokens` bounds the answer, hidden thinking not counted. `placeholder` is what the placeholder
+    model answers, empty where it may choose its words; a prompt with a `json_schema` needs one. `model` is the id of
+    the model that is asked, empty for that of the role. `standby`: another model stands by, so that this one is given
+    up early.
     """
 
     role: ModelRole
@@ -86,14 +96,17 @@ class Prompt:
     creativity: float | None = None
     max_output_tokens: int = 4096
     placeholder: str = ""
+    effort: Effort | None = None
+    model: str = ""
+    standby: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
     """The last item of a model's stream: token counts and why it stopped.
 
-    Tokens are the provider's counts; `tokens_in` includes `tokens_cached` (read from its cache). `stop` is `end`,
-    `length` or `refusal`.
+    Tokens are the provider's counts; `tokens_in` includes `tokens_cached` (read from its cache) and `tokens_written`
+    (written to it), `tokens_out` hidden thinking. `stop` is `end`, `length` or `refusal`.
     """
 
     model: str
@@ -101,10 +114,19 @@ class Completion:
     tokens_cached: int = 0
     tokens_out: int = 0
     stop: str = "end"
+    tokens_written: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """US dollars for one call; `bound`: its price is not known, so this is the most that it can have cost."""
+
+    usd: float
+    bound: bool = False
 
 
 class LLM(Protocol):
-    """A language model."""
+    """Language models; a prompt goes to the one that it names, or to that of its role."""
 
     def stream(self, prompt: Prompt) -> AsyncIterator[str | Completion]:
         """Yield text as it arrives, then exactly one Completion.
@@ -114,6 +136,13 @@ class LLM(Protocol):
 
     def model_for(self, role: ModelRole) -> str:
         """The prefixed id of the model that answers for a role, e.g. `anthropic/claude-sonnet-5-5`."""
+
+    def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
+        """The models that may be asked for a role before an audience, by id, best first; never none.
+
+        The first is the role's own, unless it is known to be down now; another one is only named if the audience's
+        words may go to its vendor. None is an audience of which nothing is known.
+        """
 
 
 # -- what arrives ----------------------------------------------------------------------------------------------------
@@ -675,7 +704,8 @@ class LLMCall:
 
     `prompt` and `response` are for the log only, which decides how much of them is shown; they are never stored.
     `kept_form` says whether a whole answer kept the elements it was asked for, `thought_aloud` whether it held
-    reasoning that only a later mark told from speech; None where the call does not show it.
+    reasoning that only a later mark told from speech; None where the call does not show it. `cost_usd` is None where
+    nothing is known of what the call used; `cost_bound`: its price is not known, and this is the most it can have been.
     """
 
     trace_id: str
@@ -690,6 +720,7 @@ class LLMCall:
     tokens_out: int = 0
     first_ms: int | None = None
     cost_usd: float | None = None
+    cost_bound: bool = False
     prompt: str = field(default="", compare=False)
     response: str = field(default="", compare=False)
     repair: bool = False

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, Protocol, TypeVar
 
-from daemon.core.ports import ModelRole
+from daemon.core.ports import Effort, ModelRole
 from daemon.core.working_memory import Memory, WorkingMemory
 
 T = TypeVar("T")
@@ -46,7 +46,8 @@ class Step(Generic[T]):
     the whole answer into a value or raises MalformedReply, whose hint says how to answer correctly. `remember` gives
     the memories that the value leaves in working memory. `form` says what the answer is; `read` gets it without all
     that the form leaves out. `visible` makes the last filter of what is shown while it streams; without one nothing is
-    shown. `creativity` is the sampling temperature, None for the provider's default. `placeholder` is the placeholder
+    shown. `creativity` is the sampling temperature, None for the provider's default; `effort` is how long the
+    model should think, which is another matter: a poem is bold and quick. `placeholder` is the placeholder
     model's answer, which claims nothing; every step with a `json_schema` has one. `read_cut` reads an answer
     that was cut off at `max_output_tokens`; without it such an answer is malformed. `repair` makes the step that
     follows a malformed answer, by default the step itself. `own_turns` writes an earlier reply of the soul, given with
@@ -73,6 +74,7 @@ class Step(Generic[T]):
     repair: "Callable[[], Step[T]] | None" = None
     own_turns: Callable[[str, Mapping[str, str]], str] | None = None
     lead: Callable[[str], T | None] | None = None
+    effort: Effort = Effort.MEDIUM
 
     def __post_init__(self) -> None:
         if self.visible is not None and (self.form is AnswerForm.THOUGHT or self.json_schema is not None):

@@ -1,17 +1,19 @@
 """Claude through Anthropic's Messages API, on the official SDK.
 
-The last stable system part carries a cache marker. Current Claude models refuse temperature, top_p and top_k, so a
-step's creativity becomes effort. They may think before they answer, and thinking counts towards `max_tokens`, so room
-for it is added to what the answer may take.
+What a model takes stands in the table of models: newer ones think by themselves, take an effort and refuse a
+temperature; older ones think when asked to, and take a temperature while they don't. Thinking counts towards
+`max_tokens`, so room for it is added to what the answer may take. Cache marks stand at the ends of what is sent again.
 """
 
 from typing import TYPE_CHECKING, Any
 
-from daemon.core.ports import Prompt
+from daemon.core.ports import Effort, Message, Prompt, SystemPart
+from daemon.llm.cache_marks import cache_marks, text_block
 from daemon.llm.clean_text import clean
 from daemon.llm.http_client import open_http_client
 from daemon.llm.messages import chat_of, schema_in_words
 from daemon.llm.model_id import ModelId
+from daemon.llm.model_traits import ModelTraits, Thinks, room_for
 from daemon.llm.sdk_adapter import SdkAdapter
 from daemon.llm.strict_schema import can_be_strict, strict
 from daemon.llm.usage import CallUsage, count
@@ -20,18 +22,13 @@ if TYPE_CHECKING:
     from anthropic import AsyncAnthropic, AsyncStream
     from anthropic.types import RawMessageStreamEvent
 
-THINKING_ROOM = 4096
-"""Tokens a model may spend on hidden thinking, added to the prompt's max_output_tokens."""
-
-_LOW_EFFORT_UP_TO = 0.35
-_MEDIUM_EFFORT_UP_TO = 0.8
 _STOPS = {"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "refusal"}
 
 
 class AnthropicMessages(SdkAdapter["AsyncAnthropic", "RawMessageStreamEvent"]):
     """A `Provider` for Anthropic's models."""
 
-    features = ("effort", "json_schema")
+    features = ("cache_marks", "effort", "json_schema", "temperature", "thinking")
 
     def _connect(self) -> "AsyncAnthropic":
         import anthropic
@@ -55,32 +52,49 @@ class AnthropicMessages(SdkAdapter["AsyncAnthropic", "RawMessageStreamEvent"]):
         return stream
 
     def _request(self, model: ModelId, prompt: Prompt, features: set[str]) -> tuple[dict[str, Any], set[str]]:
-        system = _system(prompt)
+        traits = self._traits(model)
+        thinking, room = _thinking(traits, prompt.effort, features)
         config: dict[str, object] = {}
-        offered = set()
+        system = [part for part in prompt.system if part.text.strip()]
+        chat = chat_of(prompt)
+        marks = cache_marks(system, chat, traits.smallest_cached if "cache_marks" in features else None)
         if prompt.json_schema is not None:
             if "json_schema" in features and can_be_strict(prompt.json_schema):
                 config["format"] = {"type": "json_schema", "schema": strict(prompt.json_schema)}
-                offered.add("json_schema")
             else:
-                system.append({"type": "text", "text": schema_in_words(prompt)})
-        if prompt.creativity is not None and "effort" in features:
-            config["effort"] = effort_for(prompt.creativity)
-            offered.add("effort")
+                system.append(SystemPart(schema_in_words(prompt)))
+        if prompt.effort is not None and traits.effort and "effort" in features:
+            config["effort"] = prompt.effort.value
         body: dict[str, Any] = {
             "model": model.name,
-            "max_tokens": prompt.max_output_tokens + THINKING_ROOM,
-            "messages": [{"role": each.speaker.value, "content": each.text} for each in chat_of(prompt)],
+            "max_tokens": traits.limit(prompt.max_output_tokens, thinking=room),
+            "messages": [_message(each, marked=place in marks.messages) for place, each in enumerate(chat)],
         }
-        body |= {"system": system} if system else {}
-        body |= {"output_config": config} if config else {}
-        return body, offered
+        if system:
+            body["system"] = [
+                text_block(clean(part.text), marked=place in marks.system) for place, part in enumerate(system)
+            ]
+        if config:
+            body["output_config"] = config
+        if thinking:
+            body["thinking"] = thinking
+        elif prompt.creativity is not None and traits.temperature and "temperature" in features:
+            body["extra_body"] = {"temperature": prompt.creativity}  # older models alone take it, and the SDK no more
+        uses = {
+            "cache_marks": bool(marks.system or marks.messages),
+            "effort": "effort" in config,
+            "json_schema": "format" in config,
+            "temperature": "extra_body" in body,
+            "thinking": "thinking" in body,
+        }
+        return body, {name for name, used in uses.items() if used}
 
     def _take(self, event: "RawMessageStreamEvent", usage: CallUsage) -> str:
         if event.type == "message_start":
             given = event.message.usage
             usage.tokens_cached = count(given.cache_read_input_tokens)
-            usage.tokens_in = count(given.input_tokens) + count(given.cache_creation_input_tokens) + usage.tokens_cached
+            usage.tokens_written = count(given.cache_creation_input_tokens)
+            usage.tokens_in = count(given.input_tokens) + usage.tokens_written + usage.tokens_cached
         elif event.type == "message_delta":
             if event.delta.stop_reason is not None:
                 usage.stop = _STOPS.get(event.delta.stop_reason, "end")
@@ -90,18 +104,20 @@ class AnthropicMessages(SdkAdapter["AsyncAnthropic", "RawMessageStreamEvent"]):
         return ""
 
 
-def _system(prompt: Prompt) -> list[dict[str, Any]]:
-    """The system parts in order; the last stable one carries the cache marker, which covers all before it."""
-    parts = [part for part in prompt.system if part.text.strip()]
-    blocks: list[dict[str, Any]] = [{"type": "text", "text": clean(part.text)} for part in parts]
-    stable = [index for index, part in enumerate(parts) if part.stable]
-    if stable:
-        blocks[stable[-1]]["cache_control"] = {"type": "ephemeral"}
-    return blocks
+def _thinking(traits: ModelTraits, effort: Effort | None, features: set[str]) -> tuple[dict[str, object], int]:
+    """The parameter that asks for thinking, where a model has to be asked, and the tokens that thinking may take."""
+    room = room_for(effort)
+    if traits.thinks is Thinks.ALWAYS:
+        return {}, room
+    if "thinking" not in features:
+        return {}, 0
+    if traits.thinks is Thinks.ASKED and effort in {Effort.MEDIUM, Effort.HIGH}:
+        return {"type": "adaptive"}, room
+    if traits.thinks is Thinks.BUDGET and effort is Effort.HIGH and room < traits.max_output:
+        return {"type": "enabled", "budget_tokens": room}, room
+    return {}, 0
 
 
-def effort_for(creativity: float) -> str:
-    """Effort for a temperature in 0..1: yes-or-no questions are quick, talk is ordinary, brainstorms take longer."""
-    if creativity <= _LOW_EFFORT_UP_TO:
-        return "low"
-    return "medium" if creativity <= _MEDIUM_EFFORT_UP_TO else "high"
+def _message(message: Message, *, marked: bool) -> dict[str, Any]:
+    content = [text_block(message.text, marked=True)] if marked else message.text
+    return {"role": message.speaker.value, "content": content}

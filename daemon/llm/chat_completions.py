@@ -1,16 +1,20 @@
 """OpenAI and everything that speaks its Chat Completions protocol: OpenRouter, Groq, Ollama.
 
-These back-ends cache prompt prefixes by themselves, so the system parts only have to keep their order. JSON by schema
-falls back to asking for it in words where a model refuses the parameter.
+These back-ends cache prompt prefixes by themselves, so the system parts only have to keep their order; OpenAI is told
+which prompts begin alike, and the few makers behind OpenRouter that want cache marks get them. A model that takes an
+effort is sent no temperature. What a model refuses is left out from then on; JSON by schema is then asked for in words.
 """
 
-from typing import TYPE_CHECKING, Any
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
 
-from daemon.core.ports import Prompt
+from daemon.core.ports import Message, Prompt, SystemPart
+from daemon.llm.cache_marks import CacheMarks, cache_marks, text_block
 from daemon.llm.clean_text import clean
 from daemon.llm.http_client import open_http_client
 from daemon.llm.messages import chat_of, schema_in_words
 from daemon.llm.model_id import ModelId, Vendor
+from daemon.llm.model_traits import ModelTraits, Thinks, room_for
 from daemon.llm.sdk_adapter import SdkAdapter
 from daemon.llm.strict_schema import can_be_strict, strict
 from daemon.llm.usage import CallUsage, count
@@ -19,16 +23,14 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI, AsyncStream
     from openai.types.chat import ChatCompletionChunk
 
-REASONING_ROOM = 4096
-"""Tokens that OpenAI's own models may spend on hidden reasoning, added to the prompt's max_output_tokens."""
-
+_QWENS_SAMPLING: Final = {"top_p": 0.8, "extra_body": {"top_k": 20}}  # what its makers advise (seed 000)
 _STOPS = {"length": "length", "content_filter": "refusal"}
 
 
 class ChatCompletions(SdkAdapter["AsyncOpenAI", "ChatCompletionChunk"]):
     """A `Provider` for every vendor but Anthropic."""
 
-    features = ("json_schema", "temperature", "usage")
+    features = ("cache_key", "cache_marks", "effort", "json_schema", "old_limit", "temperature", "usage")
 
     def _connect(self) -> "AsyncOpenAI":
         import openai
@@ -52,26 +54,26 @@ class ChatCompletions(SdkAdapter["AsyncOpenAI", "ChatCompletionChunk"]):
         return stream
 
     def _request(self, model: ModelId, prompt: Prompt, features: set[str]) -> tuple[dict[str, Any], set[str]]:
-        body: dict[str, Any] = _limit(model, prompt)
-        system = [clean(part.text) for part in prompt.system if part.text.strip()]
-        offered = set()
+        traits, system = self._traits(model), [part for part in prompt.system if part.text.strip()]
+        chat = chat_of(prompt)
+        marks = cache_marks(system, chat, traits.smallest_cached if "cache_marks" in features else None)
+        offered = {"cache_marks"} if marks.system or marks.messages else set()
+        body = _limit(model, prompt, traits, old_name="old_limit" in features)
+        if "max_tokens" in body:
+            offered.add("old_limit")
         if prompt.json_schema is not None:
             if "json_schema" in features and can_be_strict(prompt.json_schema):
                 form = {"name": _schema_name(prompt.step), "schema": strict(prompt.json_schema), "strict": True}
                 body["response_format"] = {"type": "json_schema", "json_schema": form}
                 offered.add("json_schema")
             else:
-                system.append(schema_in_words(prompt))
-        if prompt.creativity is not None and "temperature" in features:
-            body |= _sampling(model, prompt.creativity)
-            offered.add("temperature")
-        if "usage" in features:
-            body["stream_options"] = {"include_usage": True}
-            offered.add("usage")
-        # One system message: some of the templates behind these servers refuse several.
-        opening = [{"role": "system", "content": "\n\n".join(system)}] if system else []
-        messages = [{"role": each.speaker.value, "content": each.text} for each in chat_of(prompt)]
-        return body | {"model": model.name, "messages": opening + messages}, offered
+                system.append(SystemPart(schema_in_words(prompt)))
+        more, used = _optional(model, prompt, traits, features)
+        messages = [
+            *_opening(system, marks),
+            *(_message(each, place in marks.messages) for place, each in enumerate(chat)),
+        ]
+        return body | more | {"model": model.name, "messages": messages}, offered | used
 
     def _take(self, chunk: "ChatCompletionChunk", usage: CallUsage) -> str:
         if chunk.usage is not None:  # the last chunk has the usage and no choices
@@ -79,6 +81,7 @@ class ChatCompletions(SdkAdapter["AsyncOpenAI", "ChatCompletionChunk"]):
             usage.tokens_in = count(chunk.usage.prompt_tokens)
             usage.tokens_out = count(chunk.usage.completion_tokens)
             usage.tokens_cached = count(details.cached_tokens if details else None)
+            usage.tokens_written = count(details.cache_write_tokens if details else None)
         if not chunk.choices:
             return ""
         choice = chunk.choices[0]
@@ -89,18 +92,60 @@ class ChatCompletions(SdkAdapter["AsyncOpenAI", "ChatCompletionChunk"]):
         return usage.text(choice.delta.content)
 
 
-def _limit(model: ModelId, prompt: Prompt) -> dict[str, Any]:
-    """OpenAI's own models count hidden reasoning towards the limit and know only its newer name."""
-    if model.vendor is Vendor.OPENAI:
-        return {"max_completion_tokens": prompt.max_output_tokens + REASONING_ROOM}
-    return {"max_tokens": prompt.max_output_tokens}
+def _limit(model: ModelId, prompt: Prompt, traits: ModelTraits, *, old_name: bool) -> dict[str, Any]:
+    """The output limit, with room for hidden reasoning, which counts towards it; OpenAI knows only its newer name."""
+    room = room_for(prompt.effort) if traits.thinks is Thinks.ALWAYS else 0
+    name = "max_tokens" if old_name and model.vendor is not Vendor.OPENAI else "max_completion_tokens"
+    return {name: traits.limit(prompt.max_output_tokens, thinking=room)}
 
 
-def _sampling(model: ModelId, creativity: float) -> dict[str, Any]:
-    """Temperature; for Qwen also the companions that its makers advise."""
-    if model.vendor is Vendor.OPENROUTER and model.name.startswith("qwen/"):
-        return {"temperature": creativity, "top_p": 0.8, "extra_body": {"top_k": 20}}
-    return {"temperature": creativity}
+def _optional(
+    model: ModelId, prompt: Prompt, traits: ModelTraits, features: set[str]
+) -> tuple[dict[str, Any], set[str]]:
+    """Effort or sampling, usage and the cache key, without what the model has refused; then the features used."""
+    body: dict[str, Any] = {}
+    offered = set()
+    if prompt.effort is not None and traits.effort and "effort" in features:
+        body["reasoning_effort"] = prompt.effort.value
+        offered.add("effort")
+    elif "temperature" in features and (sampling := _sampling(model, prompt, traits)):
+        body |= sampling
+        offered.add("temperature")
+    if "usage" in features:
+        body["stream_options"] = {"include_usage": True}
+        offered.add("usage")
+    stable = "\n\n".join(part.text for part in prompt.system if part.stable)
+    if model.vendor is Vendor.OPENAI and stable and "cache_key" in features:
+        body["prompt_cache_key"] = sha256(stable.encode(errors="replace")).hexdigest()[:32]
+        offered.add("cache_key")
+    return body, offered
+
+
+def _sampling(model: ModelId, prompt: Prompt, traits: ModelTraits) -> dict[str, Any]:
+    """Temperature where the step has one; for Qwen always the companions that its makers advise."""
+    qwen = model.vendor is Vendor.OPENROUTER and model.name.startswith("qwen/")
+    sampling: dict[str, Any] = dict(_QWENS_SAMPLING) if qwen else {}
+    if prompt.creativity is not None and traits.temperature:
+        sampling["temperature"] = prompt.creativity
+    return sampling
+
+
+def _opening(system: list[SystemPart], marks: CacheMarks) -> list[dict[str, Any]]:
+    """One system message, since some templates behind these servers refuse several; in blocks if it is marked."""
+    if not system:
+        return []
+    texts = [clean(part.text) for part in system]
+    if not marks.system:
+        return [{"role": "system", "content": "\n\n".join(texts)}]
+    blocks = [text_block(text, marked=place in marks.system) for place, text in enumerate(texts)]
+    return [{"role": "system", "content": blocks}]
+
+
+def _message(message: Message, marked: bool) -> dict[str, Any]:
+    return {
+        "role": message.speaker.value,
+        "content": [text_block(message.text, marked=True)] if marked else message.text,
+    }
 
 
 def _schema_name(step: str) -> str:

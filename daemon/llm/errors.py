@@ -1,6 +1,7 @@
 """Translates errors of the SDKs, the HTTP library and garbled answers into our two model errors, without the key."""
 
 import math
+import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
@@ -34,13 +35,21 @@ _PERMANENT_KINDS = frozenset(
 # An answer that is not JSON, not UTF-8, or JSON that the SDK does not expect.
 _GARBLED = (ValueError, TypeError, AttributeError, LookupError)
 
-# Words by which back-ends name the part of a request that they refuse; the request is then sent without it.
+# Words by which back-ends name the part of a request that they refuse; the request is then sent without it. A message
+# may name two parts, such as a temperature that is wrong with thinking: the first of these is left out.
 _FEATURE_WORDS: Mapping[str, tuple[str, ...]] = {
     "json_schema": ("response_format", "json_schema", "output_config.format", "output_format", "structured output"),
-    "effort": ("effort",),
     "temperature": ("temperature", "top_p", "top_k"),
+    "thinking": ("thinking", "budget_tokens"),
+    "effort": ("effort",),
     "usage": ("stream_options", "include_usage"),
+    "cache_key": ("prompt_cache_key",),
+    "cache_marks": ("cache_control",),
+    "old_limit": ("max_completion_tokens",),
 }
+_LIMIT_WORDS = ("max_tokens", "max_completion_tokens", "output tokens", "completion tokens")
+_SMALLEST_LIMIT = 256  # smaller numbers in a refusal are no output limit
+_NUMBER = re.compile(r"(?<![\w.-])\d[\d,_]*(?![\w-]|\.\d)")
 
 
 @contextmanager
@@ -85,7 +94,22 @@ def refused_feature(error: Exception, offered: Collection[str]) -> str | None:
     if getattr(error, "status_code", None) not in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY):
         return None
     text = _message(error).lower()
-    return next((name for name in offered if any(word in text for word in _FEATURE_WORDS[name])), None)
+    return next((name for name, words in _FEATURE_WORDS.items() if name in offered and _any(words, text)), None)
+
+
+def allowed_limit(error: Exception, asked: int) -> int | None:
+    """The output limit that a 400 or 422 names instead of the one asked for, in tokens; None for any other error."""
+    if getattr(error, "status_code", None) not in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY):
+        return None
+    text = _message(error).lower()
+    if not _any(_LIMIT_WORDS, text) or _any((*_TOO_LONG, "context limit"), text):
+        return None
+    numbers = [int(found.replace(",", "").replace("_", "")) for found in _NUMBER.findall(text)]
+    return max((each for each in numbers if _SMALLEST_LIMIT <= each < asked), default=None)
+
+
+def _any(words: tuple[str, ...], text: str) -> bool:
+    return any(word in text for word in words)
 
 
 def _from_status(status: int, error: Exception, endpoint: Endpoint, model: ModelId) -> ModelError:

@@ -1,7 +1,8 @@
 """Deadlines, size limits, retries and the circuit breaker for every model call.
 
 A call is retried only before its first text, only for ModelUnavailable, and only within the vendor's retry budget and
-the call's deadline. A Retry-After replaces our own full jitter (promises P31 to P34).
+the call's deadline; while another model stands by, only for a few seconds. A Retry-After replaces our own full jitter
+(promises P31 to P34).
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -13,6 +14,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_ran
 
 from daemon.core.concurrency import time_limit
 from daemon.core.errors import ModelRefused, ModelUnavailable
+from daemon.core.perception import Audience
 from daemon.core.ports import Clock, Completion, Emit, ModelRole, Prompt
 from daemon.llm.circuit import Circuit, CircuitState, Permit, RetryBudget
 from daemon.llm.clean_text import PieceCleaner
@@ -22,6 +24,9 @@ from daemon.llm.provider import ClosableLLM
 ATTEMPTS = 3
 BYTES_PER_TOKEN = 8
 FEWEST_BYTES = 4096
+
+PATIENCE_SECONDS = 5.0
+"""How long after its beginning a call is retried while another model stands by."""
 
 _JITTER = wait_random_exponential(multiplier=0.5, max=8)
 
@@ -50,6 +55,7 @@ class _Call:
     model: str
     guard: _Guard
     deadline: float
+    retry_until: float
 
 
 @dataclass(slots=True)
@@ -73,11 +79,17 @@ class ResilientLLM:
         self._clock = clock
         self._limits = limits
         self._emit = emit
-        self._guards = {vendor: _Guard(Circuit(vendor)) for vendor in Vendor}
+        self._guards = {str(vendor): _Guard(Circuit(vendor)) for vendor in Vendor}
 
     def model_for(self, role: ModelRole) -> str:
         """See `LLM.model_for`."""
         return self._inner.model_for(role)
+
+    def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
+        """See `LLM.candidates`."""
+        first, *others = self._inner.candidates(role, audience)
+        down = self._guard(first, role).circuit.state(self._clock.monotonic()) is CircuitState.OPEN
+        return tuple(others) if others and down else (first, *others)
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -85,11 +97,13 @@ class ResilientLLM:
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
         """See `LLM.stream`."""
-        model = self.model_for(prompt.role)
-        guard = self._guards[parse_model_id(model).vendor]
+        model = prompt.model or self.model_for(prompt.role)
+        guard = self._guard(model, prompt.role)
         now = self._clock.monotonic()
         guard.budget.call(now)
-        call = _Call(prompt, model, guard, now + self._limits.total)
+        deadline = now + self._limits.total
+        retry_until = min(deadline, now + PATIENCE_SECONDS) if prompt.standby else deadline
+        call = _Call(prompt, model, guard, deadline, retry_until)
         attempt = await self._begin_with_retries(call)
         try:
             async with aclosing(self._bounded(call, attempt)) as pieces:
@@ -98,6 +112,14 @@ class ResilientLLM:
         finally:
             await _close(attempt.pieces)
             guard.circuit.abandoned(attempt.permit)
+
+    def _guard(self, model: str, role: ModelRole) -> _Guard:
+        """The guard of a model's vendor; a second model of the same vendor has its own, since only one may be down."""
+        vendor = parse_model_id(model).vendor
+        first = self.model_for(role)
+        if model == first or parse_model_id(first).vendor is not vendor:
+            return self._guards[str(vendor)]
+        return self._guards.setdefault(model, _Guard(Circuit(vendor)))
 
     async def _begin_with_retries(self, call: _Call) -> _Attempt:
         retrying = AsyncRetrying(
@@ -191,7 +213,7 @@ class ResilientLLM:
     def _out_of_tries(self, call: _Call, state: RetryCallState) -> bool:
         """Whether to give up; otherwise takes a retry from the budget. tenacity asks once the pause is chosen."""
         now = self._clock.monotonic()
-        too_late = now + state.upcoming_sleep >= call.deadline
+        too_late = now + state.upcoming_sleep >= call.retry_until
         return state.attempt_number >= ATTEMPTS or too_late or not call.guard.budget.take(now)
 
     def _emit_retry(self, call: _Call, state: RetryCallState) -> None:

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from daemon.core.config import Settings
+from daemon.core.perception import Audience
 from daemon.core.ports import Clock, Completion, Emit, ModelRole, Prompt
 from daemon.llm.anthropic_messages import AnthropicMessages
 from daemon.llm.chat_completions import ChatCompletions
@@ -12,12 +13,13 @@ from daemon.llm.model_id import ModelId, Vendor, parse_model_id
 from daemon.llm.placeholder import Placeholder
 from daemon.llm.provider import Provider
 from daemon.llm.resilience import CallLimits, ResilientLLM
+from daemon.llm.standby import choose_standby
 
 
 def build_llm(settings: Settings, clock: Clock, emit: Emit, *, pace: float = 0.0) -> ResilientLLM:
     """The configured models as one LLM with limits and retries; `pace` slows the placeholder, in seconds per word.
 
-    Call its `aclose` at the end. Raises ConfigError as `choose_models` does.
+    Call its `aclose` at the end. Raises ConfigError as `choose_models` and `choose_standby` do.
     """
     limits = CallLimits(total=settings.model_timeout, silence=settings.model_silence)
     return ResilientLLM(Router(settings, clock, pace=pace), clock, limits, emit)
@@ -52,7 +54,7 @@ def _by_keys(settings: Settings) -> tuple[str, str]:
 
 
 class Router:
-    """An `LLM` that passes each prompt to the model of its role; builds each adapter at its first call."""
+    """An `LLM` that passes each prompt to its model or that of its role; builds each adapter at its first call."""
 
     def __init__(self, settings: Settings, clock: Clock, *, pace: float = 0.0) -> None:
         persona, thinking = choose_models(settings)
@@ -60,6 +62,7 @@ class Router:
             ModelRole.PERSONA: parse_model_id(persona),
             ModelRole.THINKING: parse_model_id(thinking),
         }
+        self._standby = choose_standby(settings)
         self._settings = settings
         self._clock = clock
         self._pace = pace
@@ -69,9 +72,15 @@ class Router:
         """See `LLM.model_for`."""
         return self._models[role].full
 
+    def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
+        """See `LLM.candidates`; whether a model is up is not known here."""
+        first = self._models[role]
+        second = self._standby.model_for(role, first, audience)
+        return (first.full,) if second is None else (first.full, second.full)
+
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
         """See `LLM.stream`; pieces may be empty, as in `Provider.stream`."""
-        model = self._models[prompt.role]
+        model = parse_model_id(prompt.model) if prompt.model else self._models[prompt.role]
         async with aclosing(self._provider_for(model).stream(model, prompt)) as pieces:
             async for piece in pieces:
                 yield piece

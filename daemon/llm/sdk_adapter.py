@@ -1,18 +1,21 @@
 """What both SDK adapters share: a client built at the first call, the fallback for refused features, error translation.
 
-Importing an SDK takes up to a second, so the client is built in a thread.
+Importing an SDK takes up to a second, so the client is built in a thread, and the price list is read there too.
 """
 
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterable
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from daemon.core.ports import Completion, Prompt
+from daemon.llm import prices
 from daemon.llm.endpoint import Endpoint
-from daemon.llm.errors import refused_feature, translated
+from daemon.llm.errors import allowed_limit, refused_feature, translated
 from daemon.llm.model_id import ModelId
+from daemon.llm.model_traits import ModelTraits, traits_of
 from daemon.llm.usage import CallUsage
 
 if TYPE_CHECKING:
@@ -26,7 +29,8 @@ Event = TypeVar("Event")
 class SdkAdapter(ABC, Generic[Client, Event]):
     """A `Provider` on an SDK; a subclass builds the client and the request and reads the events.
 
-    `features` are the optional parts of a request. One that a model refuses is left out for that model from then on.
+    `features` are the optional parts of a request. One that a model refuses is left out for that model from then on,
+    and an output limit that it refuses is lowered to what it allows.
     """
 
     features: ClassVar[tuple[str, ...]]
@@ -36,12 +40,13 @@ class SdkAdapter(ABC, Generic[Client, Event]):
         self._client: Client | None = None
         self._connecting = asyncio.Lock()
         self._refused: set[tuple[str, str]] = set()
+        self._limits: dict[str, int] = {}
 
     async def stream(self, model: ModelId, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
         """See `Provider.stream`."""
         async with self._connecting:
             if self._client is None:
-                self._client = await asyncio.to_thread(self._connect)
+                self._client = await asyncio.to_thread(self._prepare)
             client = self._client
         with translated(self._endpoint, model, self._sdk_error()):
             usage = CallUsage(model)
@@ -66,10 +71,23 @@ class SdkAdapter(ABC, Generic[Client, Event]):
             try:
                 return await self._send(client, body)
             except self._sdk_error() as error:
-                feature = refused_feature(error, offered)
-                if feature is None:
+                asked = body.get("max_tokens") or body.get("max_completion_tokens") or 0
+                if (limit := allowed_limit(error, asked)) is not None:
+                    self._limits[model.name] = limit
+                elif (feature := refused_feature(error, offered)) is not None:
+                    self._refused.add((model.name, feature))
+                else:
                     raise
-                self._refused.add((model.name, feature))
+
+    def _traits(self, model: ModelId) -> ModelTraits:
+        """What a model takes, by the table and by what it has refused so far."""
+        known = traits_of(model)
+        return replace(known, max_output=min(known.max_output, self._limits.get(model.name, known.max_output)))
+
+    def _prepare(self) -> Client:
+        """Read the price list and build the client; runs in a thread."""
+        prices.load()
+        return self._connect()
 
     @abstractmethod
     def _connect(self) -> Client:

@@ -17,6 +17,7 @@ class CallUsage:
     model: ModelId
     tokens_in: int = 0
     tokens_cached: int = 0
+    tokens_written: int = 0
     tokens_out: int = 0
     stop: str | None = None
     has_text: bool = False
@@ -39,7 +40,9 @@ class CallUsage:
             raise ModelUnavailable(f"{self.model.full} broke off in the middle of its answer", hint="try again")
         if self.stop == "refusal" and not self.has_text:
             raise ModelRefused(f"{self.model.full} declined to answer", hint="word the request differently")
-        return Completion(self.model.full, self.tokens_in, self.tokens_cached, self.tokens_out, self.stop)
+        return Completion(
+            self.model.full, self.tokens_in, self.tokens_cached, self.tokens_out, self.stop, self.tokens_written
+        )
 
 
 def count(value: object) -> int:

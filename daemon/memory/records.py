@@ -182,7 +182,10 @@ class TurnKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One message or reply. `thought` is private to the soul; `ts` is of the message, or of the one replied to."""
+    """One message or reply. `thought` is private to the soul; `ts` is of the message, or of the one replied to.
+
+    `model` is the id of the model that said a reply, empty where none did.
+    """
 
     speaker: Speaks
     author: str
@@ -192,6 +195,7 @@ class Turn:
     thought: Mapping[str, object] = field(default_factory=dict)
     seq: int = 0
     kind: TurnKind = TurnKind.REPLY
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""The Mind, the one place that calls a model: runs cognitive steps, repairs a bad answer once, records each call."""
+"""The Mind, the one place that calls a model: runs cognitive steps, repairs a bad answer once, records each call.
+
+When a model is down or refuses, and nothing of its answer was shown, the next one that may have these words is asked.
+"""
 
 import asyncio
 from collections import deque
@@ -8,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from daemon.core.errors import CutShort, DaemonError, MalformedReply, ModelError, ModelRefused, ModelUnavailable
-from daemon.core.ports import LLM, Clock, Completion, LLMCall, ModelRole, Prompt
+from daemon.core.perception import Audience
+from daemon.core.ports import LLM, Clock, Completion, Cost, LLMCall, ModelRole, Prompt
 from daemon.core.step import AnswerForm, Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from daemon.memory.knowledge.model_habits import ModelHabit
@@ -119,22 +123,31 @@ class Thought(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Mind:
-    """Runs steps: `render` makes prompts, `record` receives an LLMCall however it ended, `cost` gives a call's USD.
+    """Runs steps: `render` makes prompts, `record` receives an LLMCall however it ended, `cost` gives what a call cost.
 
-    `habits` are what is known of the models, and grow with each call. Every answer passes an AnswerFilter.
+    `habits` are what is known of the models, and grow with each call. `audience` is whose words the prompts may hold;
+    it decides which models may be asked, and None allows the roles' own alone. Every answer passes an AnswerFilter.
     """
 
     llm: LLM
     render: Callable[[WorkingMemory, Step[Any]], Prompt]  # a step of any value
     clock: Clock
     record: Callable[[LLMCall], None]
-    cost: Callable[[Completion], float | None]
+    cost: Callable[[Completion], Cost | None]
     trace_id: str
     habits: dict[str, ModelHabit] = field(default_factory=dict)
+    audience: Audience | None = None
+
+    def models(self, role: ModelRole) -> tuple[str, ...]:
+        """The models that may be asked for a role now, best first."""
+        return self.llm.candidates(role, self.audience)
 
     def habit(self, role: ModelRole) -> ModelHabit:
-        """What is known of the model that answers for a role."""
-        model = self.llm.model_for(role)
+        """What is known of the model that answers for a role now."""
+        return self.habit_of(self.models(role)[0])
+
+    def habit_of(self, model: str) -> ModelHabit:
+        """What is known of a model."""
         return self.habits.get(model, ModelHabit(model))
 
     async def run(self, memory: WorkingMemory, step: Step[T]) -> tuple[WorkingMemory, T]:
@@ -146,36 +159,44 @@ class Mind:
         return Thought(self._think(memory, step))
 
     async def _think(self, memory: WorkingMemory, step: Step[T]) -> AsyncGenerator[str | _Finished[T], None]:
-        """The answer and, if it was malformed, one repair, which is shown only if nothing was shown before.
+        """The answer, after one repair if it was malformed, and from the next model where one fails unseen.
 
-        An answer that broke off before any of it was shown is requested once more, unchanged.
+        Once text was shown, that of no further attempt is.
         """
-        attempt, shown, again = _Attempt(self, memory, step), False, None
-        try:
-            async with aclosing(attempt.visible()) as pieces:
-                async for piece in pieces:
-                    shown = True
-                    yield piece
-        except (MalformedReply, ModelUnavailable) as fault:
-            again = self._second(memory, step, fault, hopeless=shown or not attempt.begun)
-        if again is not None:
-            attempt = again
-            async with aclosing(attempt.visible()) as pieces:
-                async for piece in pieces:
-                    if not shown:
-                        yield piece
+        attempt, shown = _Attempt(self, memory, step, self.models(step.role)), False
+        while True:
+            hidden = shown
+            try:
+                async with aclosing(attempt.visible()) as pieces:
+                    async for piece in pieces:
+                        if not hidden:
+                            shown = True
+                            yield piece
+                break
+            except ModelError as fault:
+                attempt = self._next(memory, step, attempt, fault, shown=shown)
         for remembered in step.remember(attempt.value):
             memory = memory.with_memory(remembered)
-        void = shown and (again is not None or attempt.withdrawn)
+        void = hidden or (shown and attempt.withdrawn)
         yield _Finished(memory, attempt.value, void=void, cut=attempt.cut)
 
-    def _second(self, memory: WorkingMemory, step: Step[T], fault: ModelError, *, hopeless: bool) -> "_Attempt[T]":
-        """The second attempt; a call that failed before its first piece was already retried by the retry layer."""
-        if isinstance(fault, MalformedReply):
-            return _Attempt(self, *_corrected(memory, step, fault), repair=True)
-        if hopeless:
+    def _next(
+        self, memory: WorkingMemory, step: Step[T], failed: "_Attempt[T]", fault: ModelError, *, shown: bool
+    ) -> "_Attempt[T]":
+        """The attempt after a failed one. Raises its fault where there is none.
+
+        A call that failed before its first piece was already retried by the retry layer; an answer that broke off
+        unseen is requested once more, of the next model if there is one.
+        """
+        if isinstance(fault, MalformedReply) and not failed.repair:
+            return _Attempt(self, *_corrected(memory, step, fault), failed.models, repair=True)
+        if shown or isinstance(fault, MalformedReply):
             raise fault
-        return _Attempt(self, memory, step, repair=True)
+        if others := failed.models[1:]:
+            return _Attempt(self, memory, step, others)
+        if isinstance(fault, ModelUnavailable) and failed.begun and not failed.repair:
+            return _Attempt(self, memory, step, failed.models, repair=True)
+        raise fault
 
 
 def _corrected(memory: WorkingMemory, step: Step[T], fault: MalformedReply) -> tuple[WorkingMemory, Step[T]]:
@@ -190,14 +211,18 @@ def _corrected(memory: WorkingMemory, step: Step[T], fault: MalformedReply) -> t
 
 
 class _Attempt(Generic[T]):
-    """One model call: passes on the visible text, reads the value, and leaves exactly one record."""
+    """One call of the first of some models: passes on the visible text, reads the value, leaves exactly one record."""
 
     value: T
 
-    def __init__(self, mind: Mind, memory: WorkingMemory, step: Step[T], *, repair: bool = False) -> None:
-        self._mind, self._memory, self._step, self._repair = mind, memory, step, repair
+    def __init__(
+        self, mind: Mind, memory: WorkingMemory, step: Step[T], models: tuple[str, ...], *, repair: bool = False
+    ) -> None:
+        self._mind, self._memory, self._step = mind, memory, step
+        self.models, self.repair = models, repair
         self._reply = ""
-        self._filter = AnswerFilter(step, mind.habit(step.role))
+        self._habit = mind.habit_of(models[0])
+        self._filter = AnswerFilter(step, self._habit)
         self._kept_form: bool | None = None
         self._prompt: Prompt | None = None
         self._completion: Completion | None = None
@@ -230,7 +255,8 @@ class _Attempt(Generic[T]):
         """Call the model; yield visible text; set `value` at the end. Raises ModelError."""
         started_ms, outcome = self._mind.clock.now_ms(), "unavailable"
         try:
-            self._prompt = self._mind.render(self._memory, self._step)
+            rendered = self._mind.render(self._memory, self._step)
+            self._prompt = replace(rendered, model=self.models[0], standby=len(self.models) > 1)
             async with aclosing(self._pieces(self._prompt)) as pieces:
                 async for piece in pieces:
                     text = self._filter.feed(piece)
@@ -312,7 +338,7 @@ class _Attempt(Generic[T]):
         """
         step = self._step
         doubtful = step.form is AnswerForm.SPEECH and step.visible is not None and not self._filter.reasoned
-        if step.read_cut is None or (doubtful and not self._mind.habit(step.role).streams_speech):
+        if step.read_cut is None or (doubtful and not self._habit.streams_speech):
             raise MalformedReply("it was cut off at the length limit", reply=answer)
         return step.read_cut(answer)
 
@@ -322,19 +348,20 @@ class _Attempt(Generic[T]):
             return None
         return True if self._filter.thought_aloud else None if self.cut else False
 
-    def _estimated(self) -> Completion:
-        """The usage of a call without a Completion: our own estimate where we ended it ourselves, else nothing."""
-        model = self._mind.llm.model_for(self._step.role)
-        if not self._ended_early or self._prompt is None:
-            return Completion(model)
-        return Completion(model, estimate_tokens(_as_text(self._prompt)), 0, estimate_tokens(self._reply))
-
     def _elapsed_ms(self) -> int:
         return round((self._mind.clock.monotonic() - self._began) * 1000)
 
+    def _estimate(self) -> Completion:
+        """What a call used that was cut off before its provider told, as an estimate; nothing if it never began."""
+        if not self.begun or self._prompt is None:
+            return Completion(self.models[0])
+        asked = estimate_tokens(_as_text(self._prompt))
+        return Completion(self.models[0], tokens_in=asked, tokens_out=estimate_tokens(self._reply))
+
     def _record(self, started_ms: int, outcome: str) -> None:
-        mind, role, completion = self._mind, self._step.role, self._completion
-        used = completion or self._estimated()
+        mind, role = self._mind, self._step.role
+        used = self._completion or self._estimate()
+        cost = mind.cost(used) if self._completion or self.begun else None
         call = LLMCall(
             trace_id=mind.trace_id,
             role=role,
@@ -347,10 +374,11 @@ class _Attempt(Generic[T]):
             tokens_cached=used.tokens_cached,
             tokens_out=used.tokens_out,
             first_ms=self._first_ms,
-            cost_usd=mind.cost(used) if completion or self._ended_early else None,
+            cost_usd=cost.usd if cost else None,
+            cost_bound=cost is not None and cost.bound,
             prompt=_as_text(self._prompt) if self._prompt else "",
             response=self._reply,
-            repair=self._repair,
+            repair=self.repair,
             kept_form=self._kept_form,
             thought_aloud=self._thought_aloud(),
         )

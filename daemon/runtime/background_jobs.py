@@ -53,7 +53,7 @@ class JobRunner:
         services = self._services
         soul, trace = services.soul(), new_trace()
         return SubprocessContext(
-            mind=await services.mind(soul, calls.append, trace),
+            mind=await services.mind(soul, calls.append, trace, job.audience),
             soul=soul,
             conversation=job.conversation,
             audience=job.audience,

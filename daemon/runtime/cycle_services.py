@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from daemon.core.fencing import fresh_nonce
 from daemon.core.limits import Limits
-from daemon.core.perception import ConversationKey, Readers
-from daemon.core.ports import LLM, Channel, Clock, Completion, Emit, LLMCall, ModelRole, Passage
+from daemon.core.perception import Audience, ConversationKey, Readers
+from daemon.core.ports import LLM, Channel, Clock, Completion, Cost, Emit, LLMCall, ModelRole, Passage
 from daemon.memory.knowledge.model_habits import ModelHabit, ModelHabits
 from daemon.memory.knowledge.process_memories import ProcessMemories
 from daemon.memory.knowledge.soul_states import SoulStates
@@ -49,7 +49,7 @@ class CycleServices:
     emit: Emit
     soul: Callable[[], Soul]
     processes: Mapping[str, MentalProcess]
-    cost: Callable[[Completion], float | None]
+    cost: Callable[[Completion], Cost | None]
     conversations: Conversations
     commits: Commits
     turns: Turns
@@ -66,16 +66,18 @@ class CycleServices:
     look_up: Callable[[ConversationKey, Readers, str, int, int | None], Awaitable[tuple[Passage, ...]]]
     wishes: tuple[Wish, ...] = ()
 
-    async def mind(self, soul: Soul, record: Callable[[LLMCall], None], trace_id: str) -> Mind:
+    async def mind(self, soul: Soul, record: Callable[[LLMCall], None], trace_id: str, audience: Audience) -> Mind:
         """A mind for one cycle or job: prompts keep the soul's budgets, each call is logged and recorded.
 
-        Raises StoreError.
+        `audience` is whose words the prompts hold. Raises StoreError.
         """
-        habits = await self.model_habits.of(*dict.fromkeys(self.llm.model_for(role) for role in ModelRole))
+        models = {model for role in ModelRole for model in self.llm.candidates(role, audience)}
+        habits = await self.model_habits.of(*sorted(models))
 
         def record_and_log(call: LLMCall) -> None:
             record(call)
             log_call(call, self.emit)
+            log_standby(call, self.llm.model_for(call.role), self.emit)
             log_habit(habits.get(call.model, ModelHabit(call.model)), call, self.emit)
 
         return Mind(
@@ -86,6 +88,7 @@ class CycleServices:
             cost=self.cost,
             trace_id=trace_id,
             habits=habits,
+            audience=audience,
         )
 
 
@@ -104,12 +107,19 @@ def log_call(call: LLMCall, emit: Emit) -> None:
         tokens_cached=call.tokens_cached,
         tokens_out=call.tokens_out,
         cost_usd=call.cost_usd,
+        cost_bound=call.cost_bound,
         duration_ms=call.latency_ms,
         trace=call.trace_id,
         repair=call.repair,
         prompt=call.prompt,
         response=call.response,
     )
+
+
+def log_standby(call: LLMCall, first: str, emit: Emit) -> None:
+    """Log that a second model answered for a role in place of its first one."""
+    if call.model != first and call.outcome == "ok":
+        emit("model.stood_in", role=call.role, model=call.model, instead_of=first, step=call.step, trace=call.trace_id)
 
 
 def log_habit(before: ModelHabit, call: LLMCall, emit: Emit) -> None:

@@ -85,7 +85,7 @@ class Cycle:
         return replace(found, members_only=found.members_only and not self.outsider_spoke)
 
     def usage(self) -> tuple[int, float]:
-        """Tokens and US dollars spent so far; a call of unknown price counts as free."""
+        """Tokens and US dollars spent so far; a call of unknown price counts with the most that it can have cost."""
         return sum(one.tokens_in + one.tokens_out for one in self.calls), sum(one.cost_usd or 0 for one in self.calls)
 
     async def absorb_new_messages(self, memory: WorkingMemory) -> WorkingMemory:

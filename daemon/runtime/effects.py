@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from daemon.core.perception import Modality, Perception
+from daemon.core.ports import LLMCall, ModelRole
 from daemon.core.timetable import CLOCKS_DIFFER_S
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.queues.cycle_effect import CycleEffect
@@ -42,7 +43,16 @@ def effect_of_cycle(cycle: Cycle, thinking: Thinking, parts: tuple[str, ...]) ->
     turns = turns_of(cycle)
     if parts:
         kind = TurnKind.CUT if motor.cut else TurnKind.REPLY
-        said = Turn(Speaks.SOUL, soul.name, soul.display_name, newest.ts, motor.said, motor.annotations, kind=kind)
+        said = Turn(
+            Speaks.SOUL,
+            soul.name,
+            soul.display_name,
+            newest.ts,
+            motor.said,
+            motor.annotations,
+            kind=kind,
+            model=_spoken_by(cycle.calls),
+        )
         turns = (*turns, said)
     now, timing = cycle.services.clock.now_ms(), cycle.services.timing
     return replace(
@@ -87,6 +97,12 @@ def effect_of_words(cycle: Cycle, parts: tuple[str, ...], turns: tuple[Turn, ...
         visit_timeout_ms=services.timing.visit_timeout_ms,
         outsider_spoke=cycle.outsider_spoke,
     )
+
+
+def _spoken_by(calls: Sequence[LLMCall]) -> str:
+    """The model of the last answer that the soul's voice gave; empty where none did."""
+    answers = [call.model for call in calls if call.role is ModelRole.PERSONA and call.outcome == "ok"]
+    return answers[-1] if answers else ""
 
 
 def turns_of(cycle: Cycle) -> tuple[Turn, ...]:

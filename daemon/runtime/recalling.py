@@ -44,7 +44,7 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
     return ProcessContext(
         memory=memory,
         perception=cycle.newest,
-        mind=await services.mind(soul, cycle.calls.append, cycle.trace_id),
+        mind=await services.mind(soul, cycle.calls.append, cycle.trace_id, readers.audience),
         motor=motor,
         soul=soul,
         interrupt=cycle.interrupt,

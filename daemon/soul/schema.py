@@ -109,6 +109,8 @@ class Models(_Section):
 
     persona: str = Field("", description="The model that speaks, such as `anthropic/…`; empty: the settings'.")
     thinking: str = Field("", description="The model that thinks in silence; empty: the settings'.")
+    persona_standby: str = Field("", description="The model that speaks when the first is down; empty: the settings'.")
+    thinking_standby: str = Field("", description="The model that thinks when the first is down; empty: the settings'.")
 
 
 class VerbsInMood(_Section):

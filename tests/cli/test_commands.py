@@ -88,7 +88,7 @@ def test_status_in_json_has_its_documented_keys(path: Path) -> None:
     assert result["inbox"] == dict.fromkeys(sorted(INBOX_STATES), 1)
     assert result["spent"]["unpriced"] == 1
     assert result["daemons"][0]["silent"] is True
-    assert "1 calls of unknown price" in call("status").stdout
+    assert "at most $" in call("status").stdout
 
 
 def test_status_shows_how_far_slack_is_read(path: Path) -> None:

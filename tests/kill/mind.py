@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator
 from types import MappingProxyType
 from typing import Final
 
+from daemon.core.perception import Audience
 from daemon.core.ports import Clock, Completion, ModelRole, Prompt
 from daemon.llm.placeholder import newest_messages, placeholder_answer
 
@@ -29,6 +30,10 @@ class KilledMind:
     def model_for(self, role: ModelRole) -> str:
         """See `LLM.model_for`."""
         return f"scripted/{role}"
+
+    def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
+        """See `LLM.candidates`: none stands by."""
+        return (self.model_for(role),)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Completion, None]:
         """See `LLM.stream`."""

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 
-from daemon.core.ports import LLM, Completion, Message, ModelRole, Prompt, Speaker, SystemPart
+from daemon.core.ports import LLM, Completion, Effort, Message, ModelRole, Prompt, Speaker, SystemPart
 
 SCHEMA: Mapping[str, object] = {
     "type": "object",
@@ -18,11 +18,18 @@ def prompt(
     creativity: float | None = None,
     role: ModelRole = ModelRole.PERSONA,
     tokens: int = 512,
+    effort: Effort | None = None,
+    model: str = "",
+    standby: bool = False,
+    cached: int | None = None,
 ) -> Prompt:
-    """A prompt whose messages are the texts, user and assistant in turn."""
+    """A prompt whose messages are the texts, user and assistant in turn; `cached` is the place of a marked one."""
     speakers = (Speaker.USER, Speaker.ASSISTANT)
-    messages = tuple(Message(speakers[place % 2], text) for place, text in enumerate(said or ("hello",)))
-    return Prompt(role, "test step", system, messages, schema, creativity, tokens)
+    texts = enumerate(said or ("hello",))
+    messages = tuple(Message(speakers[place % 2], text, cached=place == cached) for place, text in texts)
+    return Prompt(
+        role, "test step", system, messages, schema, creativity, tokens, effort=effort, model=model, standby=standby
+    )
 
 
 async def answer(llm: LLM, asked: Prompt) -> tuple[str, Completion]:

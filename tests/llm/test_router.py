@@ -1,13 +1,12 @@
-"""The choice of models, their vendors and their prices."""
+"""The choice of models and their vendors."""
 
 import pytest
 
 from daemon.core.config import load_settings
 from daemon.core.errors import ConfigError
-from daemon.core.ports import Completion, ModelRole
+from daemon.core.ports import ModelRole
 from daemon.llm.endpoint import Endpoint, endpoint_for
 from daemon.llm.model_id import Vendor, parse_model_id
-from daemon.llm.prices import PRICES, cost_usd
 from daemon.llm.router import build_llm, choose_models
 from tests.fakes import FakeClock
 from tests.llm.conftest import settings_for
@@ -104,30 +103,3 @@ async def test_a_built_llm_answers_for_both_roles(vendor: VendorServer) -> None:
 
 async def test_no_client_is_built_before_the_first_call() -> None:
     await build_llm(load_settings(anthropic_api_key="k"), FakeClock(), quiet).aclose()
-
-
-def test_a_call_costs_what_its_tokens_cost() -> None:
-    completion = Completion(
-        "anthropic/claude-sonnet-5-5", tokens_in=1_000_000, tokens_cached=500_000, tokens_out=100_000
-    )
-    assert cost_usd(completion) == pytest.approx(0.5 * 2 + 0.5 * 0.1 + 0.1 * 10)
-
-
-@pytest.mark.parametrize(("tokens", "cost"), [(100_000, 0.01), (100_001, 0.0500005)])
-def test_a_long_prompt_costs_more_as_a_whole(tokens: int, cost: float) -> None:
-    assert cost_usd(Completion("anthropic/claude-haiku-5-5", tokens_in=tokens)) == pytest.approx(cost)
-
-
-@pytest.mark.parametrize("model", ["placeholder/echo", "ollama/llama", "scripted/test"])
-def test_models_on_this_machine_cost_nothing(model: str) -> None:
-    assert cost_usd(Completion(model, 1000, 0, 1000)) == 0.0
-
-
-def test_an_unknown_price_is_unknown() -> None:
-    assert cost_usd(Completion("other/model", 1000, 0, 1000)) is None
-
-
-def test_cached_input_never_costs_more() -> None:
-    for price in PRICES.values():
-        for rates in (price.rates, price.long_rates or price.rates):
-            assert 0 < rates.cached <= rates.fresh < rates.out

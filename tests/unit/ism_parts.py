@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, field
 
 from daemon.core.limits import Limits, Spent
-from daemon.core.ports import LLM, Completion, LLMCall
+from daemon.core.ports import LLM, Completion, Cost, LLMCall
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.ism import run_ism
 from daemon.ism.machine import Action, ActionUse, Handler, ISMResult, LoopEvent, Machine, Recurse
@@ -69,7 +69,7 @@ class Bench:
             render=lambda memory, step: build_prompt(memory, step, budgets=Budgets(), nonce="n0nce"),
             clock=self.clock,
             record=self.calls.append,
-            cost=lambda completion: (completion.tokens_in + completion.tokens_out) / 10_000,
+            cost=lambda completion: Cost((completion.tokens_in + completion.tokens_out) / 10_000),
             trace_id="trace",
         )
 

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from daemon.core.errors import CutShort, MalformedReply, ModelRefused, ModelUnavailable
+from daemon.core.perception import Audience
 from daemon.core.ports import Completion, LLMCall, ModelRole, Prompt
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory
@@ -193,7 +194,16 @@ async def test_a_failed_call_is_recorded_and_raised_to_all_readers(failure: Exce
     with pytest.raises(type(failure)):
         await thought.finished()
     (call,) = h.calls
-    assert (call.outcome, call.model, call.cost_usd, call.tokens_in) == (outcome, "fake/thinking", None, 0)
+    assert (call.outcome, call.model, call.cost_usd) == (outcome, "fake/thinking", 0.001)
+    assert (call.tokens_in, call.tokens_out) == (14, 1), "its provider told no figures, so they are estimated"
+
+
+async def test_a_call_that_never_began_used_nothing_that_is_known() -> None:
+    h = head([ModelUnavailable("down")])
+    with pytest.raises(ModelUnavailable):
+        await h.mind.run(MEMORY, ECHO)
+    (call,) = h.calls
+    assert (call.cost_usd, call.tokens_in, call.tokens_out) == (None, 0, 0)
 
 
 async def test_a_refusal_at_the_end_is_a_refusal() -> None:
@@ -279,6 +289,10 @@ class Tagless:
     def model_for(self, role: ModelRole) -> str:
         """No matter."""
         return "fake/bare"
+
+    def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
+        """See `LLM.candidates`: none stands by."""
+        return (self.model_for(role),)
 
 
 async def test_a_stream_without_aclose_is_read() -> None:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import daemon
 from daemon.core.errors import MalformedReply, ModelError, ModelRefused, ModelUnavailable
+from daemon.core.perception import Audience
 from daemon.core.ports import LLM, Completion, ModelRole, Prompt
 from daemon.core.step import Step
 from daemon.core.working_memory import Memory, WorkingMemory
@@ -232,6 +233,10 @@ class Keeping:
     def model_for(self, role: ModelRole) -> str:
         """The model of the wrapped LLM."""
         return self._llm.model_for(role)
+
+    def candidates(self, role: ModelRole, audience: Audience | None) -> tuple[str, ...]:
+        """The models of the wrapped LLM."""
+        return self._llm.candidates(role, audience)
 
 
 def head_that_keeps(*scripts: Script) -> Head:

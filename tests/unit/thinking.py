@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from daemon.core.ports import Completion, LLMCall
+from daemon.core.ports import Completion, Cost, LLMCall
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.knowledge.model_habits import ModelHabit
 from daemon.mind.cognition import Mind
@@ -43,7 +43,7 @@ def head(*scripts: Script) -> Head:
         render=lambda memory, step: build_prompt(memory, step, budgets=Budgets(), nonce=NONCE),
         clock=clock,
         record=calls.append,
-        cost=lambda completion: completion.tokens_out / 1000,
+        cost=lambda completion: Cost(completion.tokens_out / 1000),
         trace_id="trace",
         habits=streaming("fake/persona", "fake/thinking"),
     )

@@ -5,7 +5,11 @@ from pathlib import Path
 from daemon.cli.checks.finding import Finding, fail, ok, warn
 from daemon.core.config import Settings, load_settings, unknown_settings
 from daemon.core.errors import ConfigError, SoulError
+from daemon.core.ports import ModelRole
+from daemon.llm.model_id import ModelId, parse_model_id
+from daemon.llm.prices import load, price_is_known
 from daemon.llm.router import choose_models
+from daemon.llm.standby import choose_standby
 from daemon.processes import PROCESSES
 from daemon.processes.subprocesses import SUBPROCESSES
 from daemon.soul import KnownNames, find_souls_directory, load_souls
@@ -77,12 +81,31 @@ def _library(folder: Path) -> Finding:
     return warn("library", f"{folder} is not a folder", "correct SOUL_LIBRARY or SOUL_LIBRARY_PUBLIC")
 
 
-def models(settings: Settings) -> Finding:
-    """Which models speak and think, and whether their keys are set; calls no model."""
+def models(settings: Settings) -> list[Finding]:
+    """Which models speak, think and stand by, whether their keys are set and prices known; calls no model."""
     try:
         persona, thinking = choose_models(settings)
+        standby = choose_standby(settings)
     except ConfigError as error:
-        return fail("models", error.message, error.hint)
+        return [fail("models", error.message, error.hint)]
     if persona.startswith("placeholder/"):
-        return warn("models", "no model is set up: a placeholder only repeats each message", _ADD_KEY)
-    return ok("models", f"{persona} speaks, {thinking} thinks; their keys are set")
+        return [warn("models", "no model is set up: a placeholder only repeats each message", _ADD_KEY)]
+    findings = [ok("models", f"{persona} speaks, {thinking} thinks; their keys are set")]
+    firsts = {ModelRole.PERSONA: parse_model_id(persona), ModelRole.THINKING: parse_model_id(thinking)}
+    for role, second in standby.models.items():
+        findings.append(_standby(role, second, standby.closed_to(role, firsts[role])))
+    load()
+    for model in dict.fromkeys((*firsts.values(), *standby.models.values())):
+        if not price_is_known(model):
+            found = f"the price of {model.full} is not known: its calls count with the most that they can cost"
+            findings.append(warn("models", found, "upgrade the package genai-prices, or read the costs as a bound"))
+    return findings
+
+
+def _standby(role: ModelRole, second: ModelId, closed: tuple[str, ...]) -> Finding:
+    """What a second model is for, and where it may not stand in."""
+    does = "speaks" if role is ModelRole.PERSONA else "thinks"
+    finding = f"{second.full} {does} when the first model is down"
+    if not closed:
+        return ok("models", finding)
+    return warn("models", f"{finding}, but not for every audience", f"add {second.vendor} to {', '.join(closed)}")

@@ -46,11 +46,17 @@ class Settings(SettingsFields):
 
     @field_validator(
         *("members", "allow_bots", "shared_contexts", "approvers", "link_hosts", "library", "library_public", "souls"),
+        *("standby_dm", "standby_channel", "standby_workspace"),
         mode="before",
     )
     @classmethod
     def _comma_separated(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("standby_dm", "standby_channel", "standby_workspace")
+    @classmethod
+    def _lower_case(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(part.lower() for part in value)
 
     @field_validator("log_level", mode="before")
     @classmethod

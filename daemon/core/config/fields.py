@@ -55,6 +55,25 @@ class SettingsFields(BaseSettings):
         description="Prefixed id of the model that thinks. "
         "Empty: the model that speaks, or a cheaper one if both are empty.",
     )
+    persona_standby: str = Field(
+        "",
+        description="Prefixed id of a second model that speaks when the first is down or refuses. "
+        "It stands in only where the audience's words may go to its vendor; see the three settings below.",
+    )
+    thinking_standby: str = Field(
+        "", description="Prefixed id of a second model that thinks. Empty: the second one that speaks."
+    )
+    standby_dm: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Vendors to which the words of direct messages may go when a second model stands in: "
+        "anthropic, openai, openrouter, groq, ollama, comma-separated. The first model's vendor needs no entry.",
+    )
+    standby_channel: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="The same for the words of private channels and group messages."
+    )
+    standby_workspace: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="The same for the words of public channels."
+    )
     anthropic_api_key: SecretStr | None = Field(
         None, validation_alias=_alias("ANTHROPIC_API_KEY"), description="Key for models with the prefix anthropic/."
     )

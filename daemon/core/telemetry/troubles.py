@@ -1,4 +1,4 @@
-"""What is wrong now, for the admin: loops that failed lately, and a platform that takes nothing without their help."""
+"""What is wrong now, for the admin: loops that failed lately, a platform that takes nothing, models that are down."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -24,6 +24,10 @@ class Troubles:
             self._note("posting", str(fields.get("reason", "")))
         elif event == "outbox.sent":
             self._seen.pop("posting", None)
+        elif event == "model.stood_in":
+            self._note(str(fields.get("instead_of", "")), f"{fields.get('model')} answers instead")
+        elif event == "step.completed" and fields.get("outcome") == "ok":
+            self._seen.pop(str(fields.get("model", "")), None)
 
     def now(self) -> Mapping[str, str]:
         """What failed within the last hour, by what fails: how often, and the last reason."""

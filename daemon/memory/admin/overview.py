@@ -54,7 +54,7 @@ class LiveDaemon:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Model calls since a time; `unpriced` counts those without a known price, which `cost_usd` leaves out."""
+    """Model calls since a time; `unpriced` counts those that `cost_usd` holds with the most that they can have cost."""
 
     calls: int
     failed: int
@@ -238,7 +238,7 @@ async def _spending(transaction: Transaction, since_ms: int) -> Spending:
         SELECT count(*) AS calls, coalesce(sum(outcome <> 'ok'), 0) AS failed,
                coalesce(sum(tokens_in), 0) AS tokens_in, coalesce(sum(tokens_cached), 0) AS tokens_cached,
                coalesce(sum(tokens_out), 0) AS tokens_out, coalesce(sum(cost_usd), 0.0) AS cost_usd,
-               coalesce(sum(cost_usd IS NULL), 0) AS unpriced
+               coalesce(sum(cost_bound OR (cost_usd IS NULL AND outcome = 'ok')), 0) AS unpriced
         FROM llm_calls WHERE started_ms >= :since
         """,
         since=since_ms,

@@ -140,7 +140,7 @@ async def _sum_up(transaction: Transaction, keys: Sequence[object]) -> int:
             "calls": 1,
             "failed": int(call["outcome"] != "ok"),
             "cost_usd": call["cost_usd"] or 0.0,
-            "unpriced": int(call["cost_usd"] is None),
+            "unpriced": int(call["cost_bound"] or (call["cost_usd"] is None and call["outcome"] == "ok")),
             **{name: call[name] for name in ("tokens_in", "tokens_cached", "tokens_out")},
         }
         for name in _SUMS:

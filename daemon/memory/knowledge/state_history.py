@@ -28,7 +28,10 @@ class PathStep:
 
 @dataclass(frozen=True, slots=True)
 class TracedStep:
-    """A stored step of the perception handled under `trace_id`, at `at_ms` (milliseconds UTC)."""
+    """A stored step of the perception handled under `trace_id`, at `at_ms` (milliseconds UTC).
+
+    `model` is the id of the model that gave the reply to that perception, empty where there is none.
+    """
 
     seq: int
     trace_id: str
@@ -40,6 +43,7 @@ class TracedStep:
     decided_by: str
     reason: str
     params: Mapping[str, object]
+    model: str
 
 
 async def store_path(
@@ -65,7 +69,12 @@ async def store_path(
 async def state_path(database: Database, conversation: ConversationKey, limit: int) -> tuple[TracedStep, ...]:
     """The newest `limit` steps of a conversation, oldest first."""
     rows = await database.rows(
-        "SELECT * FROM transitions WHERE conversation = :id ORDER BY seq DESC LIMIT :limit",
+        """
+        SELECT s.*, coalesce(t.model, '') AS model FROM transitions s
+        LEFT JOIN (SELECT trace_id, max(model) AS model FROM turns
+                   WHERE conversation = :id AND speaker = 'soul' GROUP BY trace_id) t ON t.trace_id = s.trace_id
+        WHERE s.conversation = :id ORDER BY s.seq DESC LIMIT :limit
+        """,
         id=str(conversation),
         limit=limit,
     )

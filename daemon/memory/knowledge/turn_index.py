@@ -41,6 +41,7 @@ async def store_turns(
             ts=turn.ts,
             body=turn.body,
             kind=turn.kind,
+            model=turn.model,
             thought=as_json(turn.thought),
             audience=str(audience),
             trace_id=trace_id,

@@ -8,7 +8,7 @@ from daemon.memory.knowledge.model_habits import store_habits
 
 _COLUMNS = (
     *("trace_id", "role", "step", "model", "tokens_in", "tokens_cached", "tokens_out", "cost_usd"),
-    *("started_ms", "first_ms", "latency_ms", "outcome"),
+    *("cost_bound", "started_ms", "first_ms", "latency_ms", "outcome"),
 )
 
 

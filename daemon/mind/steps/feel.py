@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict
 
 from daemon.core.errors import MalformedReply
+from daemon.core.ports import Effort
 from daemon.core.step import Step
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.text import one_line, shortened
@@ -63,6 +64,7 @@ def feel(soul: Soul, current: str) -> Step[Feeling]:
         read=read,
         remember=lambda _: (),
         creativity=0.5,
+        effort=Effort.LOW,
         json_schema=_with_states(json_schema, soul.emotional_states),
         placeholder=json.dumps({"emotional_state": soul.emotional_states[0], "topic": "", "task": ""}),
         max_output_tokens=256,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
+from daemon.core.ports import Effort
 from daemon.core.step import DATA_NOT_ORDERS, Step
 from daemon.core.text import one_line
 from daemon.core.working_memory import WorkingMemory
@@ -62,6 +63,7 @@ def intend(now: str, waiting: int) -> Step[ReminderRequest]:
         read=read,
         remember=lambda _: (),
         creativity=0.2,
+        effort=Effort.LOW,
         json_schema=json_schema,
         placeholder='{"when": "", "what": "", "drop": []}',
         max_output_tokens=256,

@@ -2,6 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict
 
+from daemon.core.ports import Effort
 from daemon.core.step import DATA_NOT_ORDERS, Step
 from daemon.core.working_memory import thought
 from daemon.mind.structured_reply import structured
@@ -32,6 +33,7 @@ def mental_query(statement: str) -> Step[bool]:
         read=read,
         remember=lambda true: (thought(f"It is {'true' if true else 'not true'}: {statement}", "evaluated"),),
         creativity=0.2,
+        effort=Effort.LOW,
         json_schema=json_schema,
         placeholder='{"true": false}',
         max_output_tokens=128,

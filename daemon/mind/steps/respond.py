@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from daemon.core.errors import MalformedReply
 from daemon.core.fencing import clean_name
-from daemon.core.ports import ModelRole
+from daemon.core.ports import Effort, ModelRole
 from daemon.core.step import AnswerForm, Step
 from daemon.core.working_memory import Memory, Role
 from daemon.mind.steps.external_dialog import external_dialog, read_spoken, spoken_text
@@ -139,6 +139,7 @@ def _plain(soul: Soul) -> Step[Response]:
         remember=lambda response: plain.remember(response.reply),
         role=plain.role,
         visible=plain.visible,
+        effort=Effort.LOW,  # they have waited for one answer already
         max_output_tokens=plain.max_output_tokens,
         read_cut=lambda answer: Response(plain.read(answer), cut=True),
     )

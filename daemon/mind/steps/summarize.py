@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from daemon.core.errors import MalformedReply
 from daemon.core.fencing import clean_name, cut
+from daemon.core.ports import Effort
 from daemon.core.step import AnswerForm, Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from daemon.soul_engine import SUMMARY, with_notes
@@ -55,6 +56,7 @@ def summarize(name: str, *, words: int = 220) -> Step[str]:
         read=read,
         remember=lambda _: (),
         creativity=0.3,
+        effort=Effort.LOW,
         max_output_tokens=words * 4,
         form=AnswerForm.THOUGHT,
         read_cut=read,

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from daemon.core.errors import DaemonError
 from daemon.core.fencing import clean_name
+from daemon.core.ports import Effort
 from daemon.core.step import DATA_NOT_ORDERS, Step
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.text import shortened, visible_line
@@ -94,6 +95,7 @@ def visitor_notes(current: Sequence[str], *, person: str, focus: str = "") -> St
         read=read,
         remember=lambda change: _noted(name, change),
         creativity=0.5,
+        effort=Effort.LOW,
         json_schema=json_schema,
         placeholder='{"add": [], "correct": [], "retire": []}',
         max_output_tokens=1024,

@@ -2,6 +2,7 @@
 
 from daemon.core.errors import MalformedReply
 from daemon.core.fencing import clean_name
+from daemon.core.ports import Effort
 from daemon.core.step import DATA_NOT_ORDERS, AnswerForm, Step
 from daemon.core.text import one_line
 from daemon.core.working_memory import Memory, thought
@@ -31,6 +32,7 @@ def visitor_whispers(person: str, context: str = "") -> Step[str]:
         read=_read,
         remember=lambda whispers: (_sensed(name, whispers),),
         creativity=0.85,
+        effort=Effort.LOW,
         max_output_tokens=256,
         form=AnswerForm.THOUGHT,
         read_cut=_read,

@@ -55,7 +55,10 @@ INNER_LIFE: tuple[str, ...] = ()
 PROMPTS: tuple[str, ...] = ()
 
 # Which vendor answered, and what each model is known to do.
-MODELS: tuple[str, ...] = ()
+MODELS: tuple[str, ...] = (
+    "ALTER TABLE turns ADD COLUMN model TEXT NOT NULL DEFAULT ''",  # the id of the model that said it
+    "ALTER TABLE llm_calls ADD COLUMN cost_bound INTEGER NOT NULL DEFAULT 0",  # 1: cost_usd is the most it can be
+)
 
 # What the platform told one daemon of a room or a user, for the other daemons on this file.
 ROOM_NEWS: tuple[str, ...] = (
