@@ -16,6 +16,8 @@ from daemon.cli.commands import soul
 from daemon.core.config import Settings
 from daemon.core.ports import LLM, Prompt
 from daemon.core.systemd import ServiceManager, Watchdog
+from daemon.core.telemetry.metrics import fanout
+from daemon.core.telemetry.troubles import Troubles
 from daemon.local_slack.client import WorkspaceClient
 from daemon.local_slack.model import Json
 from daemon.local_slack.server import WorkspaceServer
@@ -67,15 +69,17 @@ class SlackDaemon:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(channel.close)
             identity = await channel.identify()
+            troubles = Troubles(self._clock)
             self.built = await stack.enter_async_context(
                 assemble(
                     self._settings,
                     channel,
                     self._clock,
-                    self.events,
+                    fanout(self.events, troubles),
                     workspace=identity.team,
                     souls=souls,
                     llm_of=lambda _: self._model,
+                    troubles=troubles,
                 )
             )
             await self.built.live(self._stop, self._service, self._watchdog, lambda _: self._connected.set())

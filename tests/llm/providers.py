@@ -52,12 +52,13 @@ class ReceivedRequest:
 
 
 class VendorServer:
-    """The base of both servers: the script, the requests, and the hang-up event."""
+    """The base of both servers: the script and the usual answer after it, the requests, and the hang-up event."""
 
     name = ""
 
     def __init__(self) -> None:
         self.script: deque[Answer] = deque()
+        self.usual = Answer()
         self.asked: list[ReceivedRequest] = []
         self.drops: asyncio.Queue[str] = asyncio.Queue()
         self.hung_up = asyncio.Event()
@@ -103,7 +104,7 @@ class VendorServer:
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         self.asked.append(ReceivedRequest(request.path, dict(request.headers), await request.json()))
-        answer = self.script.popleft() if self.script else Answer()
+        answer = self.script.popleft() if self.script else self.usual
         if answer.gate is not None:
             await answer.gate.wait()
         if answer.status != 200:

@@ -9,45 +9,14 @@ from daemon.core.errors import CutShort, MalformedReply, ModelRefused, ModelUnav
 from daemon.core.perception import Audience
 from daemon.core.ports import Completion, LLMCall, ModelRole, Prompt
 from daemon.core.step import Step
-from daemon.core.working_memory import Memory, Role, WorkingMemory
+from daemon.core.working_memory import WorkingMemory
 from daemon.mind.cognition import FAULTY_CAP, READ_CAP, Mind
 from daemon.mind.steps.external_dialog import external_dialog
 from daemon.soul import Budgets
 from daemon.soul_engine import FAULTY_REPLY, build_prompt
 from tests.fakes import FakeClock
 from tests.given import soul
-from tests.unit.thinking import END, MEMORY, head, listen, turns
-
-
-class Shout:
-    """Shows everything, louder, holding back the last character."""
-
-    def __init__(self) -> None:
-        self._last = ""
-
-    def feed(self, piece: str) -> str:
-        """All but the last character."""
-        text, self._last = (self._last + piece)[:-1], (self._last + piece)[-1:]
-        return text.upper()
-
-    def finish(self) -> str:
-        """The last character."""
-        return self._last.upper()
-
-
-def read_echo(reply: str) -> str:
-    if "bad" in reply or not reply:
-        raise MalformedReply("it is bad", reply=reply, hint="say something good")
-    return reply.upper()
-
-
-ECHO = Step(
-    name="echo",
-    command="Echo.",
-    read=read_echo,
-    remember=lambda value: (Memory(Role.ASSISTANT, value), Memory(Role.ASSISTANT, value, region="echoes")),
-    visible=Shout,
-)
+from tests.unit.thinking import ECHO, END, MEMORY, head, listen, read_echo, turns
 
 
 async def test_a_step_gives_its_value_and_the_memory_after_it() -> None:

@@ -4,7 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
+from daemon.core.errors import MalformedReply
 from daemon.core.ports import Completion, Cost, LLMCall
+from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.knowledge.model_habits import ModelHabit
 from daemon.mind.cognition import Mind
@@ -22,6 +24,37 @@ NONCE = "n0nce"
 def streaming(*models: str) -> dict[str, ModelHabit]:
     """Habits of models that are known to write no reasoning into their speech, so that it streams."""
     return {model: ModelHabit(model, hold_back=0) for model in models}
+
+
+class Shout:
+    """Shows everything, louder, holding back the last character."""
+
+    def __init__(self) -> None:
+        self._last = ""
+
+    def feed(self, piece: str) -> str:
+        """All but the last character."""
+        text, self._last = (self._last + piece)[:-1], (self._last + piece)[-1:]
+        return text.upper()
+
+    def finish(self) -> str:
+        """The last character."""
+        return self._last.upper()
+
+
+def read_echo(reply: str) -> str:
+    if "bad" in reply or not reply:
+        raise MalformedReply("it is bad", reply=reply, hint="say something good")
+    return reply.upper()
+
+
+ECHO = Step(
+    name="echo",
+    command="Echo.",
+    read=read_echo,
+    remember=lambda value: (Memory(Role.ASSISTANT, value), Memory(Role.ASSISTANT, value, region="echoes")),
+    visible=Shout,
+)
 
 
 @dataclass

@@ -1,0 +1,148 @@
+"""Which second model stands by, for whom, and when the first one is passed over."""
+
+import asyncio
+
+import pytest
+
+from daemon.core.config import load_settings
+from daemon.core.errors import ConfigError, ModelUnavailable
+from daemon.core.perception import Audience, AudienceKind
+from daemon.core.ports import ModelRole
+from daemon.llm.circuit import FAILURES_TO_OPEN, REST_SECONDS
+from daemon.llm.model_id import parse_model_id
+from daemon.llm.resilience import PATIENCE_SECONDS, ResilientLLM
+from daemon.llm.router import build_llm
+from daemon.llm.standby import choose_standby
+from tests.fakes import Events, FakeClock
+from tests.llm.guarding import turn_until_done
+from tests.llm.prompts import answer, prompt
+from tests.llm.providers import KEY, Answer, AnthropicServer, OpenAIServer
+
+DM, ROOM, ALL = (Audience(kind, "1") for kind in (AudienceKind.DM, AudienceKind.CHANNEL, AudienceKind.WORKSPACE))
+FIRST, SECOND = "anthropic/one", "openai/two"
+OVERLOADED = Answer(status=529, kind="overloaded_error", headers={"retry-after": "60"})
+
+
+def llm_of(
+    claude: AnthropicServer, gpt: OpenAIServer, clock: FakeClock, events: Events, **more: object
+) -> ResilientLLM:
+    given: dict[str, object] = {
+        "anthropic_api_key": KEY,
+        "anthropic_base_url": claude.url,
+        "openai_api_key": KEY,
+        "openai_base_url": gpt.url,
+        "persona_model": FIRST,
+        "persona_standby": SECOND,
+        "standby_dm": "OpenAI, groq",
+    }
+    return build_llm(load_settings(**(given | more)), clock, events)
+
+
+def allowed(persona: str, standby: str, *vendors: str, audience: Audience | None = DM) -> bool:
+    settings = load_settings(
+        persona_standby=standby, standby_dm=vendors, openai_api_key=KEY, anthropic_api_key=KEY, openrouter_api_key=KEY
+    )
+    return choose_standby(settings).model_for(ModelRole.PERSONA, parse_model_id(persona), audience) is not None
+
+
+@pytest.mark.parametrize(
+    ("persona", "standby", "vendors", "may"),
+    [
+        (FIRST, SECOND, (), False),
+        (FIRST, SECOND, ("groq",), False),
+        (FIRST, SECOND, ("openai",), True),
+        (FIRST, "anthropic/other", (), True),
+        (FIRST, FIRST, ("anthropic",), False),
+        ("maker/a", "other/b", (), False),
+        ("maker/a", "other/b", ("openrouter",), True),
+        (FIRST, "ollama/local", (), False),
+        (FIRST, "", ("openai",), False),
+    ],
+)
+def test_a_vendor_stands_in_only_where_it_is_allowed(
+    persona: str, standby: str, vendors: tuple[str, ...], may: bool
+) -> None:
+    assert allowed(persona, standby, *vendors) is may
+
+
+@pytest.mark.parametrize("audience", [None, ROOM, ALL, Audience(AudienceKind.OPERATOR, "")])
+def test_an_audience_without_a_list_allows_nobody(audience: Audience | None) -> None:
+    assert not allowed(FIRST, SECOND, "openai", audience=audience)
+
+
+def test_the_second_one_that_speaks_also_thinks_unless_another_is_named() -> None:
+    settings = load_settings(persona_standby="ollama/a", thinking_standby="", standby_dm="ollama")
+    assert choose_standby(settings).models[ModelRole.THINKING].full == "ollama/a"
+    settings = load_settings(persona_standby="ollama/a", thinking_standby="ollama/b")
+    assert choose_standby(settings).models[ModelRole.THINKING].full == "ollama/b"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"persona_standby": "openai/x"}, "openai/x needs a key, and OPENAI_API_KEY"),
+        ({"persona_standby": "placeholder/echo"}, "placeholder/echo can't stand by"),
+        ({"standby_channel": "openai, opanai"}, "SOUL_STANDBY_CHANNEL names 'opanai'"),
+        ({"standby_workspace": "placeholder"}, "SOUL_STANDBY_WORKSPACE names 'placeholder'"),
+    ],
+)
+def test_a_wrong_setting_is_told_before_any_call(given: dict[str, object], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        build_llm(load_settings(openai_api_key=None if "x" in str(given) else KEY, **given), FakeClock(), Events())
+
+
+async def test_a_model_that_is_down_is_passed_over_until_one_probe_finds_it_well(
+    anthropic_server: AnthropicServer, openai_server: OpenAIServer, events: Events
+) -> None:
+    clock = FakeClock()
+    llm = llm_of(anthropic_server, openai_server, clock, events)
+    anthropic_server.usual = OVERLOADED
+    assert llm.candidates(ModelRole.PERSONA, DM) == (FIRST, SECOND)
+    assert llm.candidates(ModelRole.PERSONA, ROOM) == (FIRST,)
+    for _ in range(FAILURES_TO_OPEN):
+        with pytest.raises(ModelUnavailable):
+            await answer(llm, prompt(model=FIRST, standby=True))
+    assert len(anthropic_server.asked) == FAILURES_TO_OPEN, "no retry: it asked for more patience than there is"
+    assert llm.candidates(ModelRole.PERSONA, DM) == (SECOND,)
+    assert llm.candidates(ModelRole.PERSONA, ROOM) == (FIRST,), (
+        "where nobody else may be asked, it says that it is down"
+    )
+    assert (await answer(llm, prompt(model=SECOND)))[1].model == SECOND
+    anthropic_server.usual = Answer()
+    await clock.advance(2 * REST_SECONDS)
+    assert llm.candidates(ModelRole.PERSONA, DM) == (FIRST, SECOND)
+    assert (await answer(llm, prompt(model=FIRST, standby=True)))[1].model == FIRST
+    assert events.names[-1] == "llm.circuit_closed"
+    await llm.aclose()
+
+
+async def test_with_another_standing_by_a_failing_model_is_given_up_within_seconds(
+    anthropic_server: AnthropicServer, openai_server: OpenAIServer, events: Events
+) -> None:
+    clock = FakeClock()
+    llm = llm_of(anthropic_server, openai_server, clock, events)
+    anthropic_server.usual = Answer(status=503, headers={"retry-after": str(PATIENCE_SECONDS)})
+    with pytest.raises(ModelUnavailable):
+        await answer(llm, prompt(standby=True))
+    assert len(anthropic_server.asked) == 1
+    anthropic_server.script.append(anthropic_server.usual)
+    anthropic_server.usual = Answer()
+    call = asyncio.ensure_future(answer(llm, prompt()))
+    await turn_until_done(clock, call)
+    assert (await call)[0] == "one two three", "alone it is worth waiting for"
+    await llm.aclose()
+
+
+async def test_a_second_model_of_the_same_vendor_is_asked_while_the_first_is_down(
+    anthropic_server: AnthropicServer, openai_server: OpenAIServer, events: Events
+) -> None:
+    clock = FakeClock()
+    llm = llm_of(anthropic_server, openai_server, clock, events, persona_standby="anthropic/smaller")
+    anthropic_server.script.extend([OVERLOADED] * FAILURES_TO_OPEN)
+    for _ in range(FAILURES_TO_OPEN):
+        with pytest.raises(ModelUnavailable):
+            await answer(llm, prompt(standby=True))
+    assert llm.candidates(ModelRole.PERSONA, DM) == ("anthropic/smaller",)
+    assert (await answer(llm, prompt(model="anthropic/smaller")))[0] == "one two three"
+    assert anthropic_server.asked[-1].body["model"] == "smaller"
+    await llm.aclose()
