@@ -2,20 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from daemon.core.errors import DaemonError
 from daemon.core.ports import Completion
-from daemon.llm.prices import cost_usd
+from daemon.llm.prices import cost_of
 from evals.environment import Model
 from evals.memory import Call
 from evals.scenario import Scenario
 
 # An ordinary message, as docs/BENCH.md measures it, and a little for what is done after some replies.
 _CALLS, _TOKENS_IN, _TOKENS_OUT = 1.6, 2_600, 260
-# Dollars a million tokens that an unknown price is counted as: more than any listed model asks.
-_DEAREST_IN, _DEAREST_OUT = 30.0, 150.0
-_MILLION: Final = 1_000_000
 
 
 class BoundReached(DaemonError):
@@ -24,16 +20,14 @@ class BoundReached(DaemonError):
 
 @dataclass(slots=True)
 class Spending:
-    """Counts what calls cost; a call without a known price counts as the dearest model's."""
+    """Counts what calls cost; the daemon counts one of unknown price as the dearest of its vendor's models."""
 
     most_usd: float | None = None
     usd: float = 0.0
 
     def add(self, calls: Iterable[Call]) -> None:
         """Count some calls. Raises BoundReached when they use up what may be spent."""
-        self.usd += sum(
-            upper_bound(call.tokens_in, call.tokens_out) if call.cost is None else call.cost for call in calls
-        )
+        self.usd += sum(call.cost or 0.0 for call in calls)
         self.check()
 
     def check(self) -> None:
@@ -41,11 +35,6 @@ class Spending:
         if self.most_usd is not None and self.usd >= self.most_usd:
             hint = "give more with --max-usd"
             raise BoundReached(f"--max-usd {self.most_usd:g} is used up (${self.usd:.4f})", hint=hint)
-
-
-def upper_bound(tokens_in: int, tokens_out: int) -> float:
-    """Dollars that a call with an unknown price costs at most."""
-    return (tokens_in * _DEAREST_IN + tokens_out * _DEAREST_OUT) / _MILLION
 
 
 def estimate(model: Model, scenarios: Sequence[Scenario], repeat: int) -> str:
@@ -57,7 +46,7 @@ def estimate(model: Model, scenarios: Sequence[Scenario], repeat: int) -> str:
     plan = f"{len(scenarios)} scenarios{times}: {messages} messages to {model.names}, about {calls} model calls"
     if not model.paid:
         return f"{plan}; it runs on this machine and costs nothing."
-    usd = cost_usd(Completion(model.persona, tokens_in, 0, tokens_out))
-    price = f"about ${usd:.2f}" if usd is not None else f"at most ${upper_bound(tokens_in, tokens_out):.2f}"
-    known = "" if usd is not None else " (the price of this model is not known)"
+    cost = cost_of(Completion(model.persona, _TOKENS_IN, 0, _TOKENS_OUT))
+    price = f"{'at most' if cost.bound else 'about'} ${calls * cost.usd:.2f}"
+    known = " (the price of this model is not known)" if cost.bound else ""
     return f"{plan} with {tokens_in:,} tokens in and {tokens_out:,} out; {price}{known}."

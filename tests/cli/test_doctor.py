@@ -85,6 +85,29 @@ def test_a_model_without_its_key_fails_and_one_with_it_does_not(monkeypatch: pyt
     assert "sk-ant" not in call("doctor", "--offline").output
 
 
+def test_a_second_model_is_named_with_the_audiences_that_are_closed_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "SOUL_PERSONA_MODEL": "anthropic/claude-sonnet-5-5",
+        "ANTHROPIC_API_KEY": "k",
+        "SOUL_PERSONA_STANDBY": "ollama/llama",
+        "SOUL_THINKING_STANDBY": "anthropic/claude-haiku-5-5",
+        "SOUL_STANDBY_DM": "ollama",
+    }.items():
+        monkeypatch.setenv(name, value)
+    _, speaks, thinks = found("models")
+    assert (speaks.verdict, thinks.verdict) == (Verdict.WARN, Verdict.OK)
+    assert "ollama/llama speaks when the first model is down, but not for every audience" in speaks.found
+    assert speaks.fix == "add ollama to SOUL_STANDBY_CHANNEL, SOUL_STANDBY_WORKSPACE"
+    monkeypatch.setenv("SOUL_STANDBY_DM", "olama")
+    assert "'olama', which is no vendor" in only("models").found
+
+
+def test_an_unknown_price_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOUL_PERSONA_MODEL", "openrouter/auto")
+    monkeypatch.setenv("OPENROUTER_API_KEY", "k")
+    assert "the price of openrouter/auto is not known" in found("models")[1].found
+
+
 def test_a_broken_soul_fails_with_file_and_line(home: Path) -> None:
     folder = home / "souls" / "minoan"
     folder.mkdir(parents=True)

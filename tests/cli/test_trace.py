@@ -27,6 +27,11 @@ def path(home: Path) -> Path:
                 " at_ms) VALUES (?, 'abc', ?, ?, 'engaged', ?, ?, ?, '{\"topic\": \"tides\"}', ?)",
                 (CONVERSATION, hop, act, target, by, reason, NOW + hop),
             )
+        connection.execute(
+            "INSERT INTO turns (conversation, speaker, author, name, ts, body, audience, trace_id, said_ms, model)"
+            " VALUES (?, 'soul', 'minoan', 'Kothar', '1.0', 'Hm.', 'dm:D1', 'abc', ?, 'vendor/model')",
+            (CONVERSATION, NOW),
+        )
     return made
 
 
@@ -35,9 +40,9 @@ def test_the_path_is_shown_step_by_step(name: str) -> None:
     result = call("trace", name)
     assert result.exit_code == 0
     assert [line.split() for line in result.stdout.splitlines()] == [
-        ["WHEN", "ACT", "STATES", "BY", "REASON"],
-        ["2025-06-15", "15:06:40", "enter", "engaged", "→", "greeting", "rule", "A", "stranger."],
-        ["2025-06-15", "15:06:40", "move", "engaged", "→", "curious", "model", "␛[2Jasked", "why"],
+        ["WHEN", "ACT", "STATES", "BY", "MODEL", "REASON"],
+        ["2025-06-15", "15:06:40", "enter", "engaged", "→", "greeting", "rule", "vendor/model", "A", "stranger."],
+        ["2025-06-15", "15:06:40", "move", "engaged", "→", "curious", "model", "vendor/model", "␛[2Jasked", "why"],
     ]
     assert THOUGHT not in result.stdout
 

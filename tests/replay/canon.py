@@ -105,6 +105,7 @@ STEPS = (
     Row("finished_resolves_even_after_an_error", "After an error `finished` resolves as if all were well."),
     Row("the_schema_is_written_into_the_command", "A schema's text is appended to the command."),
     Row("a_call_may_choose_its_model", "Each call of a step may name its model and processor."),
+    Row("a_call_may_set_its_temperature", "A call's options may set its temperature."),
     Row("notes_are_rewritten_as_one_text", "`conversationNotes` and `userNotes` rewrite a text of notes."),
     Row("a_long_conversation_keeps_its_first_and_last_four", "Over nine memories: first, summary, last four are kept."),
     Row("found_answers_are_put_into_memory_at_index_one", "RAG puts answers to three questions at index 1."),

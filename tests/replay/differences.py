@@ -40,6 +40,10 @@ DIFFERENCES: Mapping[str, str] = MappingProxyType(
             "A step names a role, persona or thinking; souls and settings name the models, so that cost is "
             "decided in one place."
         ),
+        "a_call_may_set_its_temperature": (
+            "A step has a creativity, which souls may change, and apart from it an effort. Models that think take the "
+            "effort and refuse a temperature, so they are sent the effort alone; the others get the temperature."
+        ),
         "notes_are_rewritten_as_one_text": (
             "`visitor_notes` answers with changes only, and a change that would lose too many lines is refused."
         ),
