@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from daemon.core.ports import Completion, LLMCall
+from daemon.core.ports import Completion, Cost, LLMCall
 from daemon.core.working_memory import Memory, Role
 from daemon.memory.knowledge.model_habits import ModelHabit
 from daemon.mind.answer_filter import AnswerFilter
@@ -37,7 +37,7 @@ def mind_of(*replies: Reply, hold_back: int = 0) -> tuple[Mind, ScriptedLLM, lis
         render=lambda memory, step: build_prompt(memory, step, budgets=SOUL.budgets, nonce="n0nce"),
         clock=FakeClock(auto=True),
         record=calls.append,
-        cost=lambda completion: completion.tokens_out * 1.0,
+        cost=lambda completion: Cost(completion.tokens_out * 1.0),
         trace_id="t",
         habits={"scripted/test": ModelHabit("scripted/test", hold_back=hold_back)},
     )
