@@ -32,7 +32,10 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A model call, from `llm_calls`; `cost` is None where the price is not known."""
+    """A model call, from `llm_calls`; `cost` is None where nothing is known of what it used.
+
+    `bound`: its price is not known, and `cost` is the most that it can have been.
+    """
 
     trace: str
     role: str
@@ -44,6 +47,7 @@ class Call:
     cost: float | None
     latency_ms: int
     outcome: str
+    bound: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +124,8 @@ class MemoryFile:
         """What came after a mark."""
         calls = await self._rows(
             """
-            SELECT trace_id, role, step, model, tokens_in, tokens_cached, tokens_out, cost_usd, latency_ms, outcome
+            SELECT trace_id, role, step, model, tokens_in, tokens_cached, tokens_out, cost_usd, latency_ms, outcome,
+                   cost_bound
             FROM llm_calls WHERE seq > ? ORDER BY seq
             """,
             mark.call,
@@ -142,7 +147,7 @@ class MemoryFile:
             "SELECT tool FROM approvals WHERE created_ms > ? ORDER BY created_ms", mark.approval_ms
         )
         return Rows(
-            tuple(Call(*row) for row in calls),
+            tuple(_call(row) for row in calls),
             tuple(PathRow(*row) for row in path),
             tuple(Spoken(kind, _monologue(thought)) for kind, thought in spoken),
             tuple((int(due), str(content)) for due, content in reminders),
@@ -160,6 +165,11 @@ class MemoryFile:
     def _read(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
         with closing(sqlite3.connect(f"{self._path.as_uri()}?mode=ro", uri=True, timeout=_BUSY)) as connection:
             return connection.execute(sql, values).fetchall()
+
+
+def _call(row: Any) -> Call:  # noqa: ANN401  # columns of several types
+    *values, bound = row
+    return Call(*values, bool(bound))
 
 
 def _monologue(stored: str) -> str:

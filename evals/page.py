@@ -63,7 +63,7 @@ def _head(run: Run, host: dict[str, str]) -> Iterator[str]:
     yield f"<div><dt>calls</dt><dd>{total.calls:,}</dd><dd class='small'>{calls}</dd></div>"
     tokens = f"{total.tokens_cached:,} cached, {total.tokens_out:,} out"
     yield f"<div><dt>tokens in</dt><dd>{total.tokens_in:,}</dd><dd class='small'>{tokens}</dd></div>"
-    unpriced = f"{total.unpriced} calls without a price" if total.unpriced else "all calls priced"
+    unpriced = f"at most: {total.unpriced} calls of unknown price" if total.unpriced else "all calls priced"
     yield f"<div><dt>US dollars</dt><dd>{total.usd:.4f}</dd><dd class='small'>{unpriced}</dd></div>"
     yield "</dl></header>"
 

@@ -105,7 +105,7 @@ class Score:
 class Figures:
     """Scores by category, model calls, tokens and money of one scenario or of all.
 
-    `usd` is what the calls cost where prices are known; `unpriced` counts the calls where they are not.
+    `usd` is what the calls cost; `unpriced` counts those whose price is not known, held in it with their most.
     """
 
     scores: dict[Category, Score] = field(default_factory=dict)
@@ -138,7 +138,7 @@ def figures_of(plays: Iterable[Played]) -> Figures:
         tokens_cached=sum(call.tokens_cached for call in calls),
         tokens_out=sum(call.tokens_out for call in calls),
         usd=sum(call.cost or 0.0 for call in calls),
-        unpriced=sum(call.cost is None for call in calls),
+        unpriced=sum(call.bound for call in calls),
         seconds=sum(play.seconds for play in plays),
     )
 

@@ -131,5 +131,5 @@ def shown_score(score: Score) -> str:
 
 
 def shown_money(figures: Figures) -> str:
-    """Dollars for people; a mark shows that some calls have no known price."""
-    return f"{figures.usd:.4f}{' +?' if figures.unpriced else ''}"
+    """Dollars for people; a mark shows that it is an upper bound, since some prices are not known."""
+    return f"{'≤ ' if figures.unpriced else ''}{figures.usd:.4f}"
