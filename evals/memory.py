@@ -34,7 +34,7 @@ class Mark:
 class Call:
     """A model call, from `llm_calls`; `cost` is None where nothing is known of what it used.
 
-    `bound`: its price is not known, and `cost` is the most that it can have been.
+    `bound` is 1 where its price is not known, and `cost` is the most that it can have been.
     """
 
     trace: str
@@ -47,7 +47,7 @@ class Call:
     cost: float | None
     latency_ms: int
     outcome: str
-    bound: bool = False
+    bound: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ class MemoryFile:
             "SELECT tool FROM approvals WHERE created_ms > ? ORDER BY created_ms", mark.approval_ms
         )
         return Rows(
-            tuple(_call(row) for row in calls),
+            tuple(Call(*row) for row in calls),
             tuple(PathRow(*row) for row in path),
             tuple(Spoken(kind, _monologue(thought)) for kind, thought in spoken),
             tuple((int(due), str(content)) for due, content in reminders),
@@ -165,11 +165,6 @@ class MemoryFile:
     def _read(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
         with closing(sqlite3.connect(f"{self._path.as_uri()}?mode=ro", uri=True, timeout=_BUSY)) as connection:
             return connection.execute(sql, values).fetchall()
-
-
-def _call(row: Any) -> Call:  # noqa: ANN401  # columns of several types
-    *values, bound = row
-    return Call(*values, bool(bound))
 
 
 def _monologue(stored: str) -> str:
