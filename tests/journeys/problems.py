@@ -143,6 +143,6 @@ async def indexed(house: House, files: int) -> None:
     """Wait until so many files of the library are indexed."""
 
     async def known() -> bool:
-        return len(await house.rows("SELECT * FROM library_files")) >= files
+        return len(await house.rows("SELECT * FROM library_files WHERE stamp <> ''")) >= files
 
     await house.when(known)
