@@ -14,7 +14,8 @@ from tests.unit.hostile_answers import CANARY, Author
 ANSWERS = 200
 _AT_ONCE = 20  # as many drafts as Slack lets us begin in a minute
 _PAUSE = 0.2  # seconds in which the beginning of a draft is sent
-_SHOWN = f'<external_dialogue verb="said">{"These are words that all may see. " * 3}</external_dialogue>'
+_WORDS = "These are words that all may see. " * 3
+_SHOWN = f'<external_dialogue verb="said">{_WORDS}</external_dialogue>'
 
 
 class LeakyModel(FakeModel):
@@ -30,7 +31,7 @@ class LeakyModel(FakeModel):
         self.prompts.append(prompt)
         answer = (self._in_elements if prompt.step == "respond" else self._plainly).answer()
         if self._dice.random() < 0.5:
-            yield _SHOWN
+            yield _SHOWN if prompt.step == "respond" else _WORDS
             await self._clock.sleep(_PAUSE if prompt.role is ModelRole.PERSONA else 0)
         size = self._dice.randint(3, 40)
         for start in range(0, len(answer), size):
