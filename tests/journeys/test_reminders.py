@@ -47,6 +47,13 @@ async def test_a_time_that_makes_no_sense_is_explained_and_nothing_is_set(house:
     assert await house.rows("SELECT * FROM intentions WHERE slot <> 'idle'") == []
 
 
+async def test_a_wish_for_a_reminder_in_which_none_can_be_made_out_promises_nothing(house: House) -> None:
+    house.model.replies += [wanting("reminder"), _wish(), tagged("When?")]
+    assert await house.answered("Ada", "dm", "Bring it up again, will you?") == "When?"
+    assert "No reminder has been set or dropped" in shown(house.prompts[-1])
+    assert await house.rows("SELECT * FROM intentions WHERE slot <> 'idle'") == []
+
+
 async def test_words_without_a_reminder_in_them_cost_one_call(house: House) -> None:
     house.model.replies.append(tagged("Good."))
     await house.answered("Ada", "dm", "The build is done")

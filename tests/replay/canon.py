@@ -127,6 +127,7 @@ PROCESSES = (
     Row("the_invocation_count_rises_and_begins_anew_after_a_transition", "A transition resets `invocationCount`."),
     Row("params_are_stored_until_the_next_transition", "A transition's params are stored and handed to each run."),
     Row("what_a_process_returns_is_checked_when_it_runs", "What a process returns is checked at run time."),
+    Row("a_process_asks_the_model_before_it_moves", "A process asks a `mentalQuery` or `decision`, then moves."),
     Row("a_subprocess_may_hand_over_to_another_process", "A subprocess may transition, but not `executeNow`."),
 )
 

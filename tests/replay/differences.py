@@ -33,6 +33,10 @@ DIFFERENCES: Mapping[str, str] = MappingProxyType(
         ),
         "clone_can_be_extended": "Working memory has no subclasses; functions such as `with_mode` extend it.",
         "finished_resolves_even_after_an_error": "`finished()` raises: no process goes on with half a thought.",
+        "a_process_asks_the_model_before_it_moves": (
+            "The answer begins with what the message calls for, and is cut off there: ordinary talk costs one call. "
+            "Queries remain for models that answer without elements."
+        ),
         "the_schema_is_written_into_the_command": (
             "The schema uses the provider's structured output; the command shows the form once."
         ),

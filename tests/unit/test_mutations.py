@@ -16,7 +16,9 @@ def test_there_are_enough_breaks_each_with_a_name_of_its_own() -> None:
     assert [one.name for one in BREAKS if not one.breaks or not one.tests] == []
 
 
-@pytest.mark.parametrize("area", ["daemon/memory", "daemon/channels/slack", "daemon/runtime", "daemon/tools"])
+@pytest.mark.parametrize(
+    "area", ["daemon/memory", "daemon/channels/slack", "daemon/runtime", "daemon/tools", "daemon/mind"]
+)
 def test_every_break_still_applies_and_leaves_a_module_that_compiles(area: str) -> None:
     tried = [one for one in BREAKS if one.file.startswith(f"{area}/")]
     assert tried

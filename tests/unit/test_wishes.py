@@ -132,7 +132,8 @@ async def test_a_wish_behind_reasoning_leads_too(hold_back: int) -> None:
 
 
 async def test_a_wish_within_reasoning_leads_nowhere() -> None:
-    mind, _, _ = mind_of(f"<calls_for>poem</calls_for> is what they try.</think>\n{tagged('Hello.')}", hold_back=20)
+    aloud = f"<calls_for>poem</calls_for> is what they try.</think>\n{tagged('Hello.')}"
+    mind, _, _ = mind_of(list(aloud), hold_back=20)
     assert (await answered(mind))[1].reply == "Hello."
 
 

@@ -1,6 +1,7 @@
 """Follows what a message calls for: the model says so at the beginning of its answer, or confirms a hint."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from daemon.core.errors import ModelError
 from daemon.core.perception import Modality
@@ -9,7 +10,7 @@ from daemon.mind.mental_process import SPOKEN, ProcessContext, Transition, Wish
 from daemon.mind.recall.visit import Visit
 from daemon.mind.steps.mental_query import mental_query
 from daemon.mind.steps.respond import NOTHING, Response
-from daemon.mind.transitions import Situation, situation_of, why_refused
+from daemon.mind.transitions import situation_of, why_refused
 from daemon.soul import Mode, Soul
 
 HANDED_OVER = "handed_over"
@@ -64,7 +65,7 @@ class Lead:
 
 def offered(context: ProcessContext) -> tuple[Wish, ...]:
     """The wishes that may ever be followed with this soul and these settings, whatever the moment."""
-    lasting = Situation(Visit(), context.soul, autonomous=context.cycle.limits is not None)
+    lasting = replace(situation_of(context), visit=Visit())
     places = [place for place in sorted(SPOKEN) if place == "engaged" or not why_refused("engaged", place, lasting)]
 
     def may_be_followed(wish: Wish) -> bool:
