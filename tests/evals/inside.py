@@ -11,7 +11,14 @@ from evals.environment import Model
 from evals.house import RunningDaemon
 
 ROOT = Path(__file__).parents[2]
-MODEL = Model("placeholder/echo", "placeholder/echo", {}, (), ROOT / "souls" / "minoan", paid=False)
+MODEL = Model(
+    "placeholder/echo",
+    "placeholder/echo",
+    {"SOUL_PERSONA_MODEL": "placeholder/echo"},
+    (),
+    ROOT / "souls" / "minoan",
+    paid=False,
+)
 
 
 class DaemonInside:

@@ -18,14 +18,6 @@ from tests.fakes import TIMEOUT
 KEY = "sk-a-key-&-of-mine"
 
 
-@pytest.fixture(autouse=True)
-def _nothing_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty folder to work in, and no setting in the environment."""
-    monkeypatch.chdir(tmp_path)
-    for name in [name for name in os.environ if name.endswith("_API_KEY") or name.startswith("SOUL_")]:
-        monkeypatch.delenv(name)
-
-
 @pytest.mark.slow
 def test_it_plays_scores_and_reports_and_no_key_is_in_what_it_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

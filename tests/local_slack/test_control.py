@@ -85,6 +85,11 @@ async def test_deactivated_users_and_archived_channels_post_nothing(people: Work
         await people.say("Ada", "old", "x")
 
 
+async def test_a_user_may_live_in_a_zone(people: WorkspaceClient) -> None:
+    assert (await people.add_person("Marta", zone="America/Sao_Paulo"))["tz"] == "America/Sao_Paulo"
+    assert (await people.add_person("Yorgos"))["tz"] == "Europe/Athens"
+
+
 async def test_unread_messages_by_others_are_counted_until_read(people: WorkspaceClient) -> None:
     async def unread(person: str) -> int:
         rooms = (await people.state(person))["channels"]
