@@ -11,9 +11,9 @@ from evals.scenario import Category, Reminder
 from evals.seen import MALFORMED, Check, PlayedTurn
 
 _HOUSE_LINE: Final = re.compile(r"^_\(.*\)_$", re.MULTILINE | re.DOTALL)
-_SOURCE_LINE: Final = re.compile(r"^\[\d+\] `(?P<source>[^`\n]+)`\s*$", re.MULTILINE)
+_SOURCE_LINE: Final = re.compile(r"^\[m?\d+\] `(?P<source>[^`\n]+)`\s*$", re.MULTILINE)
 _FILE: Final = re.compile(r"[\w./-]*\w\.(?:md|txt|csv|pdf|docx|xlsx|py|toml|json)\b(?::\d+)?")
-_MARK: Final = re.compile(r"(?<!\w)\[(\d{1,3})\](?![(:])")
+_MARK: Final = re.compile(r"(?<!\w)\[(m?\d{1,3})\](?![(:])")
 _SHOWN: Final = 160  # characters of a reply in the words of a failed check
 _QUESTION: Final = {"el": ";\u037e", "ar": "\u061f", "fa": "\u061f", "ja": "?\uff1f", "zh": "?\uff1f"}
 _MINUTE_MS: Final = 60_000
@@ -84,25 +84,21 @@ def _leading(played: PlayedTurn) -> Iterator[Check]:
 
 def _citations(played: PlayedTurn) -> Iterator[Check]:
     """Whether the sources wanted are named, and whether every source that is named exists."""
-    reply, listed = played.reply, _SOURCE_LINE.findall(played.reply)
-    named = {*listed, *_FILE.findall(own_words(reply))}
+    reply = played.reply
+    named = set(_FILE.findall("\n".join((*_SOURCE_LINE.findall(reply), own_words(reply)))))
     for wanted in played.turn.expect.cites:
         found = any(_names(one, wanted) for one in named)
         yield Check(Category.CITATIONS, f"it names its source {wanted}", found, f"it names {_listed(named)}")
     if played.sources and named:
         invented = {one for one in named if not any(_names(known, one) for known in played.sources)}
-        invented -= {one for one in listed if one.partition(":")[0].partition("/")[0] in _TOOL_SOURCES}
-        wanted = "every source that it names exists"
+        wanted = "every file that it names exists"
         yield Check(Category.CITATIONS, wanted, not invented, f"there is no {_listed(invented)}")
     if marks := set(_MARK.findall(own_words(reply))):
-        numbered = set(re.findall(r"^\[(\d+)\] ", reply, re.MULTILINE))
-        wanted = "every number that it cites stands for a source"
+        numbered = set(re.findall(r"^\[(m?\d+)\] ", reply, re.MULTILINE))
+        wanted = "every mark that it cites stands for a source"
         yield Check(
             Category.CITATIONS, wanted, marks <= numbered, f"[{'], ['.join(sorted(marks - numbered))}] does not"
         )
-
-
-_TOOL_SOURCES: Final = frozenset({"depot"})  # the scenarios' own server, whose answers are cited by its name
 
 
 def _names(known: str, named: str) -> bool:

@@ -70,10 +70,13 @@ def test_the_path_is_what_was_entered_or_stayed_in_and_no_refusal() -> None:
     [
         ("So it is (a/b.md:3).", []),
         ("So it is [1].\n\n[1] `a/b.md:3`", []),
-        ("So it is, see c.md.", ["every source that it names exists"]),
-        ("So it is [1].\n\n[1] `c.md:3`", ["every source that it names exists"]),
-        ("So it is [2].\n\n[1] `a/b.md:3`", ["every number that it cites stands for a source"]),
+        ("So it is, see c.md.", ["every file that it names exists"]),
+        ("So it is [1].\n\n[1] `c.md:3`", ["every file that it names exists"]),
+        ("So it is [2].\n\n[1] `a/b.md:3`", ["every mark that it cites stands for a source"]),
         ("There are four [1].\n\n[1] `depot/stock`", []),
+        ("You said so [m1].\n\n[m1] `Ada, on 3 May`", []),
+        ("So it is [m2].\n\n[m1] `a/b.md:3`", ["every mark that it cites stands for a source"]),
+        ("So it is [m1].\n\n[m1] `a/b.md:999`", ["every file that it names exists"]),
     ],
 )
 def test_a_source_that_is_not_there_is_no_source(reply: str, wanted: list[str]) -> None:
