@@ -17,7 +17,8 @@ from daemon.soul import find_souls_directory, load_soul
 
 ROLES: Final = ("persona", "thinking")
 
-# What a scenario sets itself, or what would let the admin's own workspace, folders and people into it.
+# What a scenario sets itself, or what would let the admin's own workspace, folders and people into it. No second model
+# stands in for the one that is scored.
 _NOT_HANDED_ON: Final = frozenset(
     {
         *("slack_bot_token", "slack_app_token", "slack_api_url", "slack_pacing", "slack_sockets", "workspace_port"),
@@ -26,6 +27,7 @@ _NOT_HANDED_ON: Final = frozenset(
         *("visit_silence", "dormant_after", "backup_share", "approvers", "library", "library_public", "mcp_servers"),
         *("http", "http_host", "http_port", "http_token", "tts_url", "tts_model", "tts_voice", "tts_api_key"),
         *("debug", "log_level", "shared_contexts"),
+        *("persona_standby", "thinking_standby", "standby_dm", "standby_channel", "standby_workspace"),
     }
 )
 

@@ -127,7 +127,8 @@ def paid(**settings: object) -> Settings:
 
 
 def test_the_models_of_the_settings_are_handed_on_and_nothing_of_the_admins_workspace() -> None:
-    given = paid(slack_bot_token="xoxb-mine", members=("U1",), library=(Path("/home/me"),), model_timeout=7.0)
+    own = {"slack_bot_token": "xoxb-mine", "members": ("U1",), "library": (Path("/home/me"),)}
+    given = paid(**own, persona_standby="groq/x", model_timeout=7.0)
     model = configured_model(given)
     assert model.settings == {
         "OPENAI_API_KEY": "sk-a-key-of-mine",
