@@ -332,8 +332,13 @@ async def test_an_action_that_fails_is_reported_to_the_model_and_the_log_alone(
         raise RuntimeError("CANARY in the works")
 
     await solver(house)
-    monkeypatch.setattr("daemon.tools.library.folders.FolderLibrary.search", broken)
-    script(house, chosen(("Research", "kilns")), RESPOND, external_dialog="I could not look.")
+
+    async def looks_it_up(_: object) -> str:
+        monkeypatch.setattr("daemon.tools.library.folders.FolderLibrary.search", broken)
+        return chosen(("Research", "kilns"))
+
+    script(house, external_dialog="I could not look.")
+    house.model.steps["choose_actions"].extend([looks_it_up, RESPOND])
     assert await house.answered("Ada", "dm", PROBLEM) == "I could not look."
     assert "It failed for a reason that is not known." in house.last_prompt()
     [failed] = house.events.named("ism.action_failed")
