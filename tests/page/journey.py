@@ -98,34 +98,39 @@ def _preference(call: ModelCall) -> str:
     return json.dumps({"choice": "work-song" if "register" in call.prompt.rpartition("</said-")[2] else "sea"})
 
 
+def _talk(call: ModelCall) -> str:
+    """What users said in this conversation; a search may show words of others in the prompt, too."""
+    return "\n".join(call.messages)
+
+
 def _choice(call: ModelCall) -> str:
-    if HARD in call.prompt:
+    if HARD in _talk(call):
         if "## Results" not in call.prompt:
             return chosen(("Research", "nightly import lookup Tuesday release"), ("Think", "what changed on Tuesday"))
         return chosen(("Respond", "the cause and the setting"))
-    if ASKED in call.prompt:
-        return chosen(("Respond", "")) if ANSWERED in call.prompt else chosen(("Ask", "which deploy is meant"))
-    return chosen(("Respond", "it is noted")) if "has allowed" in call.prompt else chosen(("Research", "the shelf"))
+    if ASKED in _talk(call):
+        return chosen(("Respond", "")) if ANSWERED in _talk(call) else chosen(("Ask", "which deploy is meant"))
+    return chosen(("Respond", "it is noted")) if "has allowed what you asked" in call.prompt else chosen(("Research", "the shelf"))
 
 
 def _tool(call: ModelCall) -> str:
-    if HARD in call.prompt:
+    if HARD in _talk(call):
         return json.dumps({"tool": "shelf/look_up", "arguments": {"word": "lookup"}})
     written = {"path": "notes.txt", "text": "Freeze on Friday"}
     return json.dumps({"tool": "shelf/write_down", "arguments": written})
 
 
 def _aloud(call: ModelCall) -> str:
-    if HARD in call.prompt:
+    if HARD in _talk(call):
         return (
             "Since Tuesday's release every row looks its country up by itself; before, one lookup served a whole "
             "batch [1]. With a million rows that is a million requests.\n\n"
             "Setting `IMPORT_LOOKUP=batch` brings the old way back until the next release [1]."
         )
-    if ASKED in call.prompt:
+    if ASKED in _talk(call):
         return (
             "Then it is the one that renamed the column `week`: the report still asks for `isoweek`."
-            if ANSWERED in call.prompt
+            if ANSWERED in _talk(call)
             else "Which deploy do you mean: Monday's on production, or Tuesday's on staging? They changed other files."
         )
     return "It is noted: **we freeze on Friday**."
