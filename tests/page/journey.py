@@ -110,7 +110,8 @@ def _choice(call: ModelCall) -> str:
         return chosen(("Respond", "the cause and the setting"))
     if ASKED in _talk(call):
         return chosen(("Respond", "")) if ANSWERED in _talk(call) else chosen(("Ask", "which deploy is meant"))
-    return chosen(("Respond", "it is noted")) if "has allowed what you asked" in call.prompt else chosen(("Research", "the shelf"))
+    allowed = "has allowed what you asked" in call.prompt
+    return chosen(("Respond", "it is noted") if allowed else ("Research", "the shelf"))
 
 
 def _tool(call: ModelCall) -> str:
