@@ -8,7 +8,7 @@ from daemon.core.config import load_settings
 from daemon.core.errors import ConfigError, ModelUnavailable
 from daemon.core.perception import Audience, AudienceKind
 from daemon.core.ports import ModelRole
-from daemon.llm.circuit import FAILURES_TO_OPEN, REST_SECONDS
+from daemon.llm.circuit import FAILURES_TO_OPEN, REST_SECONDS, TIMEOUTS_TO_OPEN
 from daemon.llm.model_id import parse_model_id
 from daemon.llm.resilience import PATIENCE_SECONDS, ResilientLLM
 from daemon.llm.router import build_llm
@@ -16,7 +16,7 @@ from daemon.llm.standby import choose_standby
 from tests.fakes import Events, FakeClock
 from tests.llm.guarding import turn_until_done
 from tests.llm.prompts import answer, prompt
-from tests.llm.providers import KEY, Answer, AnthropicServer, OpenAIServer
+from tests.llm.providers import KEY, Answer, AnthropicServer, Ending, OpenAIServer
 
 DM, ROOM, ALL = (Audience(kind, "1") for kind in (AudienceKind.DM, AudienceKind.CHANNEL, AudienceKind.WORKSPACE))
 FIRST, SECOND = "anthropic/one", "openai/two"
@@ -145,4 +145,23 @@ async def test_a_second_model_of_the_same_vendor_is_asked_while_the_first_is_dow
     assert llm.candidates(ModelRole.PERSONA, DM) == ("anthropic/smaller",)
     assert (await answer(llm, prompt(model="anthropic/smaller")))[0] == "one two three"
     assert anthropic_server.asked[-1].body["model"] == "smaller"
+    await llm.aclose()
+
+
+async def test_a_silent_model_is_given_up_once_and_three_silences_pass_it_over(
+    anthropic_server: AnthropicServer, openai_server: OpenAIServer, events: Events
+) -> None:
+    clock = FakeClock()
+    llm = llm_of(anthropic_server, openai_server, clock, events)
+    await answer(llm, prompt(model=FIRST))
+    anthropic_server.usual = Answer((), ending=Ending.SILENT)
+    for number in range(1, TIMEOUTS_TO_OPEN + 1):
+        call = asyncio.ensure_future(answer(llm, prompt(model=FIRST, standby=True)))
+        while len(anthropic_server.asked) == number:
+            await asyncio.sleep(0)
+        await turn_until_done(clock, call)
+        with pytest.raises(ModelUnavailable, match="was silent for 45 seconds"):
+            await call
+        assert len(anthropic_server.asked) == number + 1, "no second silence before the other model is asked"
+    assert llm.candidates(ModelRole.PERSONA, DM) == (SECOND,)
     await llm.aclose()
