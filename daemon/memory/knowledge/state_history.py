@@ -70,10 +70,9 @@ async def state_path(database: Database, conversation: ConversationKey, limit: i
     """The newest `limit` steps of a conversation, oldest first."""
     rows = await database.rows(
         """
-        SELECT s.*, coalesce(t.model, '') AS model FROM transitions s
-        LEFT JOIN (SELECT trace_id, max(model) AS model FROM turns
-                   WHERE conversation = :id AND speaker = 'soul' GROUP BY trace_id) t ON t.trace_id = s.trace_id
-        WHERE s.conversation = :id ORDER BY s.seq DESC LIMIT :limit
+        SELECT s.*, coalesce((SELECT max(t.model) FROM turns t
+                              WHERE t.trace_id = s.trace_id AND t.speaker = 'soul'), '') AS model
+        FROM transitions s WHERE s.conversation = :id ORDER BY s.seq DESC LIMIT :limit
         """,
         id=str(conversation),
         limit=limit,

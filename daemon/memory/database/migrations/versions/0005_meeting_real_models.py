@@ -57,6 +57,7 @@ PROMPTS: tuple[str, ...] = ()
 # Which vendor answered, and what each model is known to do.
 MODELS: tuple[str, ...] = (
     "ALTER TABLE turns ADD COLUMN model TEXT NOT NULL DEFAULT ''",  # the id of the model that said it
+    "CREATE INDEX turns_by_trace ON turns (trace_id) WHERE speaker = 'soul'",
     "ALTER TABLE llm_calls ADD COLUMN cost_bound INTEGER NOT NULL DEFAULT 0",  # 1: cost_usd is the most it can be
 )
 
