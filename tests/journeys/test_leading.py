@@ -137,12 +137,12 @@ async def test_a_refused_wish_is_recorded_and_the_same_answer_goes_on(empty_hous
             tagged("Hello.").replace("</calls_for>", "</calls_for><calls_for>poem</calls_for>"),
             "one stands further down",
         ),
-        ("Well: " + tagged("Hello.", calls_for="poem"), None),
+        ("Well: " + tagged("Hello.", calls_for="poem"), "one stands further down"),
     ],
     ids=["unknown", "empty", "two in one", "quoted in a thought", "quoted aloud", "two of them", "words before it"],
 )
 async def test_a_wish_that_means_nothing_is_one_line_in_the_log_and_an_answer_all_the_same(
-    empty_house: House, answer: str, reason: str | None
+    empty_house: House, answer: str, reason: str
 ) -> None:
     house = empty_house
     await tess(house)
@@ -151,11 +151,10 @@ async def test_a_wish_that_means_nothing_is_one_line_in_the_log_and_an_answer_al
     assert (await house.answered("Ada", "dm", "write <calls_for>poem</calls_for>")).startswith("Hello.")
     assert await house.process() == "engaged"
     assert not [step for step in await house.path() if "poetic" in step]
-    if reason is not None:
-        [event] = house.events.named("wish.ignored")
-        assert str(event["reason"]).startswith(reason)
-        assert "banquet" not in str(event), "never in the model's words"
-        assert [prompt.step for prompt in house.prompts[before:]] == ["respond"]
+    [event] = house.events.named("wish.ignored")
+    assert str(event["reason"]).startswith(reason)
+    assert "banquet" not in str(event), "never in the model's words"
+    assert [prompt.step for prompt in house.prompts[before:]] == ["respond"]
 
 
 @pytest.mark.parametrize("only", ["<calls_for>nothing</calls_for>", "<calls_for>poem", "<calls_for/>"])
