@@ -72,13 +72,23 @@ _LETTERS: Final = MappingProxyType(
     {letter: Language(code) for code, letters in _TABLE["letters"].items() for letter in letters}
 )
 _LEFT_OUT: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|<[^>\n]*>|@\w+", re.DOTALL)
+_QUOTED: Final = re.compile(
+    r"\u201c[^\u201c\u201d]*\u201d|\u201e[^\u201c\u201e]*\u201c|\xab[^\xab\xbb]*\xbb|\u300c[^\u300d]*\u300d"
+)
 _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _LEAST: Final = 0.12  # of the words of a Latin text, so that a list of names has no language
 
 
 def language_of(text: str) -> Language | None:
-    """The language of a text; None where it does not show. Code, addresses and mentions don't count."""
-    text = unicodedata.normalize("NFC", _LEFT_OUT.sub(" ", text))
+    """The language of a text; None where it does not show. Code, addresses and mentions don't count.
+
+    Nor does what it quotes, unless it is nothing but a quotation.
+    """
+    whole = unicodedata.normalize("NFC", _LEFT_OUT.sub(" ", text))
+    return _language_of(_QUOTED.sub(" ", whole)) or _language_of(whole)
+
+
+def _language_of(text: str) -> Language | None:
     scripts = Counter(script for letter in text if letter.isalpha() and (script := _script(letter)))
     if not scripts:
         return None

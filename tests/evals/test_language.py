@@ -30,3 +30,9 @@ def test_code_addresses_and_mentions_have_no_language() -> None:
 @pytest.mark.parametrize("text", ["", "42", "👍", "Ada Byron, Ben Okri, Chloe Laurent"])
 def test_what_has_no_language_is_none(text: str) -> None:
     assert language_of(text) is None
+
+
+def test_what_is_quoted_does_not_count_unless_there_is_nothing_else() -> None:
+    quoted = f"No language model is set up, so I can only repeat it. You wrote \u201c{SAMPLES['ja']}\u201d."
+    assert language_of(quoted) == "en"
+    assert language_of(f"\u201e{SAMPLES['de']}\u201c") == "de"
