@@ -1,7 +1,6 @@
 """A problem that autonomous work is solving: its passages, what it spent, what it waits for; stored between turns."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -14,6 +13,7 @@ from daemon.core.text import one_line, storable
 from daemon.core.words import Term
 from daemon.core.working_memory import Memory, WorkingMemory
 from daemon.ism.excerpts import excerpts
+from daemon.mind.citations import Citations, listed
 
 MOST_FOUND = 60
 """Passages kept of one problem, as far as their bytes allow; later ones are not added."""
@@ -31,11 +31,7 @@ _FOUND_BYTES = 140_000  # of all passages
 _INTERNAL_BYTES = 110_000
 _MEMORY_BYTES = 200  # of one memory, or one passage, besides its text
 
-_CODE_OR_CITED = re.compile(
-    r"(?P<code>(?<!`)(?P<run>`+)(?!`).*?(?<!`)(?P=run)(?!`)|(?<!`)```.*\Z)"
-    r"|(?P<space>[ \t]?)\[(?P<numbers>\d{1,3}(?:,[ ]?\d{1,3})*)\](?![(:])",
-    re.DOTALL,
-)
+_NUMBERS = Citations(r"\d{1,3}")
 
 
 class _Kept(BaseModel):
@@ -144,19 +140,9 @@ class Problem:
 
     def with_sources(self, reply: str) -> str:
         """A reply with its cited sources below it; unknown numbers are removed from the text, but not from code."""
-        cited: dict[int, Passage] = {}
-
-        def checked(match: re.Match[str]) -> str:
-            if match["code"]:
-                return match[0]
-            numbers = [number for one in match["numbers"].split(",") if 1 <= (number := int(one)) <= len(self.found)]
-            cited.update((number, self.found[number - 1]) for number in numbers)
-            return f"{match['space']}[{', '.join(map(str, numbers))}]" if numbers else ""
-
-        text = _CODE_OR_CITED.sub(checked, reply).rstrip()
-        if not cited:
-            return text
-        return text + "\n\n" + "\n".join(f"[{number}] `{cited[number].source}`" for number in sorted(cited))
+        sources = {str(number): one.source for number, one in enumerate(self.found, 1)}
+        text, cited = _NUMBERS.checked(reply, sources)
+        return "\n\n".join((text, listed(cited))) if cited else text
 
 
 def _in_form(passage: Passage) -> Passage:

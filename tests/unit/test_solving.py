@@ -35,7 +35,7 @@ from tests.fakes import FakeClock
 from tests.given import DM, new_message
 from tests.store.parts import WORKER, Stores, room
 from tests.unit.process_parts import NoApprovals
-from tests.unit.solving_parts import FOUND, ActionBench, Shelf, allowed, scene
+from tests.unit.solving_parts import FOUND, LIMITS, ActionBench, Shelf, allowed, scene
 
 DUE = 60_000
 ACT = PermissionRequest("shelf/write_down", {"text": "a"}, ("UADA",), "I would do this. May I?", '{"text": "a"}', "f1")
@@ -297,8 +297,9 @@ async def test_without_the_tools_the_loop_or_the_question_nothing_is_done(
 ) -> None:
     await allowed(database, approvals, clock, permission(clock=clock))
     shelf = Shelf()
-    off = await carry_out(stage(approvals, clock, toolbox=shelf, limits=None).context, "a1")
-    assert off.sentence == "`shelf/write_down`: allowed, but not done."
+    for limits in (None, replace(LIMITS, reads_only=True)):
+        off = await carry_out(stage(approvals, clock, toolbox=shelf, limits=limits).context, "a1")
+        assert off.sentence == "`shelf/write_down`: allowed, but not done."
     for one in (stage(NoApprovals(), clock, toolbox=shelf), stage(approvals, clock, toolbox=shelf)):
         assert "not known any more" in (await carry_out(one.context, "a2")).sentence
     gone = await carry_out(stage(approvals, clock).context, "a1")
