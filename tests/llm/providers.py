@@ -52,7 +52,7 @@ class ReceivedRequest:
 
 
 class VendorServer:
-    """The base of both servers: the script and the usual answer after it, the requests, and the hang-up event."""
+    """The base of both servers: their answers, the requests, and events for an arrival and a hang-up."""
 
     name = ""
 
@@ -61,7 +61,7 @@ class VendorServer:
         self.usual = Answer()
         self.asked: list[ReceivedRequest] = []
         self.drops: asyncio.Queue[str] = asyncio.Queue()
-        self.hung_up = asyncio.Event()
+        self.arrived, self.hung_up = asyncio.Event(), asyncio.Event()
         self.sent_bytes = 0
         self.url = ""
 
@@ -104,6 +104,7 @@ class VendorServer:
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         self.asked.append(ReceivedRequest(request.path, dict(request.headers), await request.json()))
+        self.arrived.set()
         answer = self.script.popleft() if self.script else self.usual
         if answer.gate is not None:
             await answer.gate.wait()

@@ -156,9 +156,9 @@ async def test_a_silent_model_is_given_up_once_and_three_silences_pass_it_over(
     await answer(llm, prompt(model=FIRST))
     anthropic_server.usual = Answer((), ending=Ending.SILENT)
     for number in range(1, TIMEOUTS_TO_OPEN + 1):
+        anthropic_server.arrived.clear()
         call = asyncio.ensure_future(answer(llm, prompt(model=FIRST, standby=True)))
-        while len(anthropic_server.asked) == number:  # noqa: ASYNC110  # the server tells in no other way that it was asked
-            await asyncio.sleep(0)
+        await anthropic_server.arrived.wait()
         await turn_until_done(clock, call)
         with pytest.raises(ModelUnavailable, match="was silent for 45 seconds"):
             await call
