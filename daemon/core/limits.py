@@ -6,6 +6,8 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
+from daemon.core.sentences import Sentence
+
 Count = Annotated[int, Field(ge=0)]
 Figure = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -45,17 +47,17 @@ class Limits:
     def met_by(self, spent: Spent) -> str:
         """The limit that is reached while an action runs, as a clause; empty for none."""
         if spent.tokens >= self.tokens:
-            return f"the limit of {self.tokens} tokens for one task is reached"
+            return Sentence("why_tokens", limit=self.tokens)
         if spent.usd >= self.usd:
-            return f"the budget of {self.usd:g} US dollars for one task is used up"
+            return Sentence("why_usd", limit=f"{self.usd:g}")
         return self.out_of_time if spent.seconds >= self.seconds else ""
 
     @property
     def out_of_loops(self) -> str:
         """The limit of choices, as a clause."""
-        return f"the limit of {self.loops} steps for one task is reached"
+        return Sentence("why_loops", limit=self.loops)
 
     @property
     def out_of_time(self) -> str:
         """The limit of time, as a clause."""
-        return f"the {self.seconds:g} seconds for one task are over"
+        return Sentence("why_seconds", limit=f"{self.seconds:g}")

@@ -24,7 +24,10 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "card_set_aside": "{title} (set aside)",
         "doing_think": "Thinking it through",
         "doing_research": "Looking things up",
-        "doing_read": "Reading on",
+        "doing_research_for": "Looking up {query}",
+        "doing_read": "Opening what was found",
+        "doing_read_from": "Reading {source}",
+        "doing_read_page": "Reading {source}, page {page}",
         "doing_ask": "Asking back",
         "doing_remind": "Making a note for later",
         "doing_respond": "Writing the answer",
@@ -119,13 +122,16 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 
+OUTCOMES: Final = ("allowed", "refused", "expired")
+"""Sentences below a question for permission that has been decided."""
+
 LONGEST: Final = 400
 """The most characters of a sentence in a soul's own words."""
 
 LABELS: Final = frozenset(
     {"approve", "approve_label", "refuse", "refuse_label", "good", "good_label", "bad", "bad_label"}
     | {"thinking", "cards_begun"}
-    | {key for key in SENTENCES if key.startswith("doing_")}
+    | {key for key in SENTENCES if key.startswith("doing_") and "{" not in SENTENCES[key]}
 )
 """Sentences on a button, a card or the status line, where Slack takes few characters."""
 
@@ -165,6 +171,13 @@ class Words:
     def reworded(self, said: str) -> str:
         """A text of the table without facts, as it is stored in English, in these words; any other text as it is."""
         return self.say(_KEYS[said]) if said in _KEYS else said
+
+    def with_outcome(self, said: str) -> str:
+        """A question for permission whose last line is its outcome, as it is stored in English, in these words."""
+        for key in OUTCOMES:
+            if (asked := said.removesuffix(f"\n\n_{SENTENCES[key]}_")) != said:
+                return f"{asked}\n\n_{self.say(key)}_"
+        return said
 
 
 HOUSE_WORDS: Final = Words()

@@ -8,6 +8,7 @@ from typing import TypeVar
 from daemon.core.concurrency import alongside
 from daemon.core.errors import DaemonError, ModelError, StoreError
 from daemon.core.limits import Spent
+from daemon.core.sentences import Sentence
 from daemon.core.working_memory import WorkingMemory
 from daemon.ism.machine import ActionUse, End, ISMResult, LoopEvent, Machine, Note, Progress, Recurse
 from daemon.ism.regions import with_actions, with_observation, with_work, without_work
@@ -20,8 +21,8 @@ FRUITLESS = 2
 """Choices in a row without a new action after which the work counts as going in circles."""
 
 REACHED = "the goal is reached"
-CIRCLES = "the work went in circles"
-LOST = "the next step could not be chosen"
+CIRCLES = Sentence("why_circles")
+LOST = Sentence("why_lost")
 
 T = TypeVar("T")
 

@@ -3,20 +3,12 @@
 from collections.abc import Sequence
 
 from daemon.core.ports import Passage, Task, TaskState
+from daemon.core.sentences import SENTENCES, Words
 from daemon.core.text import quoted, shortened
 from daemon.ism.actions.read import number_and_page
 from daemon.ism.machine import LoopEvent, Progress
 from daemon.ism.sources import Sources
 
-_TITLES = {
-    "Think": "Thinking it through",
-    "Research": "Looking things up",
-    "Read": "Opening what was found",
-    "Ask": "Asking back",
-    "Remind": "Making a note for later",
-    "Respond": "Writing the answer",
-    "Escalate": "Looking for who can help",
-}
 _STATES = {
     Progress.STARTED: TaskState.IN_PROGRESS,
     Progress.FINISHED: TaskState.COMPLETE,
@@ -27,7 +19,7 @@ _QUERY = 60  # characters of what is looked for in a title
 _DETAILS = 300
 
 
-def card(event: LoopEvent, sources: Sources, found: Sequence[Passage]) -> Task | None:
+def card(event: LoopEvent, sources: Sources, found: Sequence[Passage], words: Words) -> Task | None:
     """The card after an event of the work; None for what has no card.
 
     Of what a model wrote it shows what the action says is looked for, and nothing else.
@@ -35,19 +27,19 @@ def card(event: LoopEvent, sources: Sources, found: Sequence[Passage]) -> Task |
     state = _STATES.get(event.kind)
     if state is None or not event.action:
         return None
-    title, details = _words(event, sources, found)
-    aside = " (set aside)" if event.kind is Progress.CUT else ""
-    return Task(f"{event.loop}.{event.place}", f"{title}{aside}", state, details)
+    title, details = _title_and_details(event, sources, found, words)
+    title = words.say("card_set_aside", title=title) if event.kind is Progress.CUT else title
+    return Task(f"{event.loop}.{event.place}", title, state, details)
 
 
-def _words(event: LoopEvent, sources: Sources, found: Sequence[Passage]) -> tuple[str, str]:
-    """Title and details."""
-    title = _TITLES.get(event.action, event.action)
+def _title_and_details(event: LoopEvent, sources: Sources, found: Sequence[Passage], words: Words) -> tuple[str, str]:
     if event.action == "Research" and event.sought:
-        return f"Looking up {quoted(event.sought, _QUERY)}", f"{shortened(event.sought, _DETAILS)} (in {sources.named})"
+        title = words.say("doing_research_for", query=quoted(event.sought, _QUERY))
+        return title, f"{shortened(event.sought, _DETAILS)} (in {sources.named})"
     if event.action == "Read":
         number, page = number_and_page(event.sought)
         if 1 <= number <= len(found):
-            where = f"Reading {found[number - 1].source}"
-            return where if page == 1 else f"{where}, page {page}", f"passage {number}"
-    return title, ""
+            source, key = found[number - 1].source, "doing_read_from" if page == 1 else "doing_read_page"
+            return words.say(key, source=source, page=page), f"[{number}]"
+    key = f"doing_{event.action.lower()}"
+    return words.say(key) if key in SENTENCES else event.action, ""

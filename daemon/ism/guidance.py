@@ -11,6 +11,6 @@ _PLAYBOOK = (
 )
 
 
-def goal_and_playbook(_: Soul) -> tuple[str, str]:
-    """The goal and the playbook of a soul's autonomous work, in the daemon's own words, the same for all."""
-    return _GOAL, _PLAYBOOK
+def goal_and_playbook(soul: Soul) -> tuple[str, str]:
+    """The goal and the playbook of a soul's autonomous work: its author's words, or else the daemon's."""
+    return soul.ism.goal or _GOAL, soul.playbook or _PLAYBOOK

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from daemon.core.errors import ChannelError, ToolFailed
 from daemon.core.perception import ConversationKey, Modality, Place
 from daemon.core.ports import Passage
+from daemon.core.sentences import HOUSE_WORDS, SENTENCES, Words
 from daemon.core.working_memory import WorkingMemory
 from daemon.ism.problem import Problem
 from daemon.memory.queues.approvals import Approval, NewApproval
@@ -18,16 +19,6 @@ POST_ELSEWHERE = "carry"
 """The action of posting in another conversation; the names of tools contain a slash, so this is none of them."""
 
 _SHOWN_CAP = 3_000  # characters that a question can show; a longer request can't be asked
-
-_STATES = {
-    "waiting": "not decided yet; nothing was done.",
-    "approved": "allowed, but not done.",
-    "refused": "refused; nothing was done.",
-    "expired": "the permission has grown old; nothing was done.",
-    "used": "done once, as allowed.",
-    "failed": "tried as allowed, but it failed; nothing was done.",
-}
-_UNKNOWN = "begun as allowed, but it is not known whether it was done. It will not be tried again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,63 +102,65 @@ async def still_open(context: ProcessContext, problem: Problem) -> Approval | No
 
 async def carry_out(context: ProcessContext, approval: str) -> ActionResult:
     """Do what was approved, at most once ever. Does nothing where the whole loop is not enabled any more."""
-    approvals = context.capabilities.approvals
+    approvals, words = context.capabilities.approvals, context.motor.words
     known = await approvals.status(approval)
     if known is None:
-        return ActionResult("What was asked for is not known any more; nothing was done.")
+        return ActionResult(words.say("act_gone"))
     if context.cycle.limits is None or context.cycle.limits.reads_only:
-        return ActionResult(status_sentence(known))
+        return ActionResult(status_sentence(known, words))
     if known.tool == POST_ELSEWHERE:
         return await _post_elsewhere(context, known)
     if await approvals.begin_use(approval) is None:
-        return ActionResult(status_sentence(await approvals.status(approval) or known))
+        return ActionResult(status_sentence(await approvals.status(approval) or known, words))
     return await _use_tool(context, known)
 
 
-def status_sentence(approval: Approval) -> str:
+def status_sentence(approval: Approval, words: Words = HOUSE_WORDS) -> str:
     """The state of a requested action as a plain sentence."""
-    return f"{_named(approval)}: {_STATES.get(approval.state, _UNKNOWN)}"
+    key = f"act_{approval.state}"
+    return _said(key if key in SENTENCES else "act_unknown", approval, words)
 
 
-def _named(approval: Approval) -> str:
+def _said(key: str, approval: Approval, words: Words) -> str:
     if approval.tool == POST_ELSEWHERE:
-        return f"The message to {approval.arguments.get('name') or 'a contact'}"
-    return f"`{approval.tool}`"
+        name = str(approval.arguments.get("name") or words.say("a_contact"))
+        return words.say(key, act=words.say("the_message", name=name))
+    return words.say(key, act=f"`{approval.tool}`")
 
 
 async def _post_elsewhere(context: ProcessContext, approval: Approval) -> ActionResult:
     """Let the commit of this reply post to a contact, while the permission is valid."""
-    age = context.mind.clock.now_ms() - (approval.decided_ms or 0)
+    words, age = context.motor.words, context.mind.clock.now_ms() - (approval.decided_ms or 0)
     if approval.state == "approved" and age > approval.expires_ms - approval.created_ms:
-        return ActionResult(f"{_named(approval)}: {_STATES['expired']}")
+        return ActionResult(_said("act_expired", approval, words))
     if approval.state != "approved":
-        return ActionResult(status_sentence(approval))
+        return ActionResult(status_sentence(approval, words))
     try:
         room = await context.capabilities.find_room(str(approval.arguments["to"]))
     except ChannelError as error:
-        sentence = f"{_named(approval)}: it can't be written there just now; nothing was sent."
-        return ActionResult(sentence, error=error.message)
+        return ActionResult(_said("act_no_room", approval, words), error=error.message)
     here = context.perception.conversation
     there = ConversationKey(here.soul, here.workspace, room.channel)
     context.motor.post_elsewhere(
         CrossPost(approval.id, there, room.place, room.audience, str(approval.arguments["summary"]))
     )
-    return ActionResult(f"{_named(approval)}: on its way, word for word.")
+    return ActionResult(_said("act_on_its_way", approval, words))
 
 
 async def _use_tool(context: ProcessContext, approval: Approval) -> ActionResult:
     """Call the tool of an approval whose one use has begun, and record how it ended."""
-    name, approvals, toolbox = _named(approval), context.capabilities.approvals, context.capabilities.toolbox
+    words, approvals, toolbox = context.motor.words, context.capabilities.approvals, context.capabilities.toolbox
     if toolbox is None:
         await approvals.finish_use(approval.id, "failed")
-        return ActionResult(f"{name}: not to be used here now; nothing was done.")
+        return ActionResult(_said("act_not_here", approval, words))
     try:
         passage = await toolbox.use(approval.tool, approval.arguments, approval.fingerprint)
     except ToolFailed as error:
         await approvals.finish_use(approval.id, "unknown" if error.uncertain else "failed")
-        return ActionResult(f"{name}: {_UNKNOWN if error.uncertain else _STATES['failed']}", error=error.message)
+        key = "act_unknown" if error.uncertain else "act_failed"
+        return ActionResult(_said(key, approval, words), error=error.message)
     await approvals.finish_use(approval.id, "used")
-    return ActionResult(f"{name}: {_STATES['used']}", (passage,))
+    return ActionResult(_said("act_used", approval, words), (passage,))
 
 
 def plain_sight(text: str) -> str:

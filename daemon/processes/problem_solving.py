@@ -21,10 +21,11 @@ from daemon.ism.sources import Sources, sources_of
 from daemon.mind.creativity import with_soul_creativity
 from daemon.mind.fixed_pipeline import converse
 from daemon.mind.mental_process import Outcome, ProcessContext, Stay, Transition
+from daemon.mind.stances import stance_of
 from daemon.mind.steps.choose_actions import ChosenAction, choose_actions
+from daemon.soul_engine import with_stance
 
 _STILL_OPEN = "(Nobody has decided yet what you asked to be allowed before; don't ask for the same again.)"
-_SPEECHLESS = "I can't think any further just now, but this has to be said."
 _SWITCHED_OFF = "the autonomous loop is not enabled any more"
 
 
@@ -37,7 +38,7 @@ async def problem_solving(context: ProcessContext) -> Outcome:
         return reply if isinstance(reply, Transition) else Stay(reply)
     if (elsewhere := await lapsed(context, problem)) is not None:
         return elsewhere
-    memory = await _resume(context, problem)
+    memory = with_stance(await _resume(context, problem), stance_of(context.soul, "problem_solving"))
     limits = context.cycle.limits
     try:
         if limits is None:
@@ -47,7 +48,8 @@ async def problem_solving(context: ProcessContext) -> Outcome:
     except ModelError:
         if not context.motor.reply:
             raise
-        context.motor.settle(_SPEECHLESS)  # the outcome of a decision is reported even without a model
+        speechless = context.motor.words.say("speechless")
+        context.motor.settle(speechless)  # the outcome of a decision is reported even without a model
         return _end(context, memory, "the problem was given up")
 
 
@@ -100,7 +102,7 @@ async def _work(context: ProcessContext, problem: Problem, limits: Limits, memor
             usage=context.cycle.usage,
             internal=problem.internal,
             spent_so_far=problem.spent,
-            note=lambda event: _show(context, event, card(event, sources, problem.found)),
+            note=lambda event: _show(context, event, card(event, sources, problem.found, context.motor.words)),
         )
         problem.internal, problem.spent = result.internal, result.spent
         if result.outcome is not None:
@@ -130,7 +132,9 @@ async def _conclude(context: ProcessContext, problem: Problem, memory: WorkingMe
     instructions = (
         "The work ends here, unfinished. Answer as well as what was found allows, and say what is still open."
     )
-    return Stay(await answer(context, problem, memory, instructions, below=f"_(I stopped here: {why}.)_"))
+    words = context.motor.words
+    below = f"_{words.say('stopped', why=words.tell(why))}_"
+    return Stay(await answer(context, problem, memory, instructions, below=below))
 
 
 async def _show(context: ProcessContext, event: LoopEvent, task: Task | None) -> None:

@@ -256,7 +256,8 @@ class ConversationHandler:
         if perception.modality is not Modality.DECISION or not perception.params.get("approved"):
             return ""
         known = await self._services.capabilities.approvals.status(str(perception.params.get("approval", "")))
-        return f"\n\n_({status_sentence(known)})_" if known is not None else ""
+        words = self._services.soul().words_in(perception.language)
+        return f"\n\n_({status_sentence(known, words)})_" if known is not None else ""
 
     async def _commit_words(self, cycle: Cycle, say: str, turns: tuple[Turn, ...]) -> Delivery | None:
         """Commit words of the daemon's own; without a message left to answer they end the open draft.

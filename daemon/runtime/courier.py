@@ -97,7 +97,8 @@ class Courier:
     async def _worded(self, delivery: Delivery, post: Post) -> Post:
         """The post in the words of the user whom it answers."""
         words = self._words_in(await self._channel.language_of(post.recipient) if post.recipient else "")
-        return replace(post, words=words, body=words.reworded(post.body) if delivery.note else post.body)
+        body = words.reworded(post.body) if delivery.note else words.with_outcome(post.body)
+        return replace(post, words=words, body=body)
 
     async def _prepared(self, delivery: Delivery) -> Post | None:
         """The post to send now; None when it was sent already or is too old."""

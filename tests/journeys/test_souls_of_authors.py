@@ -3,10 +3,11 @@
 from pathlib import Path
 
 from daemon.core.errors import ModelUnavailable
-from tests.given import tagged, wanting
+from tests.given import shown, tagged, wanting
 from tests.journeys.house import House, said
 from tests.journeys.learning import feeling
 from tests.journeys.souls import write_soul
+from tests.unit.ism_parts import chosen
 
 HOUR = 3600.0
 GERMAN = """
@@ -92,3 +93,18 @@ async def test_in_a_channel_the_pause_is_the_persons_own(house: House) -> None:
     house.clock.turn(30 * HOUR)
     await house.answered("Ada", "general", "@soul good evening")
     assert "This person has been away for 30 hours; it is their visit number 2" in house.last_prompt()
+
+
+async def test_a_playbook_a_goal_and_a_stance_of_the_soul_lead_its_work(empty_house: House) -> None:
+    house = empty_house
+    write_soul(house.settings.home, more='[ism]\nenabled = true\ngoal = "Weave it so that it holds."\n' + GERMAN)
+    (house.settings.home / "souls" / "tess" / "playbook.md").write_text("Pull each thread once.", encoding="utf-8")
+    write_state(house.settings.home, "problem_solving", "Name the knot first.")
+    await house.start(name="tess")
+    house.model.replies.append(wanting("research"))
+    house.model.steps["choose_actions"].append(chosen("Respond"))
+    await house.answered("Ada", "dm", "why does the cloth tear?")
+    choosing = next(shown(prompt) for prompt in house.prompts if prompt.step == "choose_actions")
+    assert "## Goal\n\nWeave it so that it holds." in choosing
+    assert "## Playbook\n\nPull each thread once." in choosing
+    assert "Name the knot first." in house.last_prompt()

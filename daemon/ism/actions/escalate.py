@@ -73,7 +73,7 @@ async def _to_contact(context: ProcessContext, problem: Problem, use: ActionUse,
         tool=POST_ELSEWHERE,
         arguments={"to": contact.slack, "name": contact.name, "summary": summary},
         approvers=(problem.asker,),
-        question=f"I would hand this on to {contact.name} in these words, and nothing else. May I?",
+        question=context.motor.words.say("ask_contact", name=contact.name),
         shown=summary,
     )
     return await ask_permission(context, problem, use.memory, request)

@@ -19,10 +19,6 @@ from daemon.mind.steps.use_tool import ToolUse, use_tool, with_tools
 
 _OF_EACH = 4  # passages from each place
 _PHRASES = 3
-_NO_APPROVER = (
-    "I'm sorry, I may not use `{tool}`: it can destroy something, and the admin has named no one who may allow that. "
-    "Nothing was done."
-)
 _REWORD = (
     'Nothing was found for what stands under "Aim". Under which other words may it have been written down? Give search '
     "phrases of one to four words."
@@ -104,14 +100,14 @@ async def _ask_for_tool(context: ProcessContext, problem: Problem, use: ActionUs
     """
     approvers = chosen.tool.approvers or context.capabilities.approvers
     if chosen.tool.destroys and not approvers:
-        sentence = _NO_APPROVER.format(tool=chosen.tool.name)
+        sentence = context.motor.words.say("no_approver", tool=chosen.tool.name)
         context.motor.add_below(f"_({sentence})_")
         return use.recurse(observation=sentence)
     request = PermissionRequest(
         tool=chosen.tool.name,
         arguments=chosen.arguments,
         approvers=approvers or (problem.asker or context.perception.author,),
-        question=f"To go on I would use `{chosen.tool.name}` with exactly this. May I?",
+        question=context.motor.words.say("ask_tool", tool=chosen.tool.name),
         shown=plain_sight(json.dumps(chosen.arguments, ensure_ascii=False, indent=2)),
         fingerprint=chosen.tool.fingerprint,
     )

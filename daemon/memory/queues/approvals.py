@@ -12,6 +12,7 @@ from daemon.core.errors import StoreError
 from daemon.core.last_line import FAULTS
 from daemon.core.perception import Audience, ConversationKey, Modality
 from daemon.core.ports import Acceptance, Decision
+from daemon.core.sentences import SENTENCES
 from daemon.memory.audit import record_act
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
@@ -19,7 +20,7 @@ from daemon.memory.queues.internal_events import store_internal_event
 from daemon.memory.records import as_json, conversation_columns, read_row
 from daemon.memory.worker_store import WorkerStore
 
-_WORDS = {"approved": "Allowed.", "refused": "Refused.", "expired": "Expired, nothing was done."}
+_WORDS = {"approved": SENTENCES["allowed"], "refused": SENTENCES["refused"], "expired": SENTENCES["expired"]}
 _TOO_LATE = "too late"
 _AT_ONCE = 100  # closed in one transaction, which has to be short
 _NOT_BEING_POSTED = """
