@@ -1,6 +1,6 @@
 """The fixed pipeline of seed 000: what is called for, thought, reply and checks, in one call or one call per step."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import replace
 
@@ -17,7 +17,14 @@ from daemon.soul import Mode
 from daemon.soul_engine import with_mode, with_stance
 
 Setting = Callable[[WorkingMemory], WorkingMemory]
-"""Adds what only this reply of this process needs: a mode, a stance."""
+"""Adds what only this reply of this process needs: a mode, a stance, what the process keeps in mind."""
+
+Speaking = Callable[[ProcessContext], Awaitable[Step[str]]]
+"""Chooses the step that speaks, where each step is a call of its own."""
+
+
+async def _plainly(context: ProcessContext) -> Step[str]:
+    return external_dialog(context.soul, REPLY)
 
 
 async def converse(
@@ -25,23 +32,26 @@ async def converse(
     stance: str = "",
     mode: Mode | None = None,
     keep_in_mind: Setting = lambda memory: memory,
+    speaking: Speaking = _plainly,
 ) -> WorkingMemory | Transition:
     """Reply to the newest message by the soul's pipeline; gives the memory afterwards.
 
     Gives the transition instead, before a word is said, where the message calls for another process. A wish that is no
     process is carried out first, so that the reply can truthfully say what came of it. `stance` is the mental process's
     instruction for the reply, in the daemon's own words; in a `mode` the soul replies with its text; `keep_in_mind`
-    adds what the process remembers. None of them goes along with a transition. Raises ModelError.
+    adds what the process remembers. None of them goes along with a transition. `speaking` chooses the step that speaks,
+    where one call can't do it all. Raises ModelError.
     """
 
     def setting(memory: WorkingMemory) -> WorkingMemory:
         return keep_in_mind(with_stance(with_mode(memory, mode.personality) if mode else memory, stance))
 
-    return await _converse(context, setting)
+    return await _converse(context, setting, speaking)
 
 
-async def _converse(context: ProcessContext, setting: Setting) -> WorkingMemory | Transition:
-    return await (_unified(context, setting) if _keeps_form(context) else _split(context, setting))
+async def _converse(context: ProcessContext, setting: Setting, speaking: Speaking) -> WorkingMemory | Transition:
+    pipeline = _unified if _keeps_form(context) else _split
+    return await pipeline(context, setting, speaking)
 
 
 def _keeps_form(context: ProcessContext) -> bool:
@@ -50,7 +60,7 @@ def _keeps_form(context: ProcessContext) -> bool:
     return context.soul.pipeline == "unified" and not habit.speaks_split(context.mind.clock.now_ms())
 
 
-async def _unified(context: ProcessContext, setting: Setting) -> WorkingMemory | Transition:
+async def _unified(context: ProcessContext, setting: Setting, speaking: Speaking) -> WorkingMemory | Transition:
     """One streamed call; only its reply part is shown while it streams."""
     lead = Lead(context)
     step = with_soul_creativity(context.soul, respond(context.soul, lead.meanings, leads=lead.leads))
@@ -58,7 +68,7 @@ async def _unified(context: ProcessContext, setting: Setting) -> WorkingMemory |
         await context.motor.speak(thought)
         memory, response = await thought.finished()
     if wish := lead.settle(response):
-        return await _follow(context, setting, wish)
+        return await _follow(context, setting, speaking, wish)
     context.motor.settle(response.reply, cut=response.cut)
     context.motor.annotate(
         monologue=response.monologue,
@@ -67,23 +77,27 @@ async def _unified(context: ProcessContext, setting: Setting) -> WorkingMemory |
         stimulus_verb=response.stimulus_verb,
         user_model_check=response.user_model,
         soul_state_check=response.soul_state,
+        made_piece=response.made_piece,
     )
     return memory
 
 
-async def _split(context: ProcessContext, setting: Setting) -> WorkingMemory | Transition:
+async def _split(context: ProcessContext, setting: Setting, speaking: Speaking) -> WorkingMemory | Transition:
     """One call per step: a private thought and the reply; the checks are left to the jobs after it."""
     if wish := await hinted(context):
-        return await _follow(context, setting, wish)
+        return await _follow(context, setting, speaking, wish)
     soul, memory = context.soul, setting(context.memory)
     think = internal_monologue(soul.display_name, "What is this person after, and what do you make of it?")
     memory, monologue = await context.mind.run(memory, with_soul_creativity(soul, think))
-    memory = await say(replace(context, memory=memory), external_dialog(soul, REPLY))
+    context = replace(context, memory=memory)
+    memory = await say(context, await speaking(context))
     context.motor.annotate(monologue=monologue)
     return memory
 
 
-async def _follow(context: ProcessContext, setting: Setting, wish: Wish) -> WorkingMemory | Transition:
+async def _follow(
+    context: ProcessContext, setting: Setting, speaking: Speaking, wish: Wish
+) -> WorkingMemory | Transition:
     """To the wish's process; or carry it out, and then reply with what came of it in mind."""
     if wish.carry_out is None:
         return follow(context, wish)
@@ -92,7 +106,7 @@ async def _follow(context: ProcessContext, setting: Setting, wish: Wish) -> Work
     context.note("stay", context.state.process, "model", wish.reason)
     outcome = await wish.carry_out(context)
     memory = context.memory.with_memory(Memory(Role.SYSTEM, f"({outcome})")) if outcome else context.memory
-    return await _converse(replace(context, memory=memory), setting)
+    return await _converse(replace(context, memory=memory), setting, speaking)
 
 
 async def say(context: ProcessContext, step: Step[str]) -> WorkingMemory:

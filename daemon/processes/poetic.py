@@ -1,45 +1,48 @@
-"""A poem is wanted: the poetic mode chooses a register and an image domain, and composes."""
-
-import re
-from collections.abc import Sequence
-from dataclasses import replace
+"""A poem is wanted: the poet composes, mends and explains, and stays until the person turns to other matters."""
 
 from daemon.core.errors import ModelError
+from daemon.core.step import Step
 from daemon.mind.creativity import with_soul_creativity
-from daemon.mind.fixed_pipeline import say
-from daemon.mind.mental_process import Outcome, ProcessContext, Transition
+from daemon.mind.fixed_pipeline import converse
+from daemon.mind.mental_process import Outcome, ProcessContext, Stay, Transition
+from daemon.mind.piece import Piece
+from daemon.mind.stances import stance_of
 from daemon.mind.steps.decision import decision
+from daemon.mind.steps.external_dialog import external_dialog
 from daemon.mind.steps.poetic_composition import poetic_composition
-from daemon.soul_engine import with_mode
+from daemon.mind.steps.respond import REPLY
+
+_NEW, _MENDED, _SPOKEN_OF, _ATTENTION = "a new piece", "the piece changed", "a word about it", "plain attention"
 
 
 async def poetic(context: ProcessContext) -> Outcome:
-    """Compose, then go back to `engaged`."""
+    """Reply as the poet, in the one call of any reply; what was made is kept, so that it can be mended and explained.
+
+    When the model says that the person has turned to other matters, `engaged` answers.
+    """
     mode = context.soul.mode("poetic")
     if mode is None:  # its folder was removed while the conversation was in this process
         return Transition(context.memory, "engaged", "the soul has no poetic mode any more", execute_now=True)
-    context = replace(context, memory=with_mode(context.memory, mode.personality))
-    register = await _choose(context, "Which register does this poem call for?", mode.registers)
-    images = await _choose(context, "From which world should its images come?", mode.image_domains)
-    composition = poetic_composition(
-        context.soul, "Compose what was asked for last.", register=register, image_domain=images
-    )
-    memory = await say(context, composition)
-    context.motor.annotate(register=register or None, image_domain=images or None)
-    return Transition(memory, "engaged", "the poem is given")
+    piece = Piece.kept(context.state.process_memory)
+    stance = stance_of(context.soul, "poetic")
+    reply = await converse(context, stance, mode, keep_in_mind=piece.in_mind, speaking=_step_by_step)
+    if isinstance(reply, Transition):
+        return reply
+    told = context.motor.annotations.get("made_piece")
+    if told is not None or context.motor.annotations.get("calls_for") == "poem":
+        piece = piece.made(context.motor.said, str(told or ""), mode)
+        context.motor.annotate(register=piece.register or None, image_domain=piece.images or None)
+    return Stay(reply, process_memory=piece.to_json())
 
 
-async def _choose(context: ProcessContext, question: str, options: Sequence[str]) -> str:
-    """One of the options: named in the message, else decided by the model; the first if the model fails."""
-    said = context.perception.content
-    if named := next((one for one in options if re.search(rf"\b{re.escape(one)}\b", said, re.IGNORECASE)), ""):
-        return named
-    if len(options) < 2:  # noqa: PLR2004 - nothing to choose
-        return next(iter(options), "")
+async def _step_by_step(context: ProcessContext) -> Step[str]:
+    """Where each step is a call of its own, what they want is decided first; a model that fails there composes."""
+    asked = decision("What does the person want of the poet now?", (_NEW, _MENDED, _SPOKEN_OF, _ATTENTION))
     try:
-        _, chosen = await context.mind.run(
-            context.memory, with_soul_creativity(context.soul, decision(question, options))
-        )
+        _, wanted = await context.mind.run(context.memory, with_soul_creativity(context.soul, asked))
     except ModelError:
-        return options[0]
-    return chosen
+        wanted = _NEW
+    if wanted in (_SPOKEN_OF, _ATTENTION):
+        return external_dialog(context.soul, REPLY)
+    context.motor.annotate(made_piece="")
+    return poetic_composition(context.soul, f"They want {wanted}.")

@@ -175,9 +175,9 @@ async def test_what_a_message_called_for_stands_beside_its_reply_ever_after(empt
     house = empty_house
     await tess(house)
     house.model.steps["respond"].append(wanting("poem"))
-    house.model.steps["poetic_composition"].append("O loom!")
+    house.model.steps["respond"].append(tagged("O loom!", calls_for="poem"))
     await house.answered("Ada", "dm", "a hymn about the sea, please")
-    house.model.steps["respond"].append(tagged("Yes.", calls_for="other_matters"))
+    house.model.steps["respond"] += [wanting("other_matters"), tagged("Yes.", calls_for="other_matters")]
     await house.answered("Ada", "dm", "thanks")
     await house.answered("Ada", "dm", "and now?")
     talk = "\n".join(one.text for one in house.prompts[-1].messages)

@@ -117,10 +117,14 @@ async def test_a_hint_costs_one_question_and_the_model_decides(hinting: House, t
     await hinting.answered("Ada", "dm", "that ballad was long, and so was the hymn")
     assert steps(hinting).count("mental_query") == 1
     assert ("poetic_composition" in steps(hinting)) == true
-    assert [step for step in await hinting.path() if "→ poetic" in step] == ["move: engaged → poetic, model"] * true
+    assert [step for step in await hinting.path() if "engaged → poetic" in step] == [
+        "move: engaged → poetic, model"
+    ] * true
+    hinting.model.steps["decision"].append('{"choice": "a word about it"}')
     await hinting.answered("Ada", "dm", "good morning")
-    assert steps(hinting)[-2:] == ["internal_monologue", "external_dialog"]
-    assert steps(hinting).count("mental_query") == 1
+    speaking = ["internal_monologue", *["decision"] * true, "external_dialog"]
+    assert steps(hinting)[-len(speaking) :] == speaking
+    assert steps(hinting).count("mental_query") == 1 + true, "in a mode each message may leave it"
 
 
 async def test_a_mode_is_left_when_the_model_says_so(hinting: House) -> None:

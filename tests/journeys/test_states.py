@@ -202,37 +202,63 @@ async def test_a_mode_that_is_taken_away_ends_the_process_that_needs_it(empty_ho
 # -- poetic ------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_poem_has_the_register_that_was_named_and_then_plain_talk_goes_on(empty_house: House) -> None:
+POEM = "The shuttle goes,\nthe sea goes.\n\nThe thread stays."
+MENDED = "The shuttle goes,\nthe sea goes.\n\nThe thread is cut."
+
+
+def made(poem: str, told: str = "", *, calls_for: str = "poem") -> str:
+    """A reply of the poet; `told` is what it says of the piece."""
+    return tagged(poem, calls_for=calls_for) + (f"\n<made_piece>{told}</made_piece>" if told else "")
+
+
+async def kept_piece(house: House) -> dict[str, str]:
+    row = await house.one("SELECT process_memory FROM conversations WHERE channel = 'D0ADA'")
+    return dict(json.loads(row["process_memory"]))
+
+
+async def test_a_poem_is_mended_twice_and_explained_and_then_the_talk_goes_on(empty_house: House) -> None:
     house = empty_house
     await weaver(house)
     await acquaint(house)
+    calls = len(house.prompts)
     wish(house, "poem")
-    house.model.steps["poetic_composition"].append("O loom, O sea!")
-    assert await house.answered("Ada", "dm", "write a hymn about the sea") == "O loom, O sea!"
-    assert asked(house, "decision") == []
-    [composed] = asked(house, "poetic_composition")
-    assert "This is the poetic voice of Tess." in composed
-    assert (await house.path())[-2:] == ["move: engaged → poetic, model", "move: poetic → engaged, rule"]
-    await house.answered("Ada", "dm", "lovely")
+    house.model.steps["respond"] += [made(POEM, "Lament; sea, of course"), made(MENDED), made("Cut.", "hymn; moon")]
+    assert await house.answered("Ada", "dm", "write a hymn about the sea") == POEM
+    assert "This is the poetic voice of Tess." in house.last_prompt()
+    assert await kept_piece(house) == {"poem": POEM, "register": "lament", "images": "sea"}
+    assert await house.answered("Ada", "dm", "make the ending colder") == MENDED
+    assert "3  The thread stays." in house.last_prompt(), "line three is the third that holds words"
+    assert "Its register: lament. Its images come from: sea." in house.last_prompt()
+    assert await house.answered("Ada", "dm", "shorter") == "Cut."
+    assert await kept_piece(house) == {"poem": "Cut.", "register": "hymn", "images": "sea"}, "words of the mode alone"
+    house.model.steps["respond"].append(tagged("It is what the shears do."))
+    assert await house.answered("Ada", "dm", "what does line one mean?") == "It is what the shears do."
+    assert "1  Cut." in house.last_prompt()
+    assert (await kept_piece(house))["poem"] == "Cut.", "a word about the piece is no piece"
+    assert len(house.prompts) == calls + 5, "one call for each message, and the wish"
+    assert await house.process() == "poetic"
+    wish(house, "other_matters")
+    await house.answered("Ada", "dm", "where is my coat?")
     assert "poetic voice" not in house.last_prompt()
-    thought = await house.one("SELECT thought FROM turns WHERE body = 'O loom, O sea!'")
-    assert json.loads(thought["thought"]) == {"register": "hymn", "image_domain": "sea", "calls_for": "poem"}
+    assert "1  Cut." not in house.last_prompt()
+    assert await house.process() == "engaged"
+    assert all("made_piece" not in words for words in await house.replies("D0ADA"))
+    thought = await house.one("SELECT thought FROM turns WHERE body = 'Cut.'")
+    assert {"register": "hymn", "image_domain": "sea"}.items() <= json.loads(thought["thought"]).items()
 
 
-async def test_where_no_register_is_named_the_model_decides(empty_house: House) -> None:
+async def test_who_comes_straight_with_a_poem_to_be_written_gets_the_poem(empty_house: House) -> None:
     house = empty_house
     await weaver(house)
     wish(house, "poem")
-    house.model.steps["decision"] += ['{"choice": "lament"}', '{"choice": "kiln"}']
-    house.model.steps["poetic_composition"].append("The fire is out.")
+    house.model.steps["respond"].append(made("The fire is out."))
     assert await house.answered("Ada", "dm", "write me a poem about my build") == "The fire is out."
-    thought = await house.one("SELECT thought FROM turns WHERE speaker = 'soul'")
-    assert json.loads(thought["thought"]) == {"register": "lament", "image_domain": "kiln", "calls_for": "poem"}
     assert await house.path() == [
         "enter: engaged → greeting, rule",
         "move: greeting → poetic, model",
-        "move: poetic → engaged, rule",
-    ], "who comes straight with a poem to be written gets the poem"
+        "stay: poetic → poetic, rule",
+    ]
+    assert await kept_piece(house) == {"poem": "The fire is out.", "register": "", "images": ""}
 
 
 # -- problem_solving ---------------------------------------------------------------------------------------------------

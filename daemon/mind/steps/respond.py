@@ -60,7 +60,8 @@ class Response:
     """The parts of a tagged answer; `user_model` and `soul_state` are None when the model did not answer the check.
 
     `calls_for` is the word that the answer begins with, None for none. Where it `leads` elsewhere there is nothing
-    else. `stray_wishes` counts such elements further down, which mean nothing. `cut` says that the reply met the output
+    else. `stray_wishes` counts such elements further down, which mean nothing. `made_piece` tells the
+    register and the images of a reply that is a poem. `cut` says that the reply met the output
     limit.
     """
 
@@ -75,6 +76,7 @@ class Response:
     calls_for: str | None = None
     leads: bool = False
     stray_wishes: int = 0
+    made_piece: str | None = None
 
 
 def respond(
@@ -181,6 +183,7 @@ def read_response(answer: str, *, cut: bool = False) -> Response:
         cut=output.reply is None,
         calls_for=None if first.content is None else wish_word(first.content),
         stray_wishes=first.others,
+        made_piece=_text(elements, "made_piece"),
     )
 
 

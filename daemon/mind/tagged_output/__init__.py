@@ -26,6 +26,7 @@ KNOWN_TAGS: tuple[str, ...] = (
     "dossier_change_note",
     "soul_state_check",
     "soul_state_update",
+    "made_piece",
 )
 REPLY_TAG = "external_dialogue"
 WISH_TAG = "calls_for"
