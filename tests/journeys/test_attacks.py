@@ -123,7 +123,7 @@ async def test_the_path_of_states_holds_the_wish_and_no_words_of_the_message(emp
     write_soul(house.settings.home, more="subprocesses = []", modes={"poetic": ""})
     await house.start(name="tess")
     house.model.steps["respond"].append(wanting("poem"))
-    house.model.steps["poetic_composition"].append("Sea.")
+    house.model.steps["respond"].append(tagged("Sea.", calls_for="poem"))
     await house.say("Ada", "dm", "write me about my secret divorce a poem")
     await house.reply("D0ADA", "Sea.")
     await house.idle()
@@ -169,7 +169,7 @@ async def test_a_reminder_asked_for_beside_a_poem_is_set(empty_house: House) -> 
     await house.start(name="tess")
     house.model.steps["intend"].append(_wish("in 20m", "the build"))
     house.model.steps["respond"] += [wanting("reminder"), wanting("poem")]
-    house.model.steps["poetic_composition"].append("Sea.")
+    house.model.steps["respond"].append(tagged("Sea.", calls_for="poem"))
     await house.answered("Ada", "dm", "Write me a poem, and remind me of the build in 20 minutes")
     waiting = await house.rows("SELECT content FROM intentions WHERE state = 'waiting' AND slot <> 'idle'")
     assert [row["content"] for row in waiting] == ["the build"]

@@ -9,6 +9,7 @@ from bench.model_server import MODEL, model_server
 from bench.poor_models import KINDS, PRIVATE, PoorModel
 from daemon.core.ports import Completion, ModelRole, Prompt, Speaker
 from daemon.llm.router import build_llm
+from daemon.mind.steps.mental_query import mental_query
 from tests.fakes import Events
 from tests.given import OPENING, tagged, wanting
 from tests.journeys.house import House
@@ -60,7 +61,7 @@ async def test_a_cut_poem_says_so_too(house: House) -> None:
     house.model.replies.append(tagged("Hello."))
     await house.answered("Ada", "dm", "hi")
     house.model.steps["respond"].append(wanting("poem"))
-    house.model.steps["poetic_composition"].append(["Bronze remembers", CUT])
+    house.model.steps["respond"].append([tagged("Bronze remembers").partition("</external_dialogue>")[0], CUT])
     assert (await house.answered("Ada", "dm", "write me a poem, please")).endswith("say *go on*.)_")
 
 
@@ -122,15 +123,16 @@ async def test_no_reasoning_leaves_by_a_side_door(empty_house: House, door: str)
     if door == "loop":
         await solver(house)
     else:
-        more = 'pipeline = "split"\n' if door == "split" else ""
-        write_soul(house.settings.home, more=f"{more}subprocesses = []\n", modes={"poetic": ""})
+        more = 'pipeline = "split"\nsubprocesses = []\n'
+        write_soul(house.settings.home, more=more, modes={"poetic": ""})
         await house.start(name="tess")
     for number, answer in enumerate(ALOUD):
         words = {"loop": PROBLEM, "poem": "write me a poem, please", "split": "hello"}[door]
         if door == "loop":
             script(house, chosen("Respond"), external_dialog=answer)
         if door == "poem":
-            house.model.steps["respond"].append(wanting("poem"))
+            house.model.steps["mental_query"].append(mental_query("").placeholder.replace("false", "true"))
+            house.model.steps["decision"].append('{"choice": "a new piece"}')
         house.model.steps["poetic_composition" if door == "poem" else "external_dialog"].append(list(answer))
         root = await house.say("Ada", "general", f"@soul {words}")
         reply = await house.reply("general", count=number + 1)

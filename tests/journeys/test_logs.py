@@ -45,8 +45,7 @@ async def lived(empty_house: House, tmp_path: Path) -> House:
     house.model.steps["internal_monologue"].append(THOUGHT)
     house.model.steps["respond"].append(tagged(SAID, monologue="CANARY-thought too", learned=True))
     house.model.steps["respond"].append(wanting("poem"))
-    house.model.steps["decision"].extend(['{"choice": "lament"}', '{"choice": "sea"}'])
-    house.model.steps["poetic_composition"].append("CANARY-said in verse")
+    house.model.steps["respond"] += [tagged("CANARY-said in verse", calls_for="poem")]
     await house.start(name="tess", mcp_servers=shelf(tmp_path))
     await house.answered("Ada", "dm", f"hello, {RECEIVED}")
     await house.answered("Ada", "dm", f"write a {RECEIVED} poem")
@@ -72,7 +71,7 @@ async def test_each_level_logs_the_events_that_belong_to_it(lived: House) -> Non
     assert not [line for line in minimal if "tokens" in line or "provider" in line or "ms=" in line]
     path = [line for line in standard if line.startswith("event=process.moved")]
     assert [line.partition(" act=")[2] for line in path if "problem_solving" in line] == [
-        "move origin=engaged target=problem_solving decided_by=model",
+        "move origin=poetic target=problem_solving decided_by=model",
         "move origin=problem_solving target=engaged decided_by=rule",
     ]
     completed = [line for line in standard if line.startswith("event=step.completed")]

@@ -60,6 +60,10 @@ _REPLIES: Final[Mapping[str, str]] = {
         "**My own guess** is worth little here: the corpus is too small.",
         "Keep the weights apart.",
     ),
+    f"Write me a {POEM}": tagged(
+        "Night ships unload rows,\nthe quay lamp counts them twice — once\nfor the sea, once home.",
+        "Rows, and who counts them.",
+    ),
     "what do you look after?": tagged("The hearth, and the words that are meant to last. Bring me a launch to sing."),
     "The standup": tagged("It's time, Ada: **the standup**. You wanted to tell them about the import."),
 }
@@ -92,10 +96,6 @@ def _reply(call: ModelCall) -> str:
 
 def _verdict(call: ModelCall) -> str:
     return json.dumps({"true": "answers the question that you asked" in call.prompt})
-
-
-def _preference(call: ModelCall) -> str:
-    return json.dumps({"choice": "work-song" if "register" in call.prompt.rpartition("</said-")[2] else "sea"})
 
 
 def _talk(call: ModelCall) -> str:
@@ -139,12 +139,10 @@ def _aloud(call: ModelCall) -> str:
 
 _ANSWERS: Final[Mapping[str, str | Callable[[ModelCall], str]]] = {
     "respond": _reply,
-    "decision": _preference,
     "mental_query": _verdict,
     "choose_actions": _choice,
     "use_tool": _tool,
     "external_dialog": _aloud,
-    "poetic_composition": "Night ships unload rows,\nthe quay lamp counts them twice — once\nfor the sea, once home.",
     "feel": json.dumps({"emotional_state": "delighted", "topic": "the nightly import", "task": ""}),
     "visitor_notes": json.dumps({"add": ["Looks after the nightly imports"], "correct": [], "retire": []}),
     "visitor_whispers": "I would like my team to see how much work this was.",
