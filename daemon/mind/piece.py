@@ -21,7 +21,7 @@ _NAME_IT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class MadePiece:
     """A poem, its register and the world of its images, words of the poetic mode or empty; an empty poem is none."""
 
     poem: str = ""
@@ -29,15 +29,15 @@ class Piece:
     images: str = ""
 
     @classmethod
-    def kept(cls, process_memory: Mapping[str, object]) -> "Piece":
+    def kept(cls, process_memory: Mapping[str, object]) -> "MadePiece":
         """The poem in a process memory; none where it holds anything else."""
         texts = [process_memory.get(name) for name in ("poem", "register", "images")]
         return cls(*texts) if all(isinstance(one, str) for one in texts) else cls()  # type: ignore[arg-type]
 
-    def made(self, poem: str, told: str, mode: Mode) -> "Piece":
+    def made(self, poem: str, told: str, mode: Mode) -> "MadePiece":
         """The poem that takes its place; of what the poet told of it only words of the mode are kept."""
         register = _named(told, mode.registers) or self.register
-        return Piece(poem[:_LONGEST], register, _named(told, mode.image_domains) or self.images)
+        return MadePiece(poem[:_LONGEST], register, _named(told, mode.image_domains) or self.images)
 
     def in_mind(self, memory: WorkingMemory) -> WorkingMemory:
         """Working memory with the poem, and how to speak of it."""

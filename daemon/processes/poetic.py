@@ -5,7 +5,7 @@ from daemon.core.step import Step
 from daemon.mind.creativity import with_soul_creativity
 from daemon.mind.fixed_pipeline import converse
 from daemon.mind.mental_process import Outcome, ProcessContext, Stay, Transition
-from daemon.mind.piece import Piece
+from daemon.mind.piece import MadePiece
 from daemon.mind.stances import stance_of
 from daemon.mind.steps.decision import decision
 from daemon.mind.steps.external_dialog import external_dialog
@@ -23,7 +23,7 @@ async def poetic(context: ProcessContext) -> Outcome:
     mode = context.soul.mode("poetic")
     if mode is None:  # its folder was removed while the conversation was in this process
         return Transition(context.memory, "engaged", "the soul has no poetic mode any more", execute_now=True)
-    piece = Piece.kept(context.state.process_memory)
+    piece = MadePiece.kept(context.state.process_memory)
     stance = stance_of(context.soul, "poetic")
     reply = await converse(context, stance, mode, keep_in_mind=piece.in_mind, speaking=_step_by_step)
     if isinstance(reply, Transition):
