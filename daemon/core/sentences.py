@@ -28,6 +28,7 @@ SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "doing_read": "Opening what was found",
         "doing_read_from": "Reading {source}",
         "doing_read_page": "Reading {source}, page {page}",
+        "doing_read_passage": "passage {number}",
         "doing_ask": "Asking back",
         "doing_remind": "Making a note for later",
         "doing_respond": "Writing the answer",

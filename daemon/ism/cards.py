@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from daemon.core.ports import Passage, Task, TaskState
-from daemon.core.sentences import SENTENCES, Words
+from daemon.core.sentences import HOUSE_WORDS, SENTENCES, Words
 from daemon.core.text import quoted, shortened
 from daemon.ism.actions.read import number_and_page
 from daemon.ism.machine import LoopEvent, Progress
@@ -19,7 +19,7 @@ _QUERY = 60  # characters of what is looked for in a title
 _DETAILS = 300
 
 
-def card(event: LoopEvent, sources: Sources, found: Sequence[Passage], words: Words) -> Task | None:
+def card(event: LoopEvent, sources: Sources, found: Sequence[Passage], words: Words = HOUSE_WORDS) -> Task | None:
     """The card after an event of the work; None for what has no card.
 
     Of what a model wrote it shows what the action says is looked for, and nothing else.
@@ -40,6 +40,6 @@ def _title_and_details(event: LoopEvent, sources: Sources, found: Sequence[Passa
         number, page = number_and_page(event.sought)
         if 1 <= number <= len(found):
             source, key = found[number - 1].source, "doing_read_from" if page == 1 else "doing_read_page"
-            return words.say(key, source=source, page=page), f"[{number}]"
+            return words.say(key, source=source, page=page), words.say("doing_read_passage", number=number)
     key = f"doing_{event.action.lower()}"
     return words.say(key) if key in SENTENCES else event.action, ""
