@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from daemon.app import _with_models_of
 from daemon.core.config import load_settings
 from daemon.core.errors import ConfigError, ModelUnavailable
 from daemon.core.perception import Audience, AudienceKind
@@ -13,7 +14,9 @@ from daemon.llm.model_id import parse_model_id
 from daemon.llm.resilience import PATIENCE_SECONDS, ResilientLLM
 from daemon.llm.router import build_llm
 from daemon.llm.standby import choose_standby
+from daemon.soul.schema import Models
 from tests.fakes import Events, FakeClock
+from tests.given import soul
 from tests.llm.guarding import turn_until_done
 from tests.llm.prompts import answer, prompt
 from tests.llm.providers import KEY, Answer, AnthropicServer, Ending, OpenAIServer
@@ -75,6 +78,13 @@ def test_the_second_one_that_speaks_also_thinks_unless_another_is_named() -> Non
     assert choose_standby(settings).models[ModelRole.THINKING].full == "ollama/a"
     settings = load_settings(persona_standby="ollama/a", thinking_standby="ollama/b")
     assert choose_standby(settings).models[ModelRole.THINKING].full == "ollama/b"
+
+
+def test_a_soul_can_have_second_models_of_its_own() -> None:
+    settings = load_settings(persona_standby="ollama/a", thinking_standby="ollama/b")
+    own = soul().model_copy(update={"models": Models(persona_standby="ollama/c")})
+    chosen = choose_standby(_with_models_of(settings, own)).models
+    assert [chosen[role].full for role in ModelRole] == ["ollama/c", "ollama/b"]
 
 
 @pytest.mark.parametrize(
