@@ -62,7 +62,7 @@ class Thinker:
         if "<external_dialogue" in asked:
             wish = next((wish for words, wish in _WISHES.items() if words in self.newest), "nothing")
             return tagged(_REPLY, _THOUGHT, learned=LEARN in self.newest, changed=CHANGE in self.newest, wish=wish)
-        return _POEM if "Compose a poem" in asked.rpartition("user: ")[2] else _REPLY
+        return _POEM if "Let one image carry it" in asked.rpartition("user: ")[2] else _REPLY
 
     def _structured(self, asked: str, step: str, schema: Mapping[str, Any]) -> object:
         """An answer by schema. Raises ValueError for an unknown step."""
@@ -70,7 +70,7 @@ class Thinker:
             case "mental_query":
                 statement = asked.rpartition("Weigh this statement")[2]
                 learned = LEARN in self.newest and _NO[0] in statement
-                return {"true": learned or not any(words in statement for words in _NO)}
+                return {"holds": learned or not any(words in statement for words in _NO)}
             case "decision":
                 return {"choice": schema["properties"]["choice"]["enum"][0]}
             case "visitor_notes":

@@ -342,9 +342,9 @@ class FakeChannel:
         return Readers(perception.audience, members_only=True)
 
     @asynccontextmanager
-    async def thinking(self, perception: Perception) -> AsyncIterator[None]:
+    async def thinking(self, perception: Perception) -> AsyncIterator[Callable[[str], None]]:
         """No status is shown."""
-        yield
+        yield lambda _: None
 
     def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
         """Not part of this fake."""

@@ -175,7 +175,7 @@ class FakeModel(ScriptedLLM):
 async def echo(prompt: Prompt) -> Reply:
     """Echoes the newest messages, or answers no where a schema asks."""
     if prompt.json_schema is not None:
-        return '{"true": false}'
+        return '{"holds": false}'
     words = " + ".join(newest_messages(prompt))
     return tagged(f"Echo: {words}") if prompt.role is ModelRole.PERSONA else f"They said: {words}"
 

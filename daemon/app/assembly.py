@@ -186,6 +186,7 @@ def _services(
         user_models=store.user_models,
         soul_states=store.soul_states,
         process_memories=store.process_memories,
+        zones=store.zones,
         model_habits=store.model_habits,
         triage=Triage(channel, clock, emit, stale_after=settings.stale_after),
         timing=Timing(

@@ -1,6 +1,7 @@
 """Several channels as one: HTTP conversations go to the HTTP channel, all others to the main channel."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 from daemon.core.concurrency import alongside
@@ -57,7 +58,7 @@ class SeveralChannels:
         """See `Channel.readers`."""
         return await self._of(perception.conversation).readers(perception)
 
-    def thinking(self, perception: Perception) -> AbstractAsyncContextManager[None]:
+    def thinking(self, perception: Perception) -> AbstractAsyncContextManager[Callable[[str], None]]:
         """See `Channel.thinking`."""
         return self._of(perception.conversation).thinking(perception)
 

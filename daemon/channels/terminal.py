@@ -6,7 +6,7 @@ import os
 import re
 import select
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from typing import Final, TextIO
 
@@ -160,11 +160,11 @@ class TerminalChannel:
         return Readers(perception.audience, members_only=True)
 
     @asynccontextmanager
-    async def thinking(self, perception: Perception) -> AsyncIterator[None]:
+    async def thinking(self, perception: Perception) -> AsyncIterator[Callable[[str], None]]:
         """See `Channel.thinking`."""
         self._screen.think()
         try:
-            yield
+            yield lambda _: None  # the sign of thinking says enough
         finally:
             self._screen.stop_thinking()
 

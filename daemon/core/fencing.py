@@ -2,6 +2,8 @@
 
 import re
 import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from daemon.core.text import one_line, visible_line
 from daemon.core.working_memory import estimate_tokens
@@ -10,7 +12,7 @@ NAME_CAP = 80
 """Most characters of a user's name in a prompt."""
 
 _MARKUP = str.maketrans(dict.fromkeys('<>"&'))
-_FENCE = re.compile(r"<(?=[^\w<>]{0,8}(?:said|note)\b)", re.IGNORECASE)
+_FENCE = re.compile(r"<(?=[^\w<>]{0,8}(?:said|note|context)\b)", re.IGNORECASE)
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\U000e0000-\U000e007f]")
 
 
@@ -26,12 +28,37 @@ def fence(tag: str, text: str, nonce: str, **attributes: str) -> str:
 
 
 def defang(text: str, nonce: str) -> str:
-    """Remove everything that could pass for a fence: invisible characters, this call's nonce, tags like ours."""
+    """Remove everything that could pass for a fence: invisible characters, the nonce, tags like ours."""
     return _FENCE.sub("&lt;", re.sub(re.escape(nonce), "~", _UNSEEN.sub("", text), flags=re.IGNORECASE))
 
 
+NONCE_LASTS_MS = 24 * 3_600_000
+"""How long one conversation's fences bear the same code, so that a provider may read its prompts from a cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nonce:
+    """The code of one conversation's fences, and when it was drawn (ms); an empty code stands for none yet."""
+
+    code: str = ""
+    drawn_ms: int = 0
+
+    def kept_or_drawn(self, now_ms: int, said: Iterable[str]) -> "Nonce":
+        """This nonce, or a new one after a day, or once its code stands in any of the words said, who ever said it."""
+        texts = [text.casefold() for text in said]
+        code = self.code if 0 <= now_ms - self.drawn_ms < NONCE_LASTS_MS else ""
+        if code and not any(code in text for text in texts):
+            return self
+        while not code or any(code in text for text in texts):
+            code = fresh_nonce()
+        return Nonce(code, now_ms)
+
+
+NO_NONCE = Nonce()
+
+
 def fresh_nonce() -> str:
-    """A random code for the fences of one call, unknown to every user who wrote before."""
+    """A random code for fences, unknown to every user who wrote before."""
     return secrets.token_hex(5)
 
 

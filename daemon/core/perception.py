@@ -112,9 +112,10 @@ class Perception:
     `id` is the inbox key (soul, workspace, channel and ts), the same however often the platform repeats a delivery.
     `ts` is the platform's timestamp and orders perceptions within a conversation; only WORDS have a platform message
     with that ts. `author` is the platform id of the user who caused it. `name` is the name that they chose: data, never
-    a permission. The inbox sets `received_ms`. `late` marks a message that is answered later than usual. `process`
-    names the mental process that is visited with `params`; None means the current one. `language` is the tag of the
-    user's own language, such as `de-DE`, as the gate knows it; empty if it doesn't.
+    a permission. `zone` is the IANA name of the time zone they live in, empty if unknown. The inbox sets `received_ms`.
+    `late` marks a message that is answered later than usual. `process` names the mental process that is visited with
+    `params`; None means the current one. `language` is the tag of the user's own language, such as `de-DE`, as the gate
+    knows it; empty if it doesn't.
     """
 
     id: str
@@ -127,6 +128,7 @@ class Perception:
     ts: str
     received_ms: int = 0
     name: str = ""
+    zone: str = ""
     late: bool = False
     process: str | None = None
     params: Mapping[str, object] = field(default_factory=dict)

@@ -358,7 +358,8 @@ class GateDecision:
 
     `reason` is a short code for the inbox row; `say` a polite sentence of `core/sentences.py`, empty where no reply is
     right. `outsider` says that the user isn't known to be a full member of the workspace, whether admitted or not.
-    `language` is the tag of the user's language, empty if unknown.
+    `language` is the tag of the user's language, empty if unknown. `zone` is the IANA name of the user's time
+    zone, empty if the platform doesn't say.
     """
 
     admitted: bool
@@ -367,6 +368,7 @@ class GateDecision:
     say: str = ""
     outsider: bool = False
     language: str = ""
+    zone: str = ""
 
 
 class Gate(Protocol):
@@ -522,8 +524,11 @@ class Channel(Gate, Protocol):
     def trouble(self) -> str:
         """What keeps it from working until an admin mends it, as a sentence without its end; empty for nothing."""
 
-    def thinking(self, perception: Perception) -> AbstractAsyncContextManager[None]:
-        """Show that the soul is working on a reply; cleared on every exit."""
+    def thinking(self, perception: Perception) -> AbstractAsyncContextManager[Callable[[str], None]]:
+        """Show that the soul is working on a reply; cleared on every exit.
+
+        The callback changes what is shown: words to stand behind the soul's name, such as `is weighing it…`.
+        """
 
     def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
         """Begin to show a reply to a perception as it is generated; it links to trusted hosts alone, None: to all."""

@@ -1,9 +1,11 @@
-"""Due times: reads times as users and models write them, and computes the slots of a crontab; all in UTC."""
+"""Due times: reads times as users and models write them, in their zone, and the slots of a crontab, in UTC."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
+from zoneinfo import ZoneInfo
 
 from daemon.core.text import quoted
+from daemon.core.zones import zone_of
 
 MINUTE_MS = 60_000
 FARTHEST_MS = 366 * 24 * 60 * MINUTE_MS
@@ -26,16 +28,23 @@ _SLOTS_LOOKED_AT = 100  # more than a day's 96 quarter hours
 _CRONTAB_FIELDS = 5
 
 
-def when(text: str, now_ms: int) -> int:
+def when(text: str, now_ms: int, zone: str = "") -> int:
     """The time that `text` means, in milliseconds UTC.
 
-    `text` is a span (`in 20m`, `2h30m`, `3 days`), an ISO 8601 duration (`PT20M`), an ISO 8601 time with its zone
-    (`2026-03-01T09:00+01:00`) or a time of day in UTC (`17:30`: today, or tomorrow once it has passed). Raises
-    ValueError, with a message for the author, for anything else, for the past and for more than a year ahead.
+    `text` is a span (`in 20m`, `2h30m`, `3 days`), an ISO 8601 duration (`PT20M`), an ISO 8601 time
+    (`2026-03-01T09:00+01:00`) or a time of day (`17:30`: today, or tomorrow once it has passed). A time without a zone
+    of its own is read in `zone`, an IANA name; where that is unknown, a date needs its own and a time of day is UTC.
+    Where clocks are put forward, a time that they skip is an hour later; of one that they show twice, it is the first
+    that is still to come. Raises ValueError, with a message for the author, for anything else, for the past and for
+    more than a year ahead.
     """
     words = text.strip().lower()
     seconds = _seconds_of(words.removeprefix("in ").strip())
-    due = _moment(words.removeprefix("at ").strip(), text, now_ms) if seconds is None else now_ms + seconds * 1000
+    due = (
+        _moment(words.removeprefix("at ").strip(), text, now_ms, zone_of(zone))
+        if seconds is None
+        else now_ms + seconds * 1000
+    )
     if due <= now_ms:
         raise ValueError(f"{quoted(text)} is not in the future")
     if due > now_ms + FARTHEST_MS:
@@ -100,6 +109,12 @@ def moment(ms: int) -> str:
     return f"{_datetime(ms):%Y-%m-%d %H:%M:%S}"
 
 
+def moment_in(ms: int, zone: str) -> str:
+    """A time for a person to read, in their zone: `Sunday, 2026-03-01 09:00 (Europe/Berlin)`; else in UTC."""
+    known = zone_of(zone)
+    return f"{_datetime(ms).astimezone(known or UTC):%A, %Y-%m-%d %H:%M} ({known.key if known else 'UTC'})"
+
+
 def _seconds_of(words: str) -> int | None:
     if _SPAN.fullmatch(words):
         return sum(int(number) * _SECONDS[unit] for number, unit in _SPAN_PART.findall(words))
@@ -108,20 +123,30 @@ def _seconds_of(words: str) -> int | None:
     return None
 
 
-def _moment(words: str, text: str, now_ms: int) -> int:
+def _moment(words: str, text: str, now_ms: int, zone: ZoneInfo | None) -> int:
     if found := _TIME_OF_DAY.fullmatch(words):
-        now = _datetime(now_ms)
-        due = now.replace(hour=int(found[1]), minute=int(found[2]), second=0, microsecond=0)
-        return _ms(due if due > now else due + timedelta(days=1))
+        there = UTC if zone is None or words.endswith("utc") else zone
+        today = _datetime(now_ms).astimezone(there).replace(tzinfo=None)
+        due = today.replace(hour=int(found[1]), minute=int(found[2]), second=0, microsecond=0)
+        found_ms = _next(due, there, now_ms)
+        return found_ms if found_ms > now_ms else _next(due + timedelta(days=1), there, now_ms)
     try:
         time = datetime.fromisoformat(words.upper())
     except ValueError:
         raise ValueError(
             f"{quoted(text)} is not a time: write 20m, 2h30m, PT20M, 17:30 (UTC) or 2026-03-01T09:00+01:00"
         ) from None
+    if time.tzinfo is None and zone is not None:
+        return _next(time, zone, now_ms)
     if time.tzinfo is None:
         raise ValueError(f"{quoted(text)} has no zone: end it with Z for UTC, or with an offset such as +01:00")
     return _ms(time)
+
+
+def _next(local: datetime, zone: tzinfo, now_ms: int) -> int:
+    """A time on the clocks of a zone; of one that they show twice the first that is still to come."""
+    first, second = (_ms(local.replace(tzinfo=zone, fold=fold).astimezone(UTC)) for fold in (0, 1))
+    return second if first <= now_ms < second else first
 
 
 def _fields(every: str) -> list[str]:

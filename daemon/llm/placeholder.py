@@ -16,8 +16,9 @@ from daemon.llm.model_id import ModelId
 _QUOTE_CAP = 500  # characters of a user's message that are quoted
 _CHARACTERS_PER_TOKEN = 4
 
-# A user's message stands between `<said-CODE …>` and the closing tag with the same code.
-_SAID = re.compile(r"<said(?P<code>[\w-]*)[^>]*>(?P<text>.*?)</said(?P=code)\s*>", re.DOTALL)
+# What is said or noted stands between `<said-CODE …>` or `<note-CODE …>` and the closing tag with the same code.
+_SAID = re.compile(r"<(?P<code>(?:said|note)[\w-]*)[^>]*>(?P<text>.*?)</(?P=code)\s*>", re.DOTALL)
+_CONTEXT = re.compile(r"<context(?P<code>[\w-]*)>.*?</context(?P=code)>", re.DOTALL)  # nobody said what stands there
 _TAG = re.compile(r"<[^<>]*>")
 _HARMLESS = str.maketrans(dict.fromkeys(OPENERS, "("))  # quoted text must not look like a tag to any reader
 _ESCAPES = re.compile(r"&(?=#|lt|less)", re.IGNORECASE)
@@ -91,7 +92,7 @@ def placeholder_answer(prompt: Prompt) -> str:
 
 def newest_messages(prompt: Prompt) -> list[str]:
     """The users' newest messages: all that the last chat message quotes, or its whole text without tags."""
-    texts = [clean(each.text) for each in prompt.messages if each.speaker is Speaker.USER]
+    texts = [_CONTEXT.sub("", clean(each.text)) for each in prompt.messages if each.speaker is Speaker.USER]
     for text in reversed(texts):
         if said := [match["text"].strip() for match in _SAID.finditer(text)]:
             return said

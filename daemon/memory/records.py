@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
+from daemon.core.fencing import NO_NONCE, Nonce
 from daemon.core.perception import Audience, ConversationKey, Modality, Perception, Place
 from daemon.core.ports import Post, Source
 from daemon.memory.database.driver import sqlite3
@@ -144,7 +145,8 @@ class Claim:
 
     `outsider_spoke`: a user who isn't a full member of the workspace wrote in the conversation before.
     `away_told_ms` is when the conversation was last told that messages had become too old to be answered.
-    `unreadable` names rows that could not be read: they were parked, or a state began anew.
+    `unreadable` names rows that could not be read: they were parked, or a state began anew. `nonce` fences the words of
+    others in the conversation's prompts.
     """
 
     conversation: ConversationKey
@@ -159,6 +161,7 @@ class Claim:
     outsider_spoke: bool = False
     away_told_ms: int = 0
     unreadable: tuple[str, ...] = ()
+    nonce: Nonce = NO_NONCE
 
     def key(self, part: int) -> str:
         """The outbox key of a part of this cycle's reply; a repeated cycle uses the same one."""

@@ -13,6 +13,7 @@ from daemon.memory.knowledge.search import ConversationSearch
 from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.turns import Turns
 from daemon.memory.knowledge.user_models import UserModels
+from daemon.memory.knowledge.zones import Zones
 from daemon.memory.queues.approvals import Approvals
 from daemon.memory.queues.commits import Commits
 from daemon.memory.queues.conversations import Conversations
@@ -45,6 +46,7 @@ class Store:
     tools: StoredTools
     conversation_search: ConversationSearch
     model_habits: ModelHabits
+    zones: Zones
 
 
 @asynccontextmanager
@@ -97,4 +99,5 @@ def _store(database: Database, clock: Clock, worker: Worker, inbox: Inbox, prese
         tools=StoredTools(database, clock, worker),
         conversation_search=ConversationSearch(database),
         model_habits=ModelHabits(database),
+        zones=Zones(database, clock, worker),
     )

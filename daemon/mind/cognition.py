@@ -17,7 +17,7 @@ from daemon.core.step import AnswerForm, Step
 from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from daemon.memory.knowledge.model_habits import ModelHabit
 from daemon.mind.answer_filter import AnswerFilter
-from daemon.soul_engine import FAULTY_REPLY
+from daemon.soul_engine import FAULTY_REPLY, heading
 
 T = TypeVar("T")
 
@@ -204,7 +204,8 @@ def _corrected(memory: WorkingMemory, step: Step[T], fault: MalformedReply) -> t
     if step.repair is not None:
         return memory, replace(step.repair(), cue=_SHORTER if isinstance(fault, CutShort) else "")
     faulty = fault.reply[:FAULTY_CAP] or "(it was empty)"
-    cue = f"Your last answer, kept under {FAULTY_REPLY!r} as data, could not be used: {fault.message}. Answer again."
+    where = heading(FAULTY_REPLY)
+    cue = f'What stands under "{where}" could not be used: {fault.message}. Answer again.'
     if fault.hint:
         cue = f"{cue} This time: {fault.hint}."
     return memory.with_region(FAULTY_REPLY, Memory(Role.USER, faulty)), replace(step, cue=cue)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from daemon.core.concurrency import alongside
 from daemon.core.errors import DaemonError, LostLease, StoreBusy
+from daemon.core.fencing import fresh_nonce
 from daemon.core.last_line import in_short
 from daemon.core.ports import LLMCall
 from daemon.memory.queues.jobs import Job, Jobs
@@ -53,7 +54,7 @@ class JobRunner:
         services = self._services
         soul, trace = services.soul(), new_trace()
         return SubprocessContext(
-            mind=await services.mind(soul, calls.append, trace, job.audience),
+            mind=await services.mind(soul, calls.append, trace, job.audience, job.nonce or fresh_nonce()),
             soul=soul,
             conversation=job.conversation,
             audience=job.audience,

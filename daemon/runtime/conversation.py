@@ -170,7 +170,7 @@ class ConversationHandler:
             async with (
                 time_limit(services.clock, left),
                 alongside(self._keep_lease(cycle), watch_other_daemons(cycle.interrupt, claim.conversation, services)),
-                services.channel.thinking(cycle.newest),
+                services.channel.thinking(cycle.newest) as cycle.show_status,
             ):
                 delivery = await run_cycle(cycle)
         except (ModelUnavailable, TimeoutError):

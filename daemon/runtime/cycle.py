@@ -8,13 +8,13 @@ from daemon.core.perception import Modality
 from daemon.core.ports import DraftLog, Speech
 from daemon.memory.records import Delivery
 from daemon.mind.motor import Motor
-from daemon.mind.recall import TURNS_READ
 from daemon.mind.recall.looked_up import with_sources
 from daemon.mind.state_machine import ProcessRun, run_processes
 from daemon.runtime.cycle_services import MONOLOGUE
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import Thinking, effect_of_cycle, newer_than
 from daemon.runtime.recalling import process_context
+from daemon.soul_engine import turns_read
 
 
 async def run_cycle(cycle: Cycle) -> Delivery | None:
@@ -25,7 +25,7 @@ async def run_cycle(cycle: Cycle) -> Delivery | None:
     """
     services = cycle.services
     soul = services.soul()
-    transcript = await services.turns.transcript(cycle.claim.conversation, TURNS_READ)
+    transcript = await services.turns.transcript(cycle.claim.conversation, turns_read(soul.budgets))
     speech = _speech(cycle)
     motor = Motor(speech, cycle.words)
     context = await process_context(cycle, soul, transcript, motor)

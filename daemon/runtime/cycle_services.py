@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from daemon.core.fencing import fresh_nonce
 from daemon.core.limits import Limits
 from daemon.core.perception import Audience, ConversationKey, Readers
 from daemon.core.ports import LLM, Channel, Clock, Completion, Cost, Emit, LLMCall, ModelRole, Passage
@@ -12,6 +11,7 @@ from daemon.memory.knowledge.process_memories import ProcessMemories
 from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.turns import Turns
 from daemon.memory.knowledge.user_models import UserModels
+from daemon.memory.knowledge.zones import Zones
 from daemon.memory.queues.commits import Commits
 from daemon.memory.queues.conversations import Conversations
 from daemon.mind.cognition import Mind
@@ -56,6 +56,7 @@ class CycleServices:
     user_models: UserModels
     soul_states: SoulStates
     process_memories: ProcessMemories
+    zones: Zones
     model_habits: ModelHabits
     triage: Triage
     timing: Timing
@@ -66,10 +67,12 @@ class CycleServices:
     look_up: Callable[[ConversationKey, Readers, str, int, int | None], Awaitable[tuple[Passage, ...]]]
     wishes: tuple[Wish, ...] = ()
 
-    async def mind(self, soul: Soul, record: Callable[[LLMCall], None], trace_id: str, audience: Audience) -> Mind:
+    async def mind(
+        self, soul: Soul, record: Callable[[LLMCall], None], trace_id: str, audience: Audience, nonce: str
+    ) -> Mind:
         """A mind for one cycle or job: prompts keep the soul's budgets, each call is logged and recorded.
 
-        `audience` is whose words the prompts hold. Raises StoreError.
+        `audience` is whose words the prompts hold, `nonce` the code of the conversation's fences. Raises StoreError.
         """
         models = {model for role in ModelRole for model in self.llm.candidates(role, audience)}
         habits = await self.model_habits.of(*sorted(models))
@@ -82,7 +85,7 @@ class CycleServices:
 
         return Mind(
             llm=self.llm,
-            render=lambda memory, step: build_prompt(memory, step, budgets=soul.budgets, nonce=fresh_nonce()),
+            render=lambda memory, step: build_prompt(memory, step, budgets=soul.budgets, nonce=nonce),
             clock=self.clock,
             record=record_and_log,
             cost=self.cost,

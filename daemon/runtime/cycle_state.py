@@ -1,10 +1,11 @@
 """One claimed conversation on its way through a cycle: the messages to answer and the model calls made for them."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from daemon.core.errors import NotDelivered
+from daemon.core.fencing import Nonce
 from daemon.core.links import KnownHosts
 from daemon.core.perception import Perception, Readers
 from daemon.core.ports import LLMCall, Passage
@@ -25,7 +26,8 @@ class Cycle:
     A running process may absorb new messages: then the claim and its messages grow. `calls` collects the model calls,
     so that their cost is stored however the cycle ends. `hosts` are those that the reply may link to. `outsider_spoke`:
     a user who isn't a full member wrote in this conversation, now or ever, so that its readers are never again taken
-    for members alone. `found` is what a search found for this reply, which may cite it.
+    for members alone. `found` is what a search found for this reply, which may cite it. `show_status` changes what is
+    shown while the soul thinks. `nonce` fences others' words in prompts.
     """
 
     services: CycleServices
@@ -37,12 +39,15 @@ class Cycle:
     interrupt: Interrupt = field(default_factory=Interrupt)
     calls: list[LLMCall] = field(default_factory=list)
     outsider_spoke: bool = False
+    show_status: Callable[[str], None] = lambda _: None
     hosts: KnownHosts = field(init=False)
+    nonce: Nonce = field(init=False)
     found: tuple[Passage, ...] = ()
     _readers: Readers | None = None
 
     def __post_init__(self) -> None:
         self.hosts = KnownHosts(self.services.link_hosts)
+        self.nonce = self.claim.nonce
 
     @property
     def perceptions(self) -> tuple[Perception, ...]:

@@ -10,10 +10,11 @@ from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.edits import ASKED_IN
 from daemon.memory.queues.intentions import IDLE, NewIntention
-from daemon.memory.records import Speaks, Turn, TurnKind, VisitState
+from daemon.memory.records import JSONObject, Speaks, Turn, TurnKind, VisitState
 from daemon.mind.matter import Matter
 from daemon.mind.motor import Motor
 from daemon.mind.recall import as_memory
+from daemon.mind.recall.thoughts import MONOLOGUE, thought_for
 from daemon.mind.recall.visit import Visit
 from daemon.mind.state_machine import ProcessRun
 from daemon.runtime.away import away_note, away_turn
@@ -49,7 +50,7 @@ def effect_of_cycle(cycle: Cycle, thinking: Thinking, parts: tuple[str, ...]) ->
             soul.display_name,
             newest.ts,
             motor.said,
-            motor.annotations,
+            _private(cycle, motor),
             kind=kind,
             model=_spoken_by(cycle.calls),
         )
@@ -96,6 +97,8 @@ def effect_of_words(cycle: Cycle, parts: tuple[str, ...], turns: tuple[Turn, ...
         calls=tuple(cycle.calls),
         visit_timeout_ms=services.timing.visit_timeout_ms,
         outsider_spoke=cycle.outsider_spoke,
+        nonce=cycle.nonce,
+        zones={one.author: one.zone for one in cycle.perceptions if one.zone},
     )
 
 
@@ -103,6 +106,12 @@ def _spoken_by(calls: Sequence[LLMCall]) -> str:
     """The model of the last answer that the soul's voice gave; empty where none did."""
     answers = [call.model for call in calls if call.role is ModelRole.PERSONA and call.outcome == "ok"]
     return answers[-1] if answers else ""
+
+
+def _private(cycle: Cycle, motor: Motor) -> JSONObject:
+    """What is stored privately with the reply; with a thought, before whom it was thought."""
+    readers = thought_for(cycle.readers) if MONOLOGUE in motor.annotations else {}
+    return {**motor.annotations, **readers}
 
 
 def turns_of(cycle: Cycle) -> tuple[Turn, ...]:

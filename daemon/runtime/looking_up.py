@@ -13,7 +13,7 @@ from daemon.mind.recall import as_memory
 from daemon.mind.recall.looked_up import SNIPPETS, best_of, query_of, with_memories
 from daemon.runtime.cycle_state import Cycle
 from daemon.soul import Soul
-from daemon.soul_engine import transcript_window
+from daemon.soul_engine import shown_turns
 
 _OF_EACH = SNIPPETS + 2  # passages from each place, of which the best are shown
 
@@ -55,5 +55,5 @@ async def _documents(cycle: Cycle, query: str) -> tuple[Passage, ...]:
 def _shown_from(transcript: Transcript, soul: Soul) -> int | None:
     """The seq of the first turn that the prompt shows; None where it shows none."""
     turns = transcript.turns
-    _, shown = transcript_window([as_memory(turn) for turn in turns], soul.budgets.transcript, soul.budgets.turn)
+    shown = shown_turns([as_memory(turn) for turn in turns], soul.budgets.transcript, soul.budgets.turn)
     return turns[-len(shown)].seq if shown else None

@@ -12,6 +12,7 @@ from daemon.memory.records import Speaks
 from daemon.mind.mental_process import CurrentCycle, ProcessContext
 from daemon.mind.motor import Motor
 from daemon.mind.recall import THREAD_MESSAGES_READ, RecalledFacts, recall
+from daemon.mind.recall.mood import status_of
 from daemon.mind.recall.visit import visit_of
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.looking_up import look_up
@@ -24,16 +25,21 @@ _KNOWN_PEOPLE = 3  # of the users who wrote since the last reply, how many the s
 async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, motor: Motor) -> ProcessContext:
     """Working memory with everything recalled and every perception integrated. Raises StoreError."""
     services = cycle.services
-    around = (*await _thread_before(cycle, transcript), *await _aside(cycle, transcript))
+    thread, aside = await _thread_before(cycle, transcript), await _aside(cycle, transcript)
     await cycle.find_readers()  # again, since whoever wrote in the thread before is among them
     claim, readers = cycle.claim, cycle.readers
-    known = RecalledFacts(await _people(cycle), await _own_state(cycle))
+    known = RecalledFacts(readers, await _people(cycle), await _own_state(cycle), thread, aside)
     now = services.clock.now_ms()
     said = [turn.body for turn in transcript.turns if turn.speaker is Speaks.PERSON]
-    said += [one.text for one in around if not one.own]
+    said += [one.text for one in (*thread, *aside) if not one.own]
     said += [one.content for one in cycle.perceptions if one.modality is Modality.WORDS]  # events hold the soul's own
     cycle.hosts.learn(soul.personality, *said)
-    memory = recall(soul, cycle.newest, transcript, around, known=known, now_ms=now)
+    own = [turn.body for turn in transcript.turns if turn.speaker is Speaks.SOUL]
+    cycle.nonce = cycle.nonce.kept_or_drawn(now, (*said, *own, *(one.name for one in cycle.perceptions)))
+    language, turn = cycle.newest.language, claim.version
+    cycle.show_status(status_of(known.own_state, now, soul, language=language, turn=turn))
+    await _find_zone(cycle)
+    memory = recall(soul, cycle.newest, transcript, known=known, now_ms=now)
     memory = await look_up(cycle, soul, transcript, memory)
     for perception in cycle.perceptions:
         memory = integrate(memory, perception)
@@ -44,7 +50,7 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
     return ProcessContext(
         memory=memory,
         perception=cycle.newest,
-        mind=await services.mind(soul, cycle.calls.append, cycle.trace_id, readers.audience),
+        mind=await services.mind(soul, cycle.calls.append, cycle.trace_id, readers.audience, cycle.nonce.code),
         motor=motor,
         soul=soul,
         interrupt=cycle.interrupt,
@@ -79,7 +85,16 @@ async def _own_state(cycle: Cycle) -> SoulState | None:
     audience = cycle.readers.audience
     if audience not in cycle.readers.may_know(cycle.claim.conversation.workspace):
         return None
-    return await cycle.services.soul_states.known(audience)
+    return await cycle.services.soul_states.known(audience, cycle.claim.conversation)
+
+
+async def _find_zone(cycle: Cycle) -> None:
+    """Give the newest message the zone that its author was last known to live in, where the platform says none."""
+    if not cycle.messages or cycle.newest.zone:
+        return
+    zone = await cycle.services.zones.zone_of(cycle.newest.author)
+    newest = cycle.messages[-1]
+    cycle.messages = (*cycle.messages[:-1], replace(newest, perception=replace(newest.perception, zone=zone)))
 
 
 async def _thread_before(cycle: Cycle, transcript: Transcript) -> tuple[ThreadMessage, ...]:

@@ -57,7 +57,7 @@ class Triage:
             decision = await self._gate.admit(perception)
             outsider_spoke = outsider_spoke or decision.outsider
             if decision.admitted:
-                named = replace(perception, name=decision.name, language=decision.language)
+                named = replace(perception, name=decision.name, zone=decision.zone, language=decision.language)
                 admitted.append(replace(message, perception=replace(named, received_ms=now) if late else named))
             else:
                 dismissed[message.id] = Dismissal(decision.reason)

@@ -86,10 +86,12 @@ class Budgets(_Section):
     mode: Tokens = Field(1200, description="The text of each mode's soul.md; a longer one is refused.")
     state: Tokens = Field(400, description="Each file in `states/`; a longer one is refused.")
     playbook: Tokens = Field(600, description="The text of playbook.md; a longer one is refused.")
-    soul_state: Tokens = Field(100, description="The soul's mood, topic and task.")
+    soul_state: Tokens = Field(150, description="The soul's mood, topic, task and question.")
     person: Tokens = Field(300, description="What the soul knows about the person it speaks with.")
     memories: Tokens = Field(400, description="What a search for the newest words found in earlier talk and documents.")
     shared_context: Tokens = Field(200, description="What souls share. Reserved: nothing reads it yet.")
+    thoughts: Tokens = Field(150, description="The soul's last two thoughts in the conversation.")
+    aside: Tokens = Field(300, description="What users said to each other since the soul's last reply.")
     thread: Tokens = Field(500, description="What was said in a thread before the soul was asked in.")
     summary: Tokens = Field(400, description="A short summary of earlier turns.")
     transcript: Tokens = Field(2200, description="Recent turns, word for word.")
@@ -120,6 +122,9 @@ class VerbsInMood(_Section):
     thought: Annotated[PrivateVerbs, AfterValidator(_no_repeats)] = Field(
         (), description="How it thinks in this mood; empty: as always."
     )
+    status: OptionalWords = Field(
+        (), description="What it is shown to do while it thinks in this mood; empty: as always."
+    )
 
 
 class Verbs(_Section):
@@ -131,6 +136,9 @@ class Verbs(_Section):
     speech: Words = Field(("said", "explained", "offered"), description="How it speaks; the first is the usual one.")
     thought: Annotated[PrivateVerbs, Field(min_length=1)] = Field(
         ("thought", "mused", "pondered"), description="How it thinks; the first is the usual one."
+    )
+    status: Words = Field(
+        ("thinking",), description="What it is shown to do while it thinks, behind its name and *is*: one is chosen."
     )
     when: tuple[tuple[str, VerbsInMood], ...] = Field((), description="Verbs for a mood of `emotional_states`.")
 
@@ -312,6 +320,7 @@ class Soul(_Section):
         return Verbs(
             speech=coloured.speech or self.verbs.speech,
             thought=coloured.thought or self.verbs.thought,
+            status=coloured.status or self.verbs.status,
         )
 
     @property

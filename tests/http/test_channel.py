@@ -1,7 +1,7 @@
 """HTTP as a `Channel`, alone and beside another one."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -112,9 +112,9 @@ class Main:
         return Readers(perception.audience, members_only=True)
 
     @asynccontextmanager
-    async def thinking(self, perception: Perception) -> AsyncIterator[None]:
+    async def thinking(self, perception: Perception) -> AsyncIterator[Callable[[str], None]]:
         self.asked.append("thinking")
-        yield
+        yield self.asked.append
 
     def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
         self.asked.append("speak")

@@ -46,7 +46,7 @@ def script(house: House, *choices: str, enters: bool = True, **steps: str) -> No
 
 def goes_on(house: House, *, answers: bool = True) -> None:
     """Script whether the next message answers the question for which a problem is parked."""
-    house.model.steps["mental_query"].append(json.dumps({"true": answers}))
+    house.model.steps["mental_query"].append(json.dumps({"holds": answers}))
 
 
 def shelf(folder: Path, **entry: object) -> Path:

@@ -85,7 +85,7 @@ async def test_an_apology_says_which_it_was_and_is_not_shown_to_the_model_as_its
 
 async def prose(prompt: Prompt) -> Reply:
     """A model that never writes an element."""
-    return '{"true": false}' if prompt.json_schema else "A plain sentence."
+    return '{"holds": false}' if prompt.json_schema else "A plain sentence."
 
 
 async def test_a_model_that_loses_the_form_speaks_split_by_itself_for_a_while(house: House) -> None:

@@ -21,7 +21,7 @@ OTHER_STEPS = {
     "intend": json.dumps({"when": "in 20h", "what": "it", "drop": []}),
     "choose_actions": json.dumps({"reasoning": "", "actions": [{"name": "Respond", "input": ""}]}),
     "decision": json.dumps({"choice": "hymn"}),
-    "mental_query": json.dumps({"true": False}),
+    "mental_query": json.dumps({"holds": False}),
 }
 
 

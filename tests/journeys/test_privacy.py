@@ -7,6 +7,7 @@ import pytest
 
 from daemon.core.ports import Clock, Completion, ModelRole, Prompt
 from tests import chance
+from tests.given import shown
 from tests.journeys.house import House
 from tests.models import FakeModel
 from tests.unit.hostile_answers import CANARY, Author
@@ -73,7 +74,10 @@ async def test_a_private_thought_is_kept_with_the_turn_and_nowhere_else(house: H
     assert turn["body"] == "Aloud."
     assert "a canary thought" in turn["thought"]
     await house.answered("Ada", "dm", "again")
-    assert "canary" not in house.last_prompt()
+    assert "canary" in house.last_prompt(), "the soul itself remembers it here"
+    await house.answered("Ada", "general", "@soul again")
+    await house.answered("Ben", "dm", "hello")
+    assert not any("canary" in shown(prompt) for prompt in house.prompts[2:]), "and nowhere else"
     assert "canary" not in str(await house.people.calls())
     for table in ("inbox", "outbox", "llm_calls", "working_memory", "presence", "audit"):
         assert not any("canary" in str(tuple(row)) for row in await house.rows(f"SELECT * FROM {table}"))

@@ -138,19 +138,22 @@ async def test_guests_are_answered_from_the_open_folders_of_the_library_alone(
     assert found == {"Ada": [CANARY, "see Ben"], "Gus": ["see Ben"]}
 
 
-async def test_notes_and_topic_of_the_workspace_are_not_for_a_public_channel_with_a_guest(house: House) -> None:
+async def test_notes_and_mood_of_the_workspace_are_not_for_a_public_channel_with_a_guest(house: House) -> None:
     common = "soul, workspace, audience, version, updated_ms"
     values = "'minoan', 'T0LOCAL', 'workspace:T0LOCAL', 1, 0"
     await house.change(
         f"INSERT INTO user_models ({common}, person, name, notes) VALUES ({values}, 'U0ADA', 'Ada', ?)", f'["{CANARY}"]'
     )
     await house.change(
-        f"INSERT INTO soul_state ({common}, emotional_state, felt_ms, topic) VALUES ({values}, '', 0, ?)", f"{CANARY}s"
+        "INSERT INTO soul_state (soul, workspace, audience, version, updated_ms, emotional_state, felt_ms)"
+        f" VALUES ({values}, 'delighted', ?)",
+        house.clock.now_ms(),
     )
-    for room, guests, told in (("studio", [], True), ("lobby", ["Gus"], False)):
+    for room, guests, known in (("studio", [], True), ("lobby", ["Gus"], False)):
         await house.people.add_channel(room, members=["Ada", *guests])
         await house.answered("Ada", room, "@soul what do you know of me?")
-        assert (CANARY in house.last_prompt()) is told
+        assert (CANARY in house.last_prompt()) is known
+        assert ("Your mood: delighted" in house.last_prompt()) is known
 
 
 async def test_a_message_in_a_known_room_asks_slack_nothing_about_its_readers(house: House) -> None:

@@ -87,7 +87,7 @@ async def test_every_third_reply_it_asks_itself_whether_its_mood_has_changed(twi
     for _ in range(2):
         await twin.answered("Ada", "dm", "hello")
     assert [prompt.step for prompt in twin.prompts].count("feel") == 0
-    twin.model.steps["mental_query"].extend(['{"true": false}', '{"true": true}'])
+    twin.model.steps["mental_query"].extend(['{"holds": false}', '{"holds": true}'])
     await twin.answered("Ada", "dm", "we are done!")
     assert "feel" in [prompt.step for prompt in twin.prompts]
 
@@ -113,7 +113,7 @@ def steps(house: House) -> list[str]:
 
 @pytest.mark.parametrize("true", [True, False])
 async def test_a_hint_costs_one_question_and_the_model_decides(hinting: House, true: bool) -> None:
-    hinting.model.steps["mental_query"].append(json.dumps({"true": true}))
+    hinting.model.steps["mental_query"].append(json.dumps({"holds": true}))
     await hinting.answered("Ada", "dm", "that ballad was long, and so was the hymn")
     assert steps(hinting).count("mental_query") == 1
     assert ("poetic_composition" in steps(hinting)) == true
@@ -128,7 +128,7 @@ async def test_a_hint_costs_one_question_and_the_model_decides(hinting: House, t
 
 
 async def test_a_mode_is_left_when_the_model_says_so(hinting: House) -> None:
-    hinting.model.steps["mental_query"] += ['{"true": true}', '{"true": false}', '{"true": true}']
+    hinting.model.steps["mental_query"] += ['{"holds": true}', '{"holds": false}', '{"holds": true}']
     for words in ("what do scholars say of linen?", "and of wool?", "where is my coat?"):
         await hinting.answered("Ada", "dm", words)
     assert (await hinting.path())[-4:] == [

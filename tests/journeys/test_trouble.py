@@ -150,7 +150,9 @@ async def test_the_words_of_a_message_stay_inside_one_fence(house: House, text: 
     assert end
     assert "<said" not in inside
     assert "<note" not in inside
-    assert rest.strip() == "(Answer with the six elements, beginning with <calls_for>.)"
+    around, _, command = rest.partition(f"</context-{opening[1]}>")
+    assert text not in around
+    assert command.strip() == "(Answer with the six elements, beginning with <calls_for>.)"
     assert (await house.one("SELECT body FROM turns WHERE speaker = 'person'"))["body"] == text
 
 

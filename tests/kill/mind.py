@@ -59,7 +59,7 @@ class KilledMind:
         """An answer by schema; empty for a step that may answer as it likes."""
         match prompt.step:
             case "mental_query":
-                return {"true": True}
+                return {"holds": True}
             case "visitor_notes":
                 return {"add": [f"They said: {_newest(prompt)}"[:120]], "correct": [], "retire": []}
             case "intend":

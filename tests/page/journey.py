@@ -95,7 +95,7 @@ def _reply(call: ModelCall) -> str:
 
 
 def _verdict(call: ModelCall) -> str:
-    return json.dumps({"true": "answers the question that you asked" in call.prompt})
+    return json.dumps({"holds": "answers the question that you asked" in call.prompt})
 
 
 def _talk(call: ModelCall) -> str:

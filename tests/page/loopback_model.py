@@ -15,7 +15,7 @@ _SAID: Final = re.compile(r"<said-(?P<code>\w+)[^>]*>\s*(?P<text>.*?)\s*</said-(
 _PIECE: Final = re.compile(r"\s*\S+\s*")
 _SIGNS: Final = (  # a text in the prompt of each step that has no JSON schema
     ("use_tool", 'Answer with JSON: {"tool"'),
-    ("poetic_composition", "Compose a poem for what was said last."),
+    ("poetic_composition", "Let one image carry it"),
     ("internal_monologue", "'s private thought, in one to four sentences."),
     ("external_dialog", "no thoughts, no stage directions, no name in front"),
     ("visitor_whispers", "the quiet voice within"),

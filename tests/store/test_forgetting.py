@@ -7,13 +7,14 @@ import pytest
 from daemon.core.perception import Audience, AudienceKind
 from daemon.memory.database import Database
 from daemon.memory.knowledge.forgetting import forget_derived
-from daemon.memory.knowledge.soul_states import SoulStates
+from daemon.memory.knowledge.soul_states import NewState, SoulState, SoulStates
 from daemon.memory.knowledge.user_models import NotesDiff, TurnRange, UserModels, model_history
 from tests.fakes import FakeClock
 from tests.given import DM, SOUL, TEAM, deleted, new_message, thread
-from tests.store.parts import WORKER, Stores, look, met, poke
+from tests.store.parts import WORKER, Stores, look, met, poke, room
 
 HERE, THERE = Audience(AudienceKind.DM, "D1"), Audience(AudienceKind.CHANNEL, "C1")
+THREAD = thread("5.000000")
 KEY = ("U1", HERE)
 
 
@@ -106,22 +107,24 @@ async def test_the_same_note_can_be_learned_and_forgotten_again(models: UserMode
     assert len(await model_history(models._database, "U1", 9)) == 4
 
 
-async def test_topic_and_task_are_forgotten_and_the_mood_stays(models: UserModels, clock: FakeClock) -> None:
+async def test_topic_task_and_question_are_forgotten_and_the_mood_stays(models: UserModels, clock: FakeClock) -> None:
     states = SoulStates(models._database, clock, WORKER)
-    for audience in (HERE, THERE):
-        await states.revise(audience, expected_version=0, emotional_state="weary", topic="money", task="lend some")
+    await room(models._database, THREAD)
+    new = NewState("weary", topic="money", task="lend some", question="Who lent it first?")
+    await states.revise(HERE, DM, new, instead_of=None)
+    await states.revise(THERE, THREAD, new, instead_of=None)
     await forget_turn(models._database, 1)
-    here, there = await states.known(HERE), await states.known(THERE)
+    here, there = await states.known(HERE, DM), await states.known(THERE, THREAD)
     assert here is not None
     assert there is not None
-    assert (here.emotional_state, here.topic, here.task, here.version) == ("weary", "", "", 2)
-    assert there.topic == "money"
+    assert here == SoulState("weary", here.felt_ms, version=2, topic_version=2)
+    assert (there.topic, there.question) == ("money", "Who lent it first?")
 
 
 async def test_a_first_state_under_way_is_refused(models: UserModels, path: Path, clock: FakeClock) -> None:
     states = SoulStates(models._database, clock, WORKER)
     await forget_turn(models._database, 1)
-    assert await states.known(HERE) is None
+    assert await states.known(HERE, DM) is None
     poke(
         path,
         "INSERT INTO jobs (kind, conversation, soul, workspace, state, created_ms) VALUES ('k', ?, ?, ?, 'running', 1)",
@@ -130,4 +133,4 @@ async def test_a_first_state_under_way_is_refused(models: UserModels, path: Path
         TEAM,
     )
     await forget_turn(models._database, 1)
-    assert not await states.revise(HERE, expected_version=0, emotional_state="weary", topic="money", task="")
+    assert not await states.revise(HERE, DM, NewState("weary", topic="money"), instead_of=None)

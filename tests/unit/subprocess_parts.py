@@ -151,8 +151,8 @@ class SubprocessBench:
         assert found is not None
         return found
 
-    async def state(self, audience: Audience = IN_DM) -> SoulState | None:
-        return await SoulStates(self.database, self.clock, WORKER).known(audience)
+    async def state(self, audience: Audience = IN_DM, conversation: ConversationKey = DM) -> SoulState | None:
+        return await SoulStates(self.database, self.clock, WORKER).known(audience, conversation)
 
 
 def notes(*add: str, correct: Mapping[int, str] | None = None, retire: tuple[int, ...] = ()) -> str:
@@ -160,8 +160,8 @@ def notes(*add: str, correct: Mapping[int, str] | None = None, retire: tuple[int
     return json.dumps({"add": add, "correct": corrections, "retire": retire})
 
 
-def feeling(state: str = "glad", topic: str = "bees", task: str = "find a hive") -> str:
-    return json.dumps({"emotional_state": state, "topic": topic, "task": task})
+def feeling(state: str = "glad", topic: str = "bees", task: str = "find a hive", question: str = "") -> str:
+    return json.dumps({"emotional_state": state, "topic": topic, "task": task, "question": question})
 
 
 async def two_talks(bench: SubprocessBench, thought: Thoughts = LEARNED) -> None:

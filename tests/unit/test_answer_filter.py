@@ -143,5 +143,5 @@ def test_no_hostile_answer_says_a_private_word_in_any_step(
 
 def test_json_is_read_as_it_stands_and_without_the_reasoning_around_it() -> None:
     step = STEPS["mental_query"]
-    assert filtered(step, ['{"true": "a </think> b"}'], UNKNOWN)[1] == '{"true": "a </think> b"}'
-    assert filtered(step, ['<think>{"true": false}</think>{"true": true}'], UNKNOWN)[1] == '{"true": true}'
+    assert filtered(step, ['{"holds": "a </think> b"}'], UNKNOWN)[1] == '{"holds": "a </think> b"}'
+    assert filtered(step, ['<think>{"holds": false}</think>{"holds": true}'], UNKNOWN)[1] == '{"holds": true}'

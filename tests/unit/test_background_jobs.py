@@ -20,6 +20,7 @@ from daemon.memory.knowledge.model_habits import ModelHabits
 from daemon.memory.knowledge.process_memories import ProcessMemories
 from daemon.memory.knowledge.soul_states import SoulStates
 from daemon.memory.knowledge.user_models import UserModels
+from daemon.memory.knowledge.zones import Zones
 from daemon.memory.queues.conversations import Conversations
 from daemon.memory.queues.jobs import TRIES, Job
 from daemon.mind.interrupts import Interrupts
@@ -111,6 +112,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             user_models=UserModels(database, clock, WORKER),
             soul_states=SoulStates(database, clock, WORKER),
             process_memories=ProcessMemories(database, clock, WORKER),
+            zones=Zones(database, clock, WORKER),
             model_habits=ModelHabits(database),
             triage=Triage(channel, clock, events, stale_after=60),
             timing=Timing(1, 1, 1),

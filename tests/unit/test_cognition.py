@@ -113,7 +113,7 @@ async def test_a_malformed_answer_is_repaired_once_and_the_prompt_says_why() -> 
     assert not memory.region(FAULTY_REPLY)
     assert [(call.outcome, call.repair) for call in h.calls] == [("malformed", False), ("ok", True)]
     repair = h.llm.prompts[1]
-    assert "<note-n0nce>\nbad\n</note-n0nce>" in repair.system[-1].text
+    assert "<note-n0nce>\nbad\n</note-n0nce>" in repair.messages[-1].text
     assert "it is bad" in repair.messages[-1].text
     assert "say something good" in repair.messages[-1].text
 
@@ -121,10 +121,10 @@ async def test_a_malformed_answer_is_repaired_once_and_the_prompt_says_why() -> 
 async def test_a_long_or_empty_faulty_answer_is_shown_again_in_bounds() -> None:
     h = head(["bad" * FAULTY_CAP, END], ["fine", END])
     await h.mind.run(MEMORY, ECHO)
-    assert len(h.llm.prompts[1].system[-1].text) < FAULTY_CAP + 200
+    assert len(h.llm.prompts[1].messages[-1].text) < FAULTY_CAP + 400
     h = head([END], ["fine", END])
     await h.mind.run(MEMORY, ECHO)
-    assert "(it was empty)" in h.llm.prompts[1].system[-1].text
+    assert "(it was empty)" in h.llm.prompts[1].messages[-1].text
 
 
 async def test_a_second_malformed_answer_is_raised_by_iteration_and_finished() -> None:
@@ -164,7 +164,7 @@ async def test_a_failed_call_is_recorded_and_raised_to_all_readers(failure: Exce
         await thought.finished()
     (call,) = h.calls
     assert (call.outcome, call.model, call.cost_usd) == (outcome, "fake/thinking", 0.001)
-    assert (call.tokens_in, call.tokens_out) == (14, 1), "its provider told no figures, so they are estimated"
+    assert (call.tokens_in, call.tokens_out) == (134, 1), "its provider gave no figures, so they are estimated"
 
 
 async def test_a_call_that_never_began_used_nothing_that_is_known() -> None:

@@ -88,10 +88,11 @@ def idle(made: CycleEffect) -> list[tuple[str, int]]:
 def test_all_messages_and_the_reply_with_its_private_thought_become_turns() -> None:
     other = replace(WORDS, content="and?", ts="2.0", author="U0BEN", name="Ben")
     made = effect(WORDS, other, thought={"monologue": "Hm."})
+    here = {"readers": {"audience": str(WORDS.audience), "members_only": False}}
     assert made.turns == (
         Turn(Speaks.PERSON, "U0ADA", "Ada", "1.000001", "hello"),
         Turn(Speaks.PERSON, "U0BEN", "Ben", "2.0", "and?"),
-        Turn(Speaks.SOUL, SOUL.name, SOUL.display_name, "2.0", "Hello.", {"monologue": "Hm."}),
+        Turn(Speaks.SOUL, SOUL.name, SOUL.display_name, "2.0", "Hello.", {"monologue": "Hm.", **here}),
     )
     assert (made.recipient, made.reply_to, made.newer_than_ts) == ("U0BEN", "1.0", "1.000001")
     assert (made.state, made.path, made.dismissed) == (STATE, PATH, {"x": Dismissal("guest")})

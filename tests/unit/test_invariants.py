@@ -65,7 +65,7 @@ def test_working_memory_is_immutable(memory: WorkingMemory, extra: Memory, chain
 
 
 @settings(deadline=None)
-@given(given_words=words, answer=words | words.map(lambda text: '{"true": true, "choice": "' + text + '"}'))
+@given(given_words=words, answer=words | words.map(lambda text: '{"holds": true, "choice": "' + text + '"}'))
 def test_equal_arguments_give_equal_prompts_and_equal_readings(given_words: str, answer: str) -> None:
     once, again = every_step(given_words), every_step(given_words)
     for name, made in once.items():
@@ -79,7 +79,7 @@ _SILENCE = """
 import sys
 from tests.unit.every_step import every_step
 
-answers = ("words", '{"true": true}', '{"choice": "Something yes"}', '{"ideas": ["a"]}', "{", "")
+answers = ("words", '{"holds": true}', '{"choice": "Something yes"}', '{"ideas": ["a"]}', "{", "")
 
 def run():
     for made in every_step().values():

@@ -248,7 +248,7 @@ async def test_actions_beyond_the_most_are_reported() -> None:
 async def test_all_results_of_a_choice_feed_the_next_one_as_data() -> None:
     one, llm = bench(chosen(("Think", "a"), ("Think", "b")), chosen("Respond"))
     await one.run()
-    text = llm.prompts[1].system[-1].text
+    text = llm.prompts[1].messages[-1].text
     assert '<note-n0nce about="Think: b">\nthought of b\n</note-n0nce>' in text
     assert text.index("thought of b") < text.index("\nthought of a\n")
 
@@ -314,7 +314,7 @@ async def test_a_huge_observation_is_cut_and_any_text_can_be_kept() -> None:
 async def test_goal_playbook_and_actions_are_regions_and_the_log_grows() -> None:
     one, llm = bench(chosen("Think", reasoning="I wonder."), chosen("Respond"))
     await one.run()
-    first, second = (prompt.system[-1].text for prompt in llm.prompts)
+    first, second = (prompt.messages[-1].text for prompt in llm.prompts)
     assert "## Goal\n\nFind out what they need." in first
     assert "## Playbook\n\nLook before you answer." in first
     assert "## Actions\n\n- Think: think about it\n- Respond: respond about it" in first
@@ -323,14 +323,14 @@ async def test_goal_playbook_and_actions_are_regions_and_the_log_grows() -> None
     assert [prompt.step for prompt in llm.prompts] == ["choose_actions"] * 2
 
 
-async def test_the_regions_of_the_work_stand_before_the_talk_in_the_order_in_which_they_are_read() -> None:
+async def test_the_regions_of_the_work_stand_behind_the_talk_in_the_order_in_which_they_are_read() -> None:
     one, llm = bench(chosen("Think", ("Think", "b")), chosen("Respond"))
     begun = begin(Soul(name="tess", display_name="Tess", personality="You are Tess."))
     result = await one.run(memory=begun.concat(MEMORY))
     text = shown(llm.prompts[1])
     places = [text.index(f"## {head}") for head in ("Goal", "Playbook", "Actions", "Log", "Results")]
     assert places == sorted(places)
-    assert places[-1] < text.index("What are the limits?")
+    assert text.index("What are the limits?") < places[0]
     assert text.count("## Results") == 1
     assert result.memory.regional_order == begun.regional_order
 

@@ -19,7 +19,7 @@ SOUL = Soul(
     mood=Mood(half_life_minutes=60.0),
 )
 MINUTE = 60_000
-GLAD = SoulState("glad", 1_000_000, "bees", "find a hive", 3)
+GLAD = SoulState("glad", 1_000_000, "bees", "find a hive", "Where do the swarms go?", 3)
 
 
 @pytest.mark.parametrize(("minutes", "state"), [(-5, "glad"), (0, "glad"), (60, "glad"), (61, "calm"), (9999, "calm")])
@@ -52,10 +52,11 @@ def test_rest_is_described_if_it_has_verbs_of_its_own() -> None:
     assert "murmured" in state_in_words(None, SOUL.model_copy(update={"verbs": verbs}), 0)
 
 
-def test_the_mood_is_not_fenced_and_topic_and_task_are() -> None:
+def test_the_mood_is_not_fenced_and_topic_task_and_question_are() -> None:
     memory = with_state(begin(SOUL), GLAD, SOUL, GLAD.felt_ms)
-    mood, topic, task = memory.region(SOUL_STATE)
-    assert (mood.role, topic.role, task.role) == (Role.SYSTEM, Role.USER, Role.USER)
+    mood, topic, task, question = memory.region(SOUL_STATE)
+    assert (mood.role, topic.role, task.role, question.role) == (Role.SYSTEM, Role.USER, Role.USER, Role.USER)
+    assert question.content == "Where do the swarms go?"
     assert (topic.content, topic.name, task.content) == ("bees", "your topic here", "find a hive")
     assert "bees" not in mood.content
 

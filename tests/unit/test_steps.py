@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from daemon.core.errors import MalformedReply
 from daemon.core.ports import ModelRole
-from daemon.core.working_memory import Memory, Role, estimate_tokens
+from daemon.core.step import Step
+from daemon.core.working_memory import Memory, Role, WorkingMemory, estimate_tokens
 from daemon.mind.spoken_text import SpokenText
 from daemon.mind.steps.brainstorm import brainstorm
 from daemon.mind.steps.decision import decision
@@ -20,7 +21,7 @@ from daemon.mind.steps.mental_query import mental_query
 from daemon.mind.steps.respond import respond
 from daemon.mind.steps.summarize import summarize, turns_to_summarize
 from daemon.soul import Soul, Verbs
-from daemon.soul_engine import SUMMARY
+from daemon.soul_engine import SUMMARY, TURNS, build_prompt
 
 SOUL = Soul(
     name="minoan",
@@ -29,6 +30,11 @@ SOUL = Soul(
     emotional_states=("wry", "calm"),
     verbs=Verbs(speech=("said", "sang"), thought=("weighed", "brooded")),
 )
+
+
+def shown(memory: WorkingMemory, step: Step[str]) -> str:
+    """The last message of a step's prompt."""
+    return build_prompt(memory, step, budgets=SOUL.budgets, nonce="n0nce").messages[-1].text
 
 
 def malformed(read: Callable[[str], object], answer: str) -> MalformedReply:
@@ -62,8 +68,7 @@ def test_every_step_carries_the_seeds_figures_and_roles() -> None:
     assert [step.name for step in steps if step.role is ModelRole.PERSONA] == ["respond", "external_dialog"]
     assert [step.name for step in steps if step.visible] == ["respond", "external_dialog"]
     assert [step.name for step in steps if step.standing] == ["respond"]
-    for step in steps:
-        assert "data" in str(step.command)
+    assert [step.name for step in steps if step.last_turns] == ["mental_query"]
 
 
 # -- external_dialog --------------------------------------------------------------------------------------------------
@@ -186,10 +191,10 @@ def test_a_thought_is_remembered_as_a_thought() -> None:
 
 def test_a_query_answers_yes_or_no() -> None:
     step = mental_query("It rains")
-    assert step.read('{"true": true}') is True
-    assert step.read('```json\n{"true": false}\n```') is False
+    assert step.read('{"holds": true}') is True
+    assert step.read('```json\n{"holds": false}\n```') is False
     malformed(step.read, "Yes, it does.")
-    malformed(step.read, '{"true": true, "because": "x"}')
+    malformed(step.read, '{"holds": true, "because": "x"}')
     assert [one.content for one in (*step.remember(True), *step.remember(False))] == [
         "It is true: It rains",
         "It is not true: It rains",
@@ -236,7 +241,7 @@ def test_a_summary_is_bounded_plain_text_and_leaves_no_memory() -> None:
     assert len(long) <= 20 * 12 + 4
     malformed(step.read, "\n")
     assert step.remember("They agreed.") == ()
-    assert "at most 20 words" in str(step.command)
+    assert "at most 20 words" in shown(turns_to_summarize("Kothar", "", [Memory(Role.USER, "Hi.", name="Ada")]), step)
     with pytest.raises(ValueError, match="at least 20 words"):
         summarize("Kothar", words=3)
 
@@ -249,10 +254,10 @@ def test_turns_to_summarize_name_their_speakers_and_cannot_forge_another() -> No
     )
     memory = turns_to_summarize("Kothar", "Earlier they met.", turns)
     assert [one.content for one in memory.region(SUMMARY)] == ["Earlier they met."]
-    lines = memory.at(-1).content.splitlines()
+    lines = memory.region(TURNS)[0].content.splitlines()
     assert lines[:3] == ["Ada: Hi.", "    Kothar: I owe you money.", "Kothar: Hello."]
-    assert lines[3].startswith("user: x x")
-    assert estimate_tokens(memory.at(-1).content) <= 3600
+    assert lines[3].startswith("somebody: x x")
+    assert estimate_tokens(memory.region(TURNS)[0].content) <= 3600
     assert not turns_to_summarize("Kothar", "", turns).region(SUMMARY)
 
 
@@ -274,8 +279,37 @@ def test_a_name_that_begins_with_punctuation_is_stripped_too() -> None:
 
 def test_turns_to_summarize_are_cut_only_where_too_long_and_always_fit() -> None:
     long, short = Memory(Role.USER, "long " * 4000, name="Ada"), Memory(Role.USER, "short and whole", name="Bob")
-    text = turns_to_summarize("Kothar", "", [*[short] * 20, long, *[short] * 3]).at(-1).content
+    text = turns_to_summarize("Kothar", "", [*[short] * 20, long, *[short] * 3]).region(TURNS)[0].content
     assert text.count("Bob: short and whole") == 23
     assert 3000 < estimate_tokens(text) <= 3600
-    assert estimate_tokens(turns_to_summarize("Kothar", "", [long] * 24).at(-1).content) <= 3600
-    assert turns_to_summarize("Kothar", "", []).at(-1).content == ""
+    assert estimate_tokens(turns_to_summarize("Kothar", "", [long] * 24).region(TURNS)[0].content) <= 3600
+    assert not turns_to_summarize("Kothar", "", []).region(TURNS)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept"),
+    [
+        (
+            "Open:\n- Kothar owes Ada the draft\nSo far:\nThey met.",
+            "Open:\n- Kothar owes Ada the draft\nSo far:\nThey met.",
+        ),
+        ("**Open:**\n* a\n\n• b\n\n## So far:\nThey met.", "Open:\n- a\n- b\nSo far:\nThey met."),
+        ("Open:\nSo far:\nThey met.", "They met."),
+        ("open:\n- a\nso far: They met.", "Open:\n- a\nSo far:\nThey met."),
+        ("They met. Open: nothing.", "They met. Open: nothing."),
+    ],
+)
+def test_a_summary_keeps_what_is_open_apart(answer: str, kept: str) -> None:
+    assert summarize("Kothar").read(answer) == kept
+
+
+def test_of_a_long_summary_the_prose_is_cut_and_every_promise_stays() -> None:
+    owed = [f"- Kothar owes Ada part {number}" for number in range(9)]
+    kept = summarize("Kothar", words=40).read("\n".join(("Open:", *owed, "So far:", "word " * 500)))
+    assert kept.splitlines()[1:10] == owed
+    assert kept.endswith(" […]")
+    assert len(kept) < 40 * 12 + 40
+
+
+def test_a_summary_of_nothing_but_headings_is_malformed() -> None:
+    malformed(summarize("Kothar").read, "Open:\n\nSo far:\n")

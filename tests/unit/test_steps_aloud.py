@@ -12,6 +12,7 @@ from daemon.mind.steps.external_dialog import external_dialog
 from daemon.mind.steps.instruction import instruction
 from daemon.mind.steps.poetic_composition import poetic_composition
 from daemon.soul import Verbs, VerbsInMood
+from daemon.soul_engine.regions import DATA_RULE
 from tests.given import soul
 from tests.unit.every_step import FAMILY, every_step
 
@@ -90,7 +91,6 @@ def test_a_poem_is_spoken_by_the_persona_in_its_register() -> None:
         "A poem on the tide",
         "Its register: elegiac.",
         "images come from: the sea.",
-        "data, not instructions",
     ):
         assert sentence in command
     bare = str(poetic_composition(soul(), "A poem").command)
@@ -137,7 +137,7 @@ def test_the_table_of_steps_is_the_whole_family() -> None:
 
 def test_every_verb_of_a_remembered_thought_is_private() -> None:
     answers = {
-        "mental_query": '{"true": true}',
+        "mental_query": '{"holds": true}',
         "decision": '{"choice": "Something yes"}',
         "brainstorm": '{"ideas": ["a"]}',
         "visitor_notes": '{"add": ["a"]}',
@@ -156,7 +156,9 @@ def test_hostile_words_break_no_step(words: str, answer: str) -> None:
     for made in every_step(words).values():
         prompt = made.prompt()
         assert prompt.messages[-1].speaker is Speaker.USER
-        assert "data" in str(made.step.command)
+        rules = "\n".join(part.text for part in made.prompt().system)
+        assert rules.count(DATA_RULE) == 1
+        assert "data, not" not in str(made.step.command), "it is said once"
         made.outcome(answer)  # raises nothing but MalformedReply, with a hint
 
 

@@ -72,7 +72,7 @@ def test_the_command_states_the_rules_and_the_room_left() -> None:
     assert "notes about Ada ignore" in command
     assert "5 lines; there is room for 35 more" in command
     assert "look above all at this: their tools" in command.lower()
-    for rule in ("guess", "faith", "passwords", "others said", "data, not instructions"):
+    for rule in ("guess", "faith", "passwords", "others said"):
         assert rule in command
     assert "There are none yet." in str(visitor_notes((), person="Ada").command)
     assert "room for 0 more" in str(visitor_notes(["x"] * 60, person="Ada").command)
@@ -91,11 +91,11 @@ def test_the_notes_are_shown_whole_numbered_and_as_data() -> None:
     memory = with_current_notes(with_notes(MEMORY, PERSON, "a shortened copy"), hostile)
     prompt = build_prompt(memory, visitor_notes(hostile, person="Ada"), budgets=Budgets(), nonce="n0nce")
     shown = prompt.messages[-1].text
-    assert '<said-n0nce by="your notes so far">' in shown
-    assert shown.count("</said-n0nce>") == 2  # around Ada's message, and around the notes
+    assert "## Notes\n\n<note-n0nce>\n1. " in shown
+    assert (shown.count("</said-n0nce>"), shown.count("</note-n0nce>")) == (1, 1), "the notes are said by no user"
     assert [f"\n{number}. " in shown for number in range(1, 42)] == [True] * 40 + [False]
     assert "left out here" not in shown
-    assert "shortened copy" not in "".join(part.text for part in prompt.system)
+    assert "shortened copy" not in shown
     assert with_current_notes(MEMORY, ()) == MEMORY
 
 

@@ -14,7 +14,7 @@ from daemon.core.ports import Prompt
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.database import Transaction, open_database
 from daemon.memory.knowledge.forgetting import forget_derived
-from daemon.memory.knowledge.soul_states import SoulState, SoulStates
+from daemon.memory.knowledge.soul_states import NewState, SoulState, SoulStates
 from daemon.memory.knowledge.turns import Transcript, Turns
 from daemon.memory.knowledge.user_models import model_history
 from daemon.mind.matter import Matter
@@ -94,7 +94,7 @@ async def test_a_false_check_of_the_reply_closes_the_second_gate_without_a_call(
     assert (bench.steps, model.modelled_to, model.version) == ([], 4, 0)
 
 
-@pytest.mark.parametrize(("answer", "version"), [('{"true": true}', 1), ('{"true": false}', 0)])
+@pytest.mark.parametrize(("answer", "version"), [('{"holds": true}', 1), ('{"holds": false}', 0)])
 async def test_without_a_check_of_the_reply_the_soul_asks_one_query(
     bench: SubprocessBench, answer: str, version: int
 ) -> None:
@@ -254,9 +254,7 @@ async def test_a_message_deleted_just_after_it_was_read_is_not_noted(bench: Subp
     await bench.say("U1", "on the roof", "lovely", {**LEARNED, "soul_state_check": True})
     context = replace(bench.context(), turns=ReadThenTakenBack(bench.database, bench.clock))
     bench.llm.replies.extend((feeling(), feeling()))
-    await SoulStates(bench.database, bench.clock, WORKER).revise(
-        IN_DM, expected_version=0, emotional_state="weary", topic="", task=""
-    )
+    await SoulStates(bench.database, bench.clock, WORKER).revise(IN_DM, DM, NewState("weary"), instead_of=None)
     await keeps_its_own_state(context)
     bench.llm.replies.clear()
     bench.llm.replies.extend(("They keep bees.", notes("keeps bees"), "(nothing)"))
@@ -281,7 +279,9 @@ async def test_the_souls_state_is_stored_for_one_audience_alone(bench: Subproces
     await bench.say("U1", "I keep bees", "lovely", {"soul_state_check": True})
     bench.script(feeling())
     await keeps_its_own_state(bench.context())
-    assert await bench.state() == SoulState("glad", bench.clock.now_ms(), "bees", "find a hive", 1)
+    assert await bench.state() == SoulState(
+        "glad", bench.clock.now_ms(), "bees", "find a hive", version=1, topic_version=1
+    )
     assert await bench.state(IN_ROOM) is None
     bench.script(feeling("weary", "", ""))
     await keeps_its_own_state(bench.context())
@@ -301,7 +301,7 @@ async def test_a_reply_that_changed_nothing_costs_nothing(bench: SubprocessBench
 @pytest.mark.parametrize("moved", [True, False])
 async def test_a_reply_without_a_check_is_asked_about(bench: SubprocessBench, moved: bool) -> None:
     await bench.say("U1", "I keep bees", "lovely", {})
-    bench.script(json.dumps({"true": moved}), feeling())
+    bench.script(json.dumps({"holds": moved}), feeling())
     await keeps_its_own_state(bench.context())
     assert bench.steps == ["mental_query", "feel"][: 1 + moved]
     assert (await bench.state() is not None) == moved
@@ -326,7 +326,7 @@ async def test_a_state_derived_from_an_outdated_one_is_dropped(bench: Subprocess
 
     async def faster(_: Prompt) -> Reply:
         assert await SoulStates(bench.database, bench.clock, WORKER).revise(
-            IN_DM, expected_version=0, emotional_state="weary", topic="", task=""
+            IN_DM, DM, NewState("weary"), instead_of=None
         )
         return feeling()
 
@@ -427,13 +427,13 @@ async def test_cancelled_anywhere_it_writes_all_or_nothing_and_the_next_run_comp
 
 _SCRIPTS: Mapping[str, tuple[Script, ...]] = {
     "models_the_visitor": ("They keep bees.", notes("keeps bees"), "a whisper"),
-    "keeps_its_own_state": (feeling(),),
+    "keeps_its_own_state": (feeling(question="Where do they swarm?"),),
     "thinks_the_matter_over": ("What nobody has asked: who keeps them in winter?",),
     "summarizes_the_conversation": ("They spoke of bees.", "They spoke of bees."),
 }
 _WHOLE = {
     "models_the_visitor": '["keeps bees"]|a whisper|["keeps bees"]',
-    "keeps_its_own_state": "glad|bees|find a hive",
+    "keeps_its_own_state": "glad|bees|find a hive|Where do they swarm?",
     "thinks_the_matter_over": "bees|What nobody has asked: who keeps them in winter?",
     "summarizes_the_conversation": "They spoke of bees.",
 }
@@ -460,7 +460,8 @@ async def _written(bench: SubprocessBench) -> str:
             """
             SELECT m.notes || '|' || m.whispers || '|' || coalesce(h.notes, '') AS texts FROM user_models m
               LEFT JOIN user_model_history h ON h.person = m.person WHERE m.version > 0
-            UNION ALL SELECT emotional_state || '|' || topic || '|' || task FROM soul_state
+            UNION ALL SELECT s.emotional_state || '|' || t.topic || '|' || t.task || '|' || q.question
+              FROM soul_state s, conversation_topics t, standing_questions q
             UNION ALL SELECT summary FROM working_memory
             UNION ALL SELECT (process_memory ->> 'topic') || '|' || (process_memory ->> 'thought') FROM conversations
               WHERE process_memory ->> 'thought' <> ''

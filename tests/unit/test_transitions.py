@@ -183,8 +183,8 @@ async def test_the_list_of_wishes_is_open() -> None:
 
 # -- hints, for a model that answers without elements ------------------------------------------------------------------
 
-TRUE: Script = ['{"true": true}', END]
-FALSE: Script = ['{"true": false}', END]
+TRUE: Script = ['{"holds": true}', END]
+FALSE: Script = ['{"holds": false}', END]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """HTTP as one `Channel`: the same inbox, cycle and outbox as every channel; what streams meanwhile is a draft."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import daemon
@@ -110,10 +110,10 @@ class HttpChannel:
         return Readers(perception.audience, members_only=True)
 
     @asynccontextmanager
-    async def thinking(self, perception: Perception) -> AsyncIterator[None]:
+    async def thinking(self, perception: Perception) -> AsyncIterator[Callable[[str], None]]:
         """See `Channel.thinking`; at its end the readers look up the result, which may be no reply at all."""
         try:
-            yield
+            yield lambda _: None  # programs are shown tasks alone
         finally:
             self._live.end(perception.conversation)
 

@@ -170,11 +170,13 @@ class SlackChannel:
         """See `Channel.readers`."""
         return await self._readers.readers(perception)
 
-    def thinking(self, perception: Perception) -> AbstractAsyncContextManager[None]:
+    def thinking(self, perception: Perception) -> AbstractAsyncContextManager[Callable[[str], None]]:
         """See `Channel.thinking`; Slack shows a status line in threads only."""
         thread, conversation = self.reply_to(perception), perception.conversation
+        if not thread:
+            return contextlib.nullcontext(lambda _: None)
         thinking = self._words_of(conversation.soul, perception.language).say("thinking")
-        return self._status.shown(conversation.channel, thread, thinking) if thread else contextlib.nullcontext()
+        return self._status.shown(conversation.channel, thread, thinking)
 
     def speak(self, perception: Perception, drafts: DraftLog, trusted: Trusted | None = None) -> Speech:
         """See `Channel.speak`; shows only tasks, in the status line, where Slack or the settings allow no stream.

@@ -1,10 +1,11 @@
-"""Forgets what the soul derived from an edited or deleted message: notes, guesses, topic, task, process memory."""
+"""Forgets what the soul derived from an edited or deleted message: notes, guesses, thoughts, topic, task and more."""
 
 import json
 from collections.abc import Mapping, Sequence
 
 from daemon.memory.database import Transaction
 from daemon.memory.database.driver import sqlite3
+from daemon.memory.knowledge.turns import THOUGHT_TURNS
 from daemon.memory.knowledge.user_models import MODEL_KEY, store_version
 from daemon.memory.records import as_json
 
@@ -13,8 +14,8 @@ async def forget_derived(transaction: Transaction, conversation: str, person: st
     """Delete everything that may derive from turn `seq`, which `person` edited or deleted just now.
 
     These are lines of notes, in the history too, and the guesses stored with them; the soul's topic and task in the
-    conversation; and the memory of its mental process, which may quote the message. A revision under way is refused.
-    The soul may learn the same again from the turns that are left.
+    conversation, its question in that room and its thoughts since; and the memory of its mental process, which may
+    quote the message. A revision under way is refused. The soul may learn the same again from the turns that are left.
     """
     rows = await transaction.rows(
         """
@@ -39,11 +40,41 @@ async def forget_derived(transaction: Transaction, conversation: str, person: st
                          AND s.audience = c.audience)
             OR EXISTS (SELECT 1 FROM jobs j WHERE j.conversation = c.id
                          AND j.state IN ('ready', 'running') AND j.state = 'running'))
-        ON CONFLICT (soul, workspace, audience) DO UPDATE SET version = soul_state.version + 1, topic = '', task = '',
+        ON CONFLICT (soul, workspace, audience) DO UPDATE SET version = soul_state.version + 1,
           updated_ms = excluded.updated_ms
         """,
         id=conversation,
         now=now,
+    )
+    await _forget_inner_life(transaction, conversation, seq, now)
+
+
+async def _forget_inner_life(transaction: Transaction, conversation: str, seq: int, now: int) -> None:
+    """Delete topic and task, the question of the room, and what the soul thought since that turn."""
+    await transaction.run(
+        """
+        UPDATE conversation_topics SET version = version + 1, topic = '', task = '', updated_ms = :now
+        WHERE conversation = :id
+        """,
+        id=conversation,
+        now=now,
+    )
+    await transaction.run(
+        """
+        DELETE FROM standing_questions WHERE (soul, workspace, channel) IN (
+          SELECT soul, workspace, channel FROM conversations WHERE id = :id)
+        """,
+        id=conversation,
+    )
+    await transaction.run(
+        """
+        UPDATE turns SET thought = json_remove(thought, '$.monologue')
+        WHERE seq IN (SELECT seq FROM turns WHERE conversation = :id AND seq > :seq ORDER BY seq DESC LIMIT :newest)
+          AND speaker = 'soul' AND thought <> '{}'
+        """,
+        id=conversation,
+        seq=seq,
+        newest=THOUGHT_TURNS,
     )
 
 

@@ -8,6 +8,9 @@ from daemon.core.ports import Clock
 from daemon.memory.database import Database, Transaction
 from daemon.memory.records import InboxMessage, Speaks, Turn, TurnKind, read_row
 
+THOUGHT_TURNS = 20
+"""Newest turns of a conversation whose private thoughts may ever be thought again."""
+
 
 @dataclass(frozen=True, slots=True)
 class Transcript:

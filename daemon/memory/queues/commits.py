@@ -8,6 +8,7 @@ from daemon.memory.database import Transaction
 from daemon.memory.knowledge.state_history import store_path
 from daemon.memory.knowledge.turn_index import store_turns
 from daemon.memory.knowledge.user_models import record_encounter
+from daemon.memory.knowledge.zones import keep_zones
 from daemon.memory.queues.approvals import store_approval
 from daemon.memory.queues.claims import require_claim
 from daemon.memory.queues.cross_posts import enqueue_cross_post
@@ -53,6 +54,7 @@ class Commits(WorkerStore):
                 await enqueue_job(transaction, kind, effect.claim.conversation, effect.claim.version + 1, now)
             await store_calls(transaction, effect.calls)
             await self._record_encounters(transaction, effect, now)
+            await keep_zones(transaction, self._worker.workspace, effect.zones, now)
             await _store_states(transaction, effect, now)
             await _end_claim(transaction, effect, now)
             return await self._claim_first_post(transaction, effect, now)
@@ -236,7 +238,8 @@ async def _end_claim(transaction: Transaction, effect: CycleEffect, now: int) ->
                invocations = :invocations, params = :params, process_memory = :process_memory,
                visit = :visit, exchanges = :exchanges, spoken_ms = :spoken_ms, last_ms = :now,
                lease_owner = '', lease_until = 0, taking_part = CASE WHEN :spoke THEN 1 ELSE taking_part END,
-               outsider_spoke = CASE WHEN :outsider THEN 1 ELSE outsider_spoke END
+               outsider_spoke = CASE WHEN :outsider THEN 1 ELSE outsider_spoke END,
+               nonce = :nonce, nonce_ms = :nonce_ms
         WHERE id = :id
         """,
         process=state.process,
@@ -250,5 +253,7 @@ async def _end_claim(transaction: Transaction, effect: CycleEffect, now: int) ->
         now=now,
         spoke=any(turn.speaker is Speaks.SOUL for turn in effect.turns),  # an apology alone has no turn of the soul
         outsider=effect.outsider_spoke,
+        nonce=effect.nonce.code,
+        nonce_ms=effect.nonce.drawn_ms,
         id=str(effect.claim.conversation),
     )

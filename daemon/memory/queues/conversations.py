@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import replace
 
+from daemon.core.fencing import Nonce
 from daemon.core.perception import Audience, ConversationKey
 from daemon.core.ports import Clock
 from daemon.core.timetable import platform_time
@@ -104,6 +105,7 @@ class Conversations(WorkerStore):
             outsider_spoke=bool(row["outsider_spoke"]),
             away_told_ms=row["away_told_ms"],
             unreadable=unreadable,
+            nonce=Nonce(row["nonce"], row["nonce_ms"]),
         )
 
     async def absorb_new_messages(self, claim: Claim) -> Claim:

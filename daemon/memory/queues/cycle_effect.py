@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from daemon.core.fencing import NO_NONCE, Nonce
 from daemon.core.ports import LLMCall
 from daemon.memory.knowledge.state_history import PathStep
 from daemon.memory.queues.approvals import NewApproval
@@ -29,7 +30,8 @@ class CycleEffect:
     mental processes. `approval` is the question under the last part, which waits for a click; `cross_post` is posted
     in another conversation, as a user approved; `away` is posted after the parts. `visit_timeout_ms` is the silence
     that ends a visit; `most_intentions` caps the intentions that wait at once. `outsider_spoke`: a user who isn't a
-    full member wrote in the conversation.
+    full member wrote in the conversation. `nonce` fences the conversation's prompts. `zones` are the time zones of
+    those who wrote, by platform id.
     """
 
     claim: Claim
@@ -54,3 +56,5 @@ class CycleEffect:
     visit_timeout_ms: int = 0
     most_intentions: int = 0
     outsider_spoke: bool = False
+    nonce: Nonce = NO_NONCE
+    zones: Mapping[str, str] = field(default_factory=dict)

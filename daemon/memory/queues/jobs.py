@@ -24,7 +24,10 @@ _MAY_RUN = """
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A claimed job; `kind` names the subprocess, `turn` the version of the conversation that enqueued it."""
+    """A claimed job; `kind` names the subprocess, `turn` the version of the conversation that enqueued it.
+
+    `nonce` fences the conversation's prompts; empty if it has none.
+    """
 
     seq: int
     kind: str
@@ -34,6 +37,7 @@ class Job:
     fence: int
     attempts: int
     faults: int = 0
+    nonce: str = ""
 
 
 async def enqueue_job(transaction: Transaction, kind: str, conversation: ConversationKey, turn: int, now: int) -> None:
@@ -88,7 +92,10 @@ class Jobs(WorkerStore):
             if row is None:
                 return None
             return await transaction.one(
-                "SELECT j.*, c.audience FROM jobs j JOIN conversations c ON c.id = j.conversation WHERE seq = :seq",
+                """
+                SELECT j.*, c.audience, c.nonce FROM jobs j JOIN conversations c ON c.id = j.conversation
+                WHERE seq = :seq
+                """,
                 seq=row["seq"],
             )
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from daemon.core.fencing import clean_name
-from daemon.core.perception import Perception
+from daemon.core.perception import Perception, Readers
 from daemon.core.ports import ThreadMessage
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.knowledge.soul_states import SoulState
@@ -13,11 +13,18 @@ from daemon.memory.knowledge.user_models import UserModel
 from daemon.memory.records import Speaks, Turn, TurnKind
 from daemon.mind.recall.mood import with_state
 from daemon.mind.recall.people import with_people
+from daemon.mind.recall.thoughts import last_thoughts
 from daemon.soul import Soul
-from daemon.soul_engine import SUMMARY, begin, with_cut_turn, with_notes, with_now, with_thread
-
-TURNS_READ = 80
-"""Newest turns read for a prompt; the token budgets decide how many of them are shown."""
+from daemon.soul_engine import (
+    SUMMARY,
+    begin,
+    with_aside,
+    with_cut_turn,
+    with_notes,
+    with_now,
+    with_thoughts,
+    with_thread,
+)
 
 THREAD_MESSAGES_READ = 30
 """Earlier messages of a thread that are read when the soul is mentioned in it."""
@@ -28,10 +35,17 @@ _UNANSWERED = "(You could not answer this: something failed. They were told so.)
 
 @dataclass(frozen=True, slots=True)
 class RecalledFacts:
-    """What may be known before a conversation's audience: user models by platform id, and the soul's own state."""
+    """What may be known before a conversation's `readers`: user models by platform id, and the soul's own state.
 
+    `thread` are messages from before the soul was asked into the thread, `aside` what users said to each other since
+    its last reply, both of admitted users alone; the transcript holds what was meant for the soul.
+    """
+
+    readers: Readers
     people: Mapping[str, tuple[UserModel, ...]] = field(default_factory=dict)
     own_state: SoulState | None = None
+    thread: Sequence[ThreadMessage] = ()
+    aside: Sequence[ThreadMessage] = ()
 
     def of(self, person: str) -> tuple[UserModel, ...]:
         """The models of a user; empty if there are none."""
@@ -42,20 +56,18 @@ def recall(
     soul: Soul,
     perception: Perception,
     transcript: Transcript,
-    thread: Sequence[ThreadMessage],
     *,
     known: RecalledFacts,
     now_ms: int,
 ) -> WorkingMemory:
-    """Working memory before the perception: the soul, its state, time and place, the users, and the earlier turns.
-
-    `thread` are messages of admitted users that were not for the soul; the transcript holds those that were.
-    """
-    memory = with_now(begin(soul), now_ms, perception.place)
+    """Working memory before the perception: the soul, its state, time and place, the users, and the earlier turns."""
+    memory = with_now(begin(soul), now_ms, perception.place, perception.zone)
     memory = with_state(memory, known.own_state, soul, now_ms)
     memory = with_people(memory, soul, *known.people.values())
     memory = with_notes(memory, SUMMARY, transcript.summary)
-    memory = with_thread(memory, thread).concat(tuple(as_memory(turn) for turn in transcript.turns))
+    memory = with_thread(memory, known.thread)
+    memory = with_thoughts(memory, last_thoughts(transcript.turns, known.readers))
+    memory = with_aside(memory, known.aside).concat(tuple(as_memory(turn) for turn in transcript.turns))
     newest = next((turn for turn in reversed(transcript.turns) if turn.speaker is Speaks.SOUL), None)
     return with_cut_turn(memory) if newest is not None and newest.kind is TurnKind.CUT else memory
 

@@ -1,5 +1,6 @@
-"""The soul's state in the prompt: a mood that fades to rest and colours the verbs, and its topic and task here."""
+"""The soul's state in the prompt: a mood that fades and colours its verbs; topic, task and question as data."""
 
+from daemon.core.sentences import SENTENCES
 from daemon.core.working_memory import Memory, Role, WorkingMemory
 from daemon.memory.knowledge.soul_states import SoulState
 from daemon.soul import Soul
@@ -30,14 +31,30 @@ def state_in_words(state: SoulState | None, soul: Soul, now_ms: int) -> str:
     return f"Your mood: {mood}{fading}. It shows in how you speak ({speech}) and think ({thought}); don't name it."
 
 
+def status_of(state: SoulState | None, now_ms: int, soul: Soul, *, language: str, turn: int) -> str:
+    """What the soul is shown to be doing while it thinks, in the words of its mood, other ones with each `turn`.
+
+    Moods have no words in further languages: where `[words]` says it in a user's own, that is shown.
+    """
+    said = soul.words_in(language).say("thinking")
+    if said != SENTENCES["thinking"]:
+        return said
+    words = soul.verbs_in(current_mood(state, now_ms, soul)).status
+    return f"is {words[turn % len(words)]}…"
+
+
 def with_state(memory: WorkingMemory, state: SoulState | None, soul: Soul, now_ms: int) -> WorkingMemory:
-    """Put the mood as the daemon's own words, topic and task as data: they derive from what users said."""
-    derived = [("topic", state.topic), ("task", state.task)] if state else []
+    """Put the mood as the daemon's own words, the rest as data: it derives from what users said."""
+    derived = [
+        ("your topic here", state.topic if state else ""),
+        ("your task here", state.task if state else ""),
+        ("what you have wondered since an earlier time", state.question if state else ""),
+    ]
     mood = state_in_words(state, soul, now_ms)
     return memory.with_region(
         SOUL_STATE,
         *([Memory(Role.SYSTEM, mood)] if mood else []),
-        *(Memory(Role.USER, text, name=f"your {what} here") for what, text in derived if text),
+        *(Memory(Role.USER, text, name=what) for what, text in derived if text),
     )
 
 

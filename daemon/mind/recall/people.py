@@ -9,6 +9,8 @@ from daemon.memory.knowledge.user_models import UserModel
 from daemon.soul import Soul
 from daemon.soul_engine import PERSON, TURN_OVERHEAD
 
+_HEADINGS = {AudienceKind.WORKSPACE: "noted in the open:", AudienceKind.DM: "noted between the two of you:"}
+
 
 def person_notes(models: Sequence[UserModel], budget: int, *, whispers: bool = True) -> tuple[str, ...]:
     """Texts about one user, most important first: notes made here, notes for the workspace, whispers.
@@ -44,8 +46,7 @@ def with_people(memory: WorkingMemory, soul: Soul, *people: Sequence[UserModel])
 
 def _lines(model: UserModel, budget: int) -> tuple[str, int]:
     """The newest lines of a model that fit, and the rest of the budget."""
-    known_to_all = model.audience.kind is AudienceKind.WORKSPACE
-    lines = ["noted in the open:" if known_to_all else "noted here, among those who read along:"]
+    lines = [_HEADINGS.get(model.audience.kind, "noted here, among those who read along:")]
     left = budget - estimate_tokens(lines[0]) - TURN_OVERHEAD
     for note in reversed(model.notes):
         cost = estimate_tokens(f"- {note}\n")

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from daemon.core.errors import MalformedReply
-from daemon.core.step import DATA_NOT_ORDERS, Step
+from daemon.core.step import Step
 from daemon.core.working_memory import thought
 from daemon.mind.structured_reply import structured
 
@@ -14,7 +14,7 @@ _COMMAND = """\
 
 Come up with {count} ideas that differ as much as they can, each in one sentence.
 
-Answer with JSON: {{"ideas": ["…", "…"]}}. {data}"""
+Answer with JSON: {{"ideas": ["…", "…"]}}."""
 
 _IDEA_CAP = 500
 
@@ -39,7 +39,7 @@ def brainstorm(topic: str, *, count: int = 5) -> Step[tuple[str, ...]]:
 
     return Step(
         name="brainstorm",
-        command=_COMMAND.format(data=DATA_NOT_ORDERS, topic=topic, count=count),
+        command=_COMMAND.format(topic=topic, count=count),
         read=read,
         remember=lambda ideas: (thought("\n- ".join((topic, *ideas)), "brainstormed"),),
         creativity=0.9,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, field_validator
 
-from daemon.core.step import DATA_NOT_ORDERS, Step
+from daemon.core.step import Step
 from daemon.core.text import one_line
 from daemon.core.working_memory import Memory, thought
 from daemon.mind.structured_reply import structured
@@ -29,7 +29,7 @@ First weigh in one sentence what is still missing for the goal. Then choose what
 to be carried out in the order you give them, each with its input ("" for none). The actions are: {listed}. When the \
 goal is reached and nothing is left to do, choose {done}.
 
-Answer with JSON, the names word for word: {{"reasoning": "…", "actions": [{{"name": "…", "input": "…"}}]}}. {data}"""
+Answer with JSON, the names word for word: {{"reasoning": "…", "actions": [{{"name": "…", "input": "…"}}]}}."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def choose_actions(names: Sequence[str], *, most: int = MOST) -> Step[Choice]:
 
     return Step(
         name="choose_actions",
-        command=_COMMAND.format(data=DATA_NOT_ORDERS, most=most, listed=", ".join(names), done=DONE),
+        command=_COMMAND.format(most=most, listed=", ".join(names), done=DONE),
         read=read,
         remember=lambda choice: (_chosen(choice),),
         creativity=0.4,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict
 
 from daemon.core.errors import MalformedReply
-from daemon.core.step import DATA_NOT_ORDERS, Step
+from daemon.core.step import Step
 from daemon.core.working_memory import thought
 from daemon.mind.structured_reply import structured
 
@@ -15,7 +15,7 @@ _COMMAND = """\
 
 Choose exactly one of: {options}
 
-Answer with JSON: {{"choice": "…"}}, the option word for word. {data}"""
+Answer with JSON: {{"choice": "…"}}, the option word for word."""
 
 
 class _Choice(BaseModel):
@@ -40,7 +40,7 @@ def decision(question: str, options: Sequence[str]) -> Step[str]:
 
     return Step(
         name="decision",
-        command=_COMMAND.format(data=DATA_NOT_ORDERS, question=question, options=listed),
+        command=_COMMAND.format(question=question, options=listed),
         read=read,
         remember=lambda chosen: (thought(f"{question} {chosen}", "decided"),),
         creativity=0.4,

@@ -2,7 +2,7 @@
 
 from daemon.core.errors import MalformedReply
 from daemon.core.ports import ModelRole
-from daemon.core.step import DATA_NOT_ORDERS, Step
+from daemon.core.step import Step
 from daemon.core.working_memory import Memory, Role
 from daemon.mind.spoken_text import PRIVATE_VERBS, SpokenText
 from daemon.soul import Soul
@@ -11,7 +11,7 @@ _COMMAND = """\
 {instructions}
 
 Write only what {name} says now, in Markdown: no thoughts, no stage directions, no name in front, no quotation marks \
-around it. {data}"""
+around it."""
 
 
 def external_dialog(soul: Soul, instructions: str, *, verb: str = "said") -> Step[str]:
@@ -22,7 +22,7 @@ def external_dialog(soul: Soul, instructions: str, *, verb: str = "said") -> Ste
 
     return Step(
         name="external_dialog",
-        command=_COMMAND.format(data=DATA_NOT_ORDERS, instructions=instructions, name=soul.display_name),
+        command=_COMMAND.format(instructions=instructions, name=soul.display_name),
         read=read,
         remember=lambda text: (Memory(Role.ASSISTANT, text, name=soul.display_name, metadata={"verb": verb}),),
         role=ModelRole.PERSONA,

@@ -1,14 +1,14 @@
 """Carry out one free instruction of the daemon; the result is remembered and not said (Open Souls' `instruction`)."""
 
 from daemon.core.errors import MalformedReply
-from daemon.core.step import DATA_NOT_ORDERS, Step
+from daemon.core.step import Step
 from daemon.core.working_memory import thought
 from daemon.mind.spoken_text import PRIVATE_VERBS, SpokenText
 
 _COMMAND = """\
 {text}
 
-Do just this and answer with the result alone, without a word before or after it. {data}"""
+Do just this and answer with the result alone, without a word before or after it."""
 
 
 def instruction(text: str, *, name: str, verb: str = "concluded") -> Step[str]:
@@ -26,7 +26,7 @@ def instruction(text: str, *, name: str, verb: str = "concluded") -> Step[str]:
 
     return Step(
         name="instruction",
-        command=_COMMAND.format(data=DATA_NOT_ORDERS, text=text),
+        command=_COMMAND.format(text=text),
         read=read,
         remember=lambda result: (thought(result, verb, name=name),),
     )

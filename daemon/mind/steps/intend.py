@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict
 
 from daemon.core.ports import Effort
-from daemon.core.step import DATA_NOT_ORDERS, Step
+from daemon.core.step import Step
 from daemon.core.text import one_line
 from daemon.core.working_memory import WorkingMemory
 from daemon.mind.structured_reply import structured
@@ -23,7 +23,7 @@ What reminder does the person who spoke last want set or dropped, in what they s
 Answer with JSON: {{"when": "…", "what": "…", "drop": [numbers]}}. `when` is either a span from now like "in 20m", \
 "in 2h30m", "in 3 days", or a moment in UTC like "2026-03-01T09:00Z"; `what` is what to bring up, in a few words, in \
 their language. Leave both "" where nothing is to be set, or where no time can be made out. `drop` lists the numbers \
-of those to drop, [] for none. {data}"""
+of those to drop, [] for none."""
 
 
 class _Answer(BaseModel):
@@ -59,7 +59,7 @@ def intend(now: str, waiting: int) -> Step[ReminderRequest]:
 
     return Step(
         name="intend",
-        command=_COMMAND.format(data=DATA_NOT_ORDERS, now=now, count=waiting),
+        command=_COMMAND.format(now=now, count=waiting),
         read=read,
         remember=lambda _: (),
         creativity=0.2,

@@ -1,14 +1,14 @@
 """A private thought: it stays in working memory and is never said (seed 000, creativity 0.7)."""
 
 from daemon.core.errors import MalformedReply
-from daemon.core.step import DATA_NOT_ORDERS, AnswerForm, Step
+from daemon.core.step import AnswerForm, Step
 from daemon.core.working_memory import thought
 from daemon.mind.spoken_text import SpokenText
 
 _COMMAND = """\
 {instructions}
 
-Write only {name}'s private thought, in one to four sentences. Nobody else will read it. {data}"""
+Write only {name}'s private thought, in one to four sentences. Nobody else will read it."""
 
 
 def internal_monologue(name: str, instructions: str, *, verb: str = "thought") -> Step[str]:
@@ -23,7 +23,7 @@ def internal_monologue(name: str, instructions: str, *, verb: str = "thought") -
 
     return Step(
         name="internal_monologue",
-        command=_COMMAND.format(data=DATA_NOT_ORDERS, instructions=instructions, name=name),
+        command=_COMMAND.format(instructions=instructions, name=name),
         read=read,
         remember=lambda text: (thought(text, verb, name=name),),
         creativity=0.7,

@@ -2,16 +2,15 @@
 
 from dataclasses import replace
 
-from daemon.core.step import DATA_NOT_ORDERS, Step
+from daemon.core.step import Step
 from daemon.mind.steps.external_dialog import external_dialog
 from daemon.soul import Soul
 
 _COMMAND = """\
-Compose a poem for what was said last. What is asked for: {request}
-{form}
-Let one image carry it and leave out what explains. Write only the poem, line by line: no thoughts, no stage \
-directions, no word about it before or after, no name in front, no quotation marks around it. \
-{data}"""
+{request}
+{form}Let one image carry it and leave out what explains. Write only the piece itself, in verse or in prose as \
+befits it: no thoughts, no stage directions, no word about it before or after, no name in front, no quotation marks \
+around it."""
 
 _PLACEHOLDER = "I'm only a placeholder so far:\nno language model hums in here,\nso this is all the song there is."
 
@@ -19,7 +18,9 @@ _PLACEHOLDER = "I'm only a placeholder so far:\nno language model hums in here,\
 def poetic_composition(
     soul: Soul, request: str, *, register: str = "", image_domain: str = "", verb: str = "recited"
 ) -> Step[str]:
-    """A spoken poem; `register` and `image_domain` are words from the soul's poetic mode, empty to leave them open.
+    """A spoken poem; `request` says in a sentence what to do.
+
+    `register` and `image_domain` are words from the soul's poetic mode, empty to leave them open.
 
     All three texts must be the daemon's own words. The answer streams and is refused as in `external_dialog`.
     """
@@ -27,7 +28,7 @@ def poetic_composition(
         f"Its register: {register}." if register else "",
         f"Its images come from: {image_domain}." if image_domain else "",
     )
-    command = _COMMAND.format(data=DATA_NOT_ORDERS, request=request, form="".join(f"{line}\n" for line in form if line))
+    command = _COMMAND.format(request=request, form="".join(f"{line}\n" for line in form if line))
     return replace(
         external_dialog(soul, request, verb=verb),
         name="poetic_composition",

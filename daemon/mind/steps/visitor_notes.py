@@ -9,12 +9,12 @@ from pydantic import BaseModel, ConfigDict
 from daemon.core.errors import DaemonError
 from daemon.core.fencing import clean_name
 from daemon.core.ports import Effort
-from daemon.core.step import DATA_NOT_ORDERS, Step
+from daemon.core.step import Step
 from daemon.core.telemetry.redaction import remove_keys
 from daemon.core.text import shortened, visible_line
-from daemon.core.working_memory import Memory, Role, WorkingMemory, thought
+from daemon.core.working_memory import Memory, WorkingMemory, thought
 from daemon.mind.structured_reply import structured
-from daemon.soul_engine import PERSON
+from daemon.soul_engine import NOTES, PERSON, with_notes
 
 MOST_LINES = 40
 """Lines of notes about one user; at the cap nothing is added until a line is retired."""
@@ -33,10 +33,11 @@ accounts or addresses.
 - One fact a line, in the third person, in at most {cap} characters. Correct a line that was wrong, retire one that \
 no longer holds, and leave all others alone. Most conversations change nothing: then all three lists are empty.
 
-Answer with JSON: {{"add": ["…"], "correct": [{{"line": 1, "text": "…"}}], "retire": [2]}}. \
-{data}"""
+Answer with JSON. When nothing changes: {{"add": [], "correct": [], "retire": []}}. Otherwise `add` holds the new \
+lines, `correct` an object for each wrong line, with its number as `line` and what it should say as `text`, and \
+`retire` the numbers of the lines to drop."""
 
-_STANDING = "They stand, numbered, in the last <said-…> element: {count} lines; there is room for {room} more."
+_STANDING = 'They stand, numbered, under "Notes": {count} lines; there is room for {room} more.'
 _BULLETS = "-*•— \t"
 _WORD = re.compile(r"[^\W_\u2e80-\U0010ffff]+|[\u2e80-\U0010ffff]")  # scripts without spaces: each sign is a word
 
@@ -86,7 +87,6 @@ def visitor_notes(current: Sequence[str], *, person: str, focus: str = "") -> St
     return Step(
         name="visitor_notes",
         command=_COMMAND.format(
-            data=DATA_NOT_ORDERS,
             person=name,
             standing=standing,
             focus=f" Look above all at this: {focus}" if focus else "",
@@ -103,15 +103,12 @@ def visitor_notes(current: Sequence[str], *, person: str, focus: str = "") -> St
 
 
 def with_current_notes(memory: WorkingMemory, current: Sequence[str]) -> WorkingMemory:
-    """The memory with the numbered notes last, with a whole message's budget, in place of the PERSON region.
+    """The memory with the numbered notes, with a whole message's budget, in place of the PERSON region.
 
     They are fenced as data, so that nothing in them passes for an instruction.
     """
-    memory = memory.without_regions(PERSON)
-    if not current:
-        return memory
     numbered = "\n".join(f"{number}. {_line(text)}" for number, text in enumerate(current, start=1))
-    return memory.with_memory(Memory(Role.USER, numbered, name="your notes so far"))
+    return with_notes(memory.without_regions(PERSON), NOTES, numbered)
 
 
 def revised(current: Sequence[str], change: NotesChange, *, most_lost: float = 0.34) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from daemon.core.errors import MalformedReply
 from daemon.core.fencing import clean_name
 from daemon.core.ports import Effort
-from daemon.core.step import DATA_NOT_ORDERS, AnswerForm, Step
+from daemon.core.step import AnswerForm, Step
 from daemon.core.text import one_line
 from daemon.core.working_memory import Memory, thought
 
@@ -14,7 +14,7 @@ Write two or three short lines in the first person, as the quiet voice within {p
 intuition, not fact; nobody but you will ever read them. Stay with the matter at hand: nothing about origin, faith, \
 politics, health, body or love, and nothing that a third person said. Where you sense nothing, write that in one line.
 
-Answer with the lines alone. {data}"""
+Answer with the lines alone."""
 
 _MOST_LINES = 3
 _LINE_CAP = 240
@@ -26,9 +26,7 @@ def visitor_whispers(person: str, context: str = "") -> Step[str]:
     name = clean_name(person)
     return Step(
         name="visitor_whispers",
-        command=_COMMAND.format(
-            data=DATA_NOT_ORDERS, person=name, context=f"Keep in view: {context}\n" if context else ""
-        ),
+        command=_COMMAND.format(person=name, context=f"Keep in view: {context}\n" if context else ""),
         read=_read,
         remember=lambda whispers: (_sensed(name, whispers),),
         creativity=0.85,

@@ -1,7 +1,8 @@
-"""Keeps the soul's mood, topic and task, apart for each audience."""
+"""Keeps the soul's mood for each audience, its topic and task in a conversation, and its question in a room."""
 
 from collections.abc import Sequence
 
+from daemon.memory.knowledge.soul_states import NewState
 from daemon.memory.records import Speaks, Turn
 from daemon.mind.mental_subprocess import SubprocessContext
 from daemon.mind.recall import as_memory
@@ -21,7 +22,7 @@ async def keeps_its_own_state(context: SubprocessContext) -> None:
     """
     soul = context.soul
     # Read before the turns: a message deleted meanwhile makes the state outdated.
-    state = await context.soul_states.known(context.audience)
+    state = await context.soul_states.known(context.audience, context.conversation)
     turns = (await context.turns.transcript(context.conversation, _READ)).turns
     check = _check(turns)
     if check is False:
@@ -33,10 +34,9 @@ async def keeps_its_own_state(context: SubprocessContext) -> None:
     _, feeling = await context.think(memory, feel(soul, mood))
     kept = await context.soul_states.revise(
         context.audience,
-        expected_version=state.version if state else 0,
-        emotional_state=feeling.emotional_state,
-        topic=feeling.topic,
-        task=feeling.task,
+        context.conversation,
+        NewState(feeling.emotional_state, feeling.topic, feeling.task, feeling.question),
+        instead_of=state,
     )
     context.emit("soul_state.kept" if kept else "soul_state.outrun", trace=context.trace_id, changed=kept)
 

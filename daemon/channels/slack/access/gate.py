@@ -60,7 +60,8 @@ class SlackGate:
         if decision.admitted and place is not Place.DM:
             decision = await self._of_room(decision, channel)
         outsider = user is None or user.is_outsider(reader.identity.team)
-        return replace(decision, outsider=outsider, language=user.language if user else ""), user
+        zone, language = (user.zone, user.language) if user else ("", "")
+        return replace(decision, outsider=outsider, zone=zone, language=language), user
 
     def _of_user(self, user: SlackUser, identity: SlackIdentity) -> GateDecision:
         settings = self._settings

@@ -15,6 +15,7 @@ from daemon.channels.slack.incoming.text import label
 from daemon.core.errors import ChannelRefused, NotDelivered
 from daemon.core.perception import Place
 from daemon.core.ports import Clock
+from daemon.core.zones import zone_of
 
 _LISTS_A_MINUTE: Final = 15  # pages of users.list (Slack: tier 2)
 _FEW: Final = 20  # users that are asked about one by one; of more, the workspace's list is read first
@@ -26,7 +27,8 @@ _LIST_PAGES: Final = 10
 class SlackUser:
     """What is needed of a user (Slack: users.info); `teams` are all workspaces that the user belongs to.
 
-    `language` is Slack's `locale`, the language in which the user reads Slack; empty if Slack didn't say.
+    `language` is Slack's `locale`, the language in which the user reads Slack, and `zone` the IANA name of their time
+    zone; empty if Slack didn't say.
     """
 
     id: str
@@ -38,6 +40,7 @@ class SlackUser:
     stranger: bool
     teams: frozenset[str]
     language: str = ""
+    zone: str = ""
 
     def is_outsider(self, team: str) -> bool:
         """Whether this is a guest, or a user or bot of another workspace than `team`."""
@@ -117,7 +120,7 @@ class Directory:
         told = _user(record, known)
         if known is _NOT_ASKED:
             return told.guest or told.stranger or told.deactivated
-        if known and replace(known, name=told.name, language=told.language) == told:
+        if known and replace(known, name=told.name, language=told.language, zone=told.zone) == told:
             self._users.put(told.id, told)
             return False
         self._users.forget(told.id)
@@ -201,4 +204,5 @@ def _user(record: Mapping[str, Any], known: SlackUser | None = None) -> SlackUse
         stranger=bool(record.get("is_stranger")),
         teams=frozenset(team for team in teams if isinstance(team, str) and team),
         language=str(record.get("locale") or (known.language if known else "")),
+        zone=zone if isinstance(zone := record.get("tz"), str) and zone_of(zone) else "",
     )

@@ -1,7 +1,7 @@
 """Slack's status line, which shows what the soul is doing; it is always cleared, and its failures are only logged."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -70,12 +70,15 @@ class StatusLine:
         raise stopped
 
     @asynccontextmanager
-    async def shown(self, channel: str, thread: str, text: str) -> AsyncIterator[None]:
-        """Show the line, at first with this text, while the body runs; exceptions of the body pass through."""
+    async def shown(self, channel: str, thread: str, text: str) -> AsyncIterator[Callable[[str], None]]:
+        """Show the line, at first with this text, while the body runs; exceptions of the body pass through.
+
+        The callback changes its text.
+        """
         line = self._lines[channel, thread] = _Line(channel, thread, text)
         try:
             async with alongside(LastLine(self._clock, self._emit).keep("status line", partial(self._keep, line))):
-                yield
+                yield partial(self.say, channel, thread)
         finally:
             if self._lines.get((channel, thread)) is line:
                 del self._lines[channel, thread]

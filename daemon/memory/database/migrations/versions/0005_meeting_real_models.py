@@ -49,10 +49,49 @@ _TURNS = """
 """
 
 # Thoughts, topic and task of a conversation, a standing question, the zone of a person.
-INNER_LIFE: tuple[str, ...] = ()
+INNER_LIFE: tuple[str, ...] = (
+    # The mood stays with the audience; topic and task are a conversation's own.
+    "ALTER TABLE soul_state DROP COLUMN topic",
+    "ALTER TABLE soul_state DROP COLUMN task",
+    """
+    CREATE TABLE conversation_topics (
+      conversation TEXT PRIMARY KEY REFERENCES conversations (id) ON DELETE CASCADE,
+      audience TEXT NOT NULL,                    -- told to nobody else
+      version INTEGER NOT NULL,
+      topic TEXT NOT NULL DEFAULT '',
+      task TEXT NOT NULL DEFAULT '',
+      updated_ms INTEGER NOT NULL
+    ) STRICT
+    """,
+    # What the soul wonders about, from visit to visit: one question for all conversations of a room.
+    """
+    CREATE TABLE standing_questions (
+      soul TEXT NOT NULL,
+      workspace TEXT NOT NULL,
+      channel TEXT NOT NULL,
+      audience TEXT NOT NULL,                    -- told to nobody else
+      question TEXT NOT NULL,
+      since_ms INTEGER NOT NULL,
+      PRIMARY KEY (soul, workspace, channel)
+    ) STRICT
+    """,
+    # Where each person's clock stands, as the platform says; an empty zone is unknown.
+    """
+    CREATE TABLE person_zones (
+      workspace TEXT NOT NULL,
+      person TEXT NOT NULL,
+      zone TEXT NOT NULL,
+      updated_ms INTEGER NOT NULL,
+      PRIMARY KEY (workspace, person)
+    ) STRICT
+    """,
+)
 
 # The code of a conversation's data elements, kept for a day.
-PROMPTS: tuple[str, ...] = ()
+PROMPTS: tuple[str, ...] = (
+    "ALTER TABLE conversations ADD COLUMN nonce TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE conversations ADD COLUMN nonce_ms INTEGER NOT NULL DEFAULT 0",
+)
 
 # Which vendor answered, and what each model is known to do.
 MODELS: tuple[str, ...] = (

@@ -1,0 +1,48 @@
+"""The soul's last private thoughts in a conversation, for itself alone and never before wider readers."""
+
+from collections.abc import Mapping, Sequence
+
+from daemon.core.perception import Audience, Readers
+from daemon.memory.knowledge.turns import THOUGHT_TURNS
+from daemon.memory.records import Turn
+
+MONOLOGUE, READERS = "monologue", "readers"
+"""Keys of what is stored privately with a reply: the thought, and who read along when it was thought."""
+
+_SHOWN = 2
+_LONGEST = 400  # characters of a thought that is shown again
+
+
+def thought_for(readers: Readers) -> Mapping[str, object]:
+    """What has to be stored with a thought so that `last_thoughts` can tell before whom it may be thought again."""
+    return {READERS: {"audience": str(readers.audience), "members_only": readers.members_only}}
+
+
+def last_thoughts(turns: Sequence[Turn], readers: Readers) -> tuple[str, ...]:
+    """The last two thoughts, oldest first, that came before no narrower readers than these.
+
+    A thought may hold what its readers then were allowed to know: notes of the workspace, earlier talk.
+    """
+    known = [
+        text
+        for turn in turns[-THOUGHT_TURNS:]
+        if isinstance(text := turn.thought.get(MONOLOGUE), str)
+        and text.strip()
+        and (then := _readers(turn)) is not None
+        and not readers.exclude_what(then)
+    ]
+    return tuple(_shortened(text) for text in known[-_SHOWN:])
+
+
+def _readers(turn: Turn) -> Readers | None:
+    stored = turn.thought.get(READERS)
+    if not isinstance(stored, Mapping):
+        return None
+    try:
+        return Readers(Audience.parse(str(stored.get("audience"))), members_only=stored.get("members_only") is True)
+    except ValueError:
+        return None
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()}…"
