@@ -3,9 +3,10 @@
 It costs no model call and never a reply: where it fails, the reply is made without it.
 """
 
-from daemon.core.errors import StoreError
+from collections.abc import Sequence
+
 from daemon.core.perception import Modality
-from daemon.core.ports import Passage
+from daemon.core.ports import Passage, ThreadMessage
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.turns import Transcript
 from daemon.memory.records import Speaks
@@ -18,20 +19,24 @@ from daemon.soul_engine import shown_turns
 _OF_EACH = SNIPPETS + 2  # passages from each place, of which the best are shown
 
 
-async def look_up(cycle: Cycle, soul: Soul, transcript: Transcript, memory: WorkingMemory) -> WorkingMemory:
+async def look_up(
+    cycle: Cycle, soul: Soul, transcript: Transcript, around: Sequence[ThreadMessage], memory: WorkingMemory
+) -> WorkingMemory:
     """Working memory with what the newest words of users find; the cycle keeps it for the sources of the reply.
 
-    What the prompt shows anyway is not looked for. The cycle's readers decide what may be found.
+    What the prompt shows anyway, in its transcript or as the messages `around`, is left out. The cycle's readers decide
+    what may be found.
     """
     newest = [one.content for one in cycle.perceptions if one.modality is Modality.WORDS]
     said = [turn.body for turn in transcript.turns if turn.speaker is Speaks.PERSON]
     if not newest or not (query := query_of(newest, said)).strip():
         return memory
     try:
-        cycle.found = best_of((*await _talk(cycle, soul, transcript, query), *await _documents(cycle, query)), query)
-    except StoreError as error:
-        cycle.services.emit("lookup.failed", trace=cycle.trace_id, reason=error.message, hint=error.hint)
+        found = (*await _talk(cycle, soul, transcript, query), *await _documents(cycle, query))
+    except Exception as error:  # noqa: BLE001  # whatever breaks in a search, people get their reply
+        cycle.services.emit("lookup.failed", trace=cycle.trace_id, error=error)
         return memory
+    cycle.found = best_of(found, query, [one.text for one in around])
     return with_memories(memory, cycle.found, query, soul.budgets.memories)
 
 

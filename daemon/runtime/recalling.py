@@ -40,7 +40,7 @@ async def process_context(cycle: Cycle, soul: Soul, transcript: Transcript, moto
     cycle.show_status(status_of(known.own_state, now, soul, language=language, turn=turn))
     await _find_zone(cycle)
     memory = recall(soul, cycle.newest, transcript, known=known, now_ms=now)
-    memory = await look_up(cycle, soul, transcript, memory)
+    memory = await look_up(cycle, soul, transcript, (*thread, *aside), memory)
     for perception in cycle.perceptions:
         memory = integrate(memory, perception)
 

@@ -1,6 +1,7 @@
 """Every write of a turn keeps the full-text index: what is gone can't be found, and what is there can."""
 
 import asyncio
+import re
 from contextlib import closing
 from pathlib import Path
 
@@ -9,11 +10,13 @@ import pytest
 from daemon.core.concurrency import alongside
 from daemon.core.errors import StoreError
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
+from daemon.core.words import LONGEST_STEM, SHORTEST_STEM
 from daemon.memory.database import Database, Transaction, migrate, open_database, sqlite
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.erasing import wipe_periodically
 from daemon.memory.knowledge.search import ConversationSearch
 from daemon.memory.knowledge.turn_index import store_turns
+from daemon.memory.reader_codes import code
 from daemon.memory.records import Speaks, Turn, TurnKind
 from tests.fakes import Events, FakeClock
 from tests.given import DM, HERE, deleted, edited, effect, new_message
@@ -166,3 +169,22 @@ _SCHEMA_4 = (
     f"{_TURN} ('ada/T1/D1/', 'soul', 'ada', 'Ada', '2.0', 'kraken, sorry', 'apology', 'dm:D1', 't', 1)",
     "INSERT INTO library_files (path, stamp, indexed_ms) VALUES ('docs/a.md', '1', 1)",
 )
+
+
+def test_the_index_keeps_the_beginnings_of_words_that_a_query_asks_for(path: Path) -> None:
+    migrate.migrate(path)
+    lengths = [len(code("any")) + length for length in range(SHORTEST_STEM, LONGEST_STEM + 1)]
+    for table in ("turn_index", "library_index"):
+        [(statement,)] = look(path, f"SELECT sql FROM sqlite_schema WHERE name = '{table}'")
+        assert f"prefix = '{' '.join(map(str, lengths))}'" in str(statement)
+
+
+def test_turns_are_written_in_one_place() -> None:
+    writes = re.compile(r"INSERT INTO turns\b|UPDATE turns SET body|DELETE FROM turns\b|^\s*\"turns\",$", re.MULTILINE)
+    package = Path(migrate.__file__).parents[2]
+    found = {
+        path.stem
+        for path in package.rglob("*.py")
+        if "migrations" not in path.parts and writes.search(path.read_text(encoding="utf-8"))
+    }
+    assert found == {"turn_index"}

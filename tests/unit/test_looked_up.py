@@ -26,6 +26,7 @@ def test_only_what_fits_well_and_says_something_new_takes_a_place() -> None:
     many = [Passage(f"c{number}", f"kiln {number}", fit=3 + number) for number in range(9)]
     assert best_of([weak, same], "the kiln cracks") == ()
     assert [one.source for one in best_of([weak, same, *many], "the kiln cracks")] == ["c8", "c7", "c6"]
+    assert best_of([Passage("e", "the kiln is blue", fit=9)], "kiln?", ["Well, the kiln is blue, I think."]) == ()
     assert best_of([Passage("d", "good kiln", fit=20), Passage("e", "poor kiln", fit=4)], "kiln")[1:] == ()
 
 

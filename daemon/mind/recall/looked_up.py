@@ -38,10 +38,14 @@ def query_of(newest: Sequence[str], before: Sequence[str]) -> str:
     return "\n".join((*before[-1:], query))
 
 
-def best_of(passages: Sequence[Passage], query: str) -> tuple[Passage, ...]:
-    """The passages that are worth their place in the prompt, best first: none that says no more than the query does."""
+def best_of(passages: Sequence[Passage], query: str, shown: Sequence[str] = ()) -> tuple[Passage, ...]:
+    """The passages that are worth their place in the prompt, best first.
+
+    None that says no more than the query does, and none that is part of a text that the prompt has shown anyway.
+    """
     asked = frozenset(words_of(query))
-    ranked = sorted((one for one in passages if not asked.issuperset(words_of(one.text))), key=lambda one: -one.fit)
+    fresh = [one for one in passages if not any(one.text in text for text in shown)]
+    ranked = sorted((one for one in fresh if not asked.issuperset(words_of(one.text))), key=lambda one: -one.fit)
     least = max(_LEAST, _OF_BEST * ranked[0].fit) if ranked else 0.0
     return tuple(one for one in ranked if one.fit >= least)[:SNIPPETS]
 
