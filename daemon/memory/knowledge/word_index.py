@@ -22,10 +22,10 @@ from daemon.core.words import SHORTEST_STEM, Term, likeness, words_of
 from daemon.memory.database import Transaction
 from daemon.memory.reader_codes import entries
 
-EACH: Final = 64
+EACH: Final = 48
 """Newest rows that are looked at for one word; of a word in more rows the older ones need a second word in common."""
 
-CANDIDATES: Final = 32
+CANDIDATES: Final = 24
 """Rows whose words are compared in full."""
 
 _PAIRS_OF: Final = 3  # of so many frequent words, rows that hold two are looked for
