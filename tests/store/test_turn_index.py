@@ -3,6 +3,7 @@
 import asyncio
 import re
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,13 @@ import pytest
 from daemon.core.concurrency import alongside
 from daemon.core.errors import StoreError
 from daemon.core.perception import Audience, AudienceKind, ConversationKey, Readers
-from daemon.core.words import LONGEST_STEM, SHORTEST_STEM
+from daemon.core.words import LONGEST_STEM, SHORTEST_STEM, terms_of
 from daemon.memory.database import Database, Transaction, migrate, open_database, sqlite
 from daemon.memory.database.driver import sqlite3
 from daemon.memory.knowledge.erasing import wipe_periodically
 from daemon.memory.knowledge.search import ConversationSearch
-from daemon.memory.knowledge.turn_index import store_turns
-from daemon.memory.reader_codes import code
+from daemon.memory.knowledge.turn_index import TURN_INDEX, store_turns
+from daemon.memory.reader_codes import code, codes_for_readers, codes_of_turn
 from daemon.memory.records import Speaks, Turn, TurnKind
 from tests.fakes import Events, FakeClock
 from tests.given import DM, HERE, deleted, edited, effect, new_message
@@ -188,3 +189,25 @@ def test_turns_are_written_in_one_place() -> None:
         if "migrations" not in path.parts and writes.search(path.read_text(encoding="utf-8"))
     }
     assert found == {"turn_index"}
+
+
+async def test_before_outsiders_no_row_of_another_room_is_visited(
+    database: Database, search: ConversationSearch
+) -> None:
+    everybody = Audience(AudienceKind.WORKSPACE, DM.workspace)
+    here, there = (ConversationKey(DM.soul, DM.workspace, channel, "1.0") for channel in ("C1", "C2"))
+    for where in (here, there):
+        await room(database, where)
+        turn = Turn(Speaks.PERSON, "U1", "Ada", "1.0", f"the kraken of {where.channel}")
+        await database.write(
+            partial(store_turns, turns=[turn], conversation=where, audience=everybody, trace_id="t", now=1)
+        )
+    for readers, most in ((Readers(everybody, members_only=True), 2), (Readers(everybody, members_only=False), 1)):
+        hits = await database.read(
+            lambda transaction, readers=readers: TURN_INDEX.find(
+                transaction, codes_for_readers(here, readers), terms_of("kraken")
+            )
+        )
+        assert len(hits.guesses) == most
+    own = codes_for_readers(here, Readers(Audience(AudienceKind.DM, "D9"), members_only=False))
+    assert not set(own) & set(codes_of_turn(there, str(everybody)))
