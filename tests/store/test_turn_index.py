@@ -203,11 +203,7 @@ async def test_before_outsiders_no_row_of_another_room_is_visited(
             partial(store_turns, turns=[turn], conversation=where, audience=everybody, trace_id="t", now=1)
         )
     for readers, most in ((Readers(everybody, members_only=True), 2), (Readers(everybody, members_only=False), 1)):
-        hits = await database.read(
-            lambda transaction, readers=readers: TURN_INDEX.find(
-                transaction, codes_for_readers(here, readers), terms_of("kraken")
-            )
-        )
-        assert len(hits.guesses) == most
+        find = partial(TURN_INDEX.find, readers=codes_for_readers(here, readers), terms=terms_of("kraken"))
+        assert len((await database.read(find)).guesses) == most
     own = codes_for_readers(here, Readers(Audience(AudienceKind.DM, "D9"), members_only=False))
     assert not set(own) & set(codes_of_turn(there, str(everybody)))
