@@ -1,6 +1,7 @@
 """Two souls in one daemon: each answers in its own channels, under its own name, from its own memory."""
 
-from tests.given import shown
+from daemon.mind.steps.mental_query import mental_query
+from tests.given import shown, tagged
 from tests.journeys.house import House, said
 from tests.journeys.learning import MINUTE, feeling, notes, teach
 from tests.journeys.souls import write_soul
@@ -87,7 +88,12 @@ async def test_each_soul_grows_dormant_on_its_own(empty_house: House) -> None:
     house = empty_house
     await two(house)
     await house.answered("Ada", "dm", "hello")
-    await house.answered("Ada", "general", "@soul ahoy")
+    house.model.replies.append(tagged("I'll look at the chart.", moved=True))
+    house.model.steps["feel"].append(feeling("neutral", "a crossing", "find a safe course"))
+    await house.say("Ada", "general", "@soul ahoy")
+    await house.reply("general", "the chart")
+    await house.idle()
+    house.model.steps["mental_query"].append(mental_query("").placeholder.replace("false", "true"))
     house.model.steps["external_dialog"].append("Fair winds.")
     house.clock.turn(31 * MINUTE)
     post = await house.reply("general", "Fair winds.")
