@@ -4,7 +4,7 @@ import secrets
 from dataclasses import replace
 
 from daemon.core.errors import ModelError
-from daemon.core.timetable import moment, when
+from daemon.core.timetable import moment_in, when
 from daemon.memory.queues.intentions import Intention, NewIntention
 from daemon.mind.answer_filter import words_aloud
 from daemon.mind.mental_process import ProcessContext
@@ -26,10 +26,11 @@ async def heed_reminders(context: ProcessContext) -> str:
     """
     waiting = await context.capabilities.intended(context.perception.conversation)
     now_ms = context.mind.clock.now_ms()
-    lines = [f"{moment(one.due_ms)} UTC: {one.content}" for one in waiting]
+    zone = context.perception.zone
+    lines = [f"{moment_in(one.due_ms, zone)}: {one.content}" for one in waiting]
     try:
         memory = with_reminders(context.memory, lines)
-        _, request = await context.mind.run(memory, intend(moment(now_ms), len(waiting)))
+        _, request = await context.mind.run(memory, intend(moment_in(now_ms, zone), len(waiting)))
     except ModelError:
         return "You could not make out which reminder is meant; nothing was set or dropped. Say so."
     done = [_drop(context, waiting[number - 1]) for number in request.drop]
@@ -40,15 +41,17 @@ async def heed_reminders(context: ProcessContext) -> str:
 
 def _drop(context: ProcessContext, intention: Intention) -> str:
     """Drop a reminder, if the user who asks is the one who had it set."""
+    due = moment_in(intention.due_ms, context.perception.zone)
     if intention.behalf != context.perception.author:
-        return f"You may not drop the reminder of {moment(intention.due_ms)} UTC: somebody else had it set. Say so."
+        return f"You may not drop the reminder of {due}: somebody else had it set. Say so."
     context.motor.cancel(intention.slot)
-    return f"You have dropped the reminder of {moment(intention.due_ms)} UTC; confirm it."
+    return f"You have dropped the reminder of {due}; confirm it."
 
 
 async def _set(context: ProcessContext, request: ReminderRequest, now_ms: int) -> str:
+    zone = context.perception.zone  # of the user who speaks, whoever else is in the room
     try:
-        due_ms = when(request.when, now_ms)
+        due_ms = when(request.when, now_ms, zone or "UTC")
     except ValueError:
         return f"You could not set the reminder: {_NO_TIME}. Say so and ask for the time."
     if not await context.capabilities.may_intend(context.perception.author, len(context.motor.intentions)):
@@ -61,4 +64,5 @@ async def _set(context: ProcessContext, request: ReminderRequest, now_ms: int) -
             behalf=context.perception.author,
         )
     )
-    return f"You have set a reminder for {moment(due_ms)} UTC; confirm it with that time."
+    unknown = "" if zone else " Say that this is UTC, since you don't know their time zone."
+    return f"You have set a reminder for {moment_in(due_ms, zone)}; confirm it with that time.{unknown}"

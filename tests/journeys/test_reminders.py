@@ -1,6 +1,8 @@
 """Reminders asked for in plain words: set, confirmed with their time, posted once, dropped on request."""
 
 import json
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 from tests.given import shown, tagged, wanting
 from tests.journeys.house import House
@@ -58,3 +60,23 @@ async def test_words_without_a_reminder_in_them_cost_one_call(house: House) -> N
     house.model.replies.append(tagged("Good."))
     await house.answered("Ada", "dm", "The build is done")
     assert [prompt.step for prompt in house.prompts] == ["respond"]
+
+
+async def test_tomorrow_at_nine_is_nine_where_the_person_lives_who_asks(house: House) -> None:
+    """Ada lives in Athens; Ben, who asks in the same room, in Tokyo."""
+    await house.people.add_person("Kei", zone="Asia/Tokyo")
+    await house.people.join("Kei", "general")
+    for person, zone, offset in (("Ada", "Europe/Athens", 2), ("Kei", "Asia/Tokyo", 9)):
+        now = datetime.fromtimestamp(house.clock.now_ms() / 1000, ZoneInfo(zone))
+        nine = (now + timedelta(days=1)).replace(hour=9, minute=0, second=0, microsecond=0)
+        house.model.replies += [wanting("reminder"), _wish(f"{nine:%Y-%m-%dT%H:%M}", "the build"), tagged("Noted.")]
+        await house.answered(person, "general", "@soul remind me of the build tomorrow at nine")
+        assert f"{nine:%A, %Y-%m-%d} 09:00 ({zone})" in shown(house.prompts[-1])
+        assert f"for the person you answer ({zone})" in shown(house.prompts[-1])
+        due = await house.one(
+            "SELECT max(seq), due_ms FROM (SELECT rowid AS seq, due_ms FROM intentions WHERE content <> '')"
+        )
+        assert due["due_ms"] == int(nine.timestamp() * 1000)
+        assert nine.utcoffset() in (timedelta(hours=offset), timedelta(hours=offset + 1))
+    stored = {row["zone"] for row in await house.rows("SELECT zone FROM person_zones")}
+    assert stored == {"Europe/Athens", "Asia/Tokyo"}

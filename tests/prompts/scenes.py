@@ -138,6 +138,9 @@ SCENES: Mapping[str, ProcessScene | AfterReply] = {
     "academic": ProcessScene("academic"),
     "academic, split": ProcessScene("academic", pipeline="split", answers=lambda: Answers(first=['{"holds": false}'])),
     "poetic": ProcessScene("poetic", _POEM),
+    "poetic, split": ProcessScene(
+        "poetic", _POEM, pipeline="split", answers=lambda: Answers(first=['{"holds": false}'])
+    ),
     "poetic, repaired": ProcessScene("poetic", _POEM, answers=lambda: Answers(first=['{"choice": "a hymn"}'])),
     "solving, thought and answered": ProcessScene(
         "problem_solving", answers=_solving(("Think", "the cause"), ("Research", "the valve")), solves=True

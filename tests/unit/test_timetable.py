@@ -12,6 +12,7 @@ from daemon.core.timetable import (
     FARTHEST_MS,
     OFTENEST_MS,
     moment,
+    moment_in,
     next_slot,
     platform_time,
     require_seldom,
@@ -173,3 +174,39 @@ def test_a_crontab_with_one_slot_within_a_year_is_accepted() -> None:
 def test_a_time_is_written_as_slack_writes_it() -> None:
     assert platform_time(1_750_000_000_042) == "1750000000.042000"
     assert platform_time(1_750_000_000_000) == "1750000000.000000"
+
+
+# -- on a person's own clock -------------------------------------------------------------------------------------------
+
+
+def at(text: str) -> int:
+    return int(datetime.fromisoformat(text).timestamp() * 1000)
+
+
+@pytest.mark.parametrize(
+    ("words", "now", "zone", "due"),
+    [
+        ("2026-03-02T09:00", "2026-03-01T12:00Z", "Europe/Berlin", "2026-03-02T08:00Z"),
+        ("2026-03-29T09:00", "2026-03-28T12:00Z", "Europe/Berlin", "2026-03-29T07:00Z"),  # summer time began at night
+        ("2026-03-29T02:30", "2026-03-28T12:00Z", "Europe/Berlin", "2026-03-29T01:30Z"),  # skipped: an hour later
+        ("2026-10-25T02:30", "2026-10-24T12:00Z", "Europe/Berlin", "2026-10-25T00:30Z"),  # shown twice: the first
+        ("2026-10-25T02:30", "2026-10-25T00:45Z", "Europe/Berlin", "2026-10-25T01:30Z"),  # the first is over
+        ("09:00", "2026-03-01T12:00Z", "America/New_York", "2026-03-01T14:00Z"),
+        ("09:00", "2026-03-01T15:00Z", "America/New_York", "2026-03-02T14:00Z"),
+        ("2026-03-02T09:00Z", "2026-03-01T12:00Z", "Asia/Tokyo", "2026-03-02T09:00Z"),  # it names its own zone
+        ("17:30 utc", "2026-03-01T12:00Z", "Asia/Tokyo", "2026-03-01T17:30Z"),
+    ],
+)
+def test_a_time_without_a_zone_is_read_on_the_clock_of_its_author(words: str, now: str, zone: str, due: str) -> None:
+    assert moment(when(words, at(now), zone)) == moment(at(due))
+
+
+@pytest.mark.parametrize("zone", ["", "Mars/Olympus", "../etc/passwd", "x" * 300, "Europe"])
+def test_an_unknown_zone_is_utc_and_says_so(zone: str) -> None:
+    assert moment_in(at("2026-03-01T09:00Z"), zone) == "Sunday, 2026-03-01 09:00 (UTC)"
+    with pytest.raises(ValueError, match="has no zone"):
+        when("2026-03-02T09:00", at("2026-03-01T12:00Z"), zone)
+
+
+def test_a_moment_is_written_on_the_clock_of_its_reader() -> None:
+    assert moment_in(at("2026-03-01T09:00Z"), "Europe/Berlin") == "Sunday, 2026-03-01 10:00 (Europe/Berlin)"

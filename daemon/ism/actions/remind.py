@@ -2,7 +2,7 @@
 
 import hashlib
 
-from daemon.core.timetable import when
+from daemon.core.timetable import moment_in, when
 from daemon.ism.machine import Action, ActionUse, Recurse
 from daemon.memory.queues.intentions import NewIntention
 from daemon.mind.answer_filter import words_aloud
@@ -20,7 +20,7 @@ def remind(context: ProcessContext) -> Action:
                 observation="Give the time, a colon and a space, and what to bring up, like `in 2h: the build`."
             )
         try:
-            due_ms = when(due.strip(), context.mind.clock.now_ms())
+            due_ms = when(due.strip(), context.mind.clock.now_ms(), context.perception.zone or "UTC")
         except ValueError as error:
             return use.recurse(observation=f"That time can't be read: {error}")
         if not await context.capabilities.may_intend(context.perception.author, len(context.motor.intentions)):
@@ -33,7 +33,7 @@ def remind(context: ProcessContext) -> Action:
                 behalf=context.perception.author,
             )
         )
-        return use.recurse(observation="It will be brought up then.")
+        return use.recurse(observation=f"It will be brought up on {moment_in(due_ms, context.perception.zone)}.")
 
     return Action(
         "Remind",

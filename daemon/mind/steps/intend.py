@@ -16,14 +16,14 @@ REMINDERS = "reminders"
 """The region of pending reminders: data, since users worded them."""
 
 _COMMAND = """\
-What reminder does the person who spoke last want set or dropped, in what they said since the last reply? It is \
-{now} UTC. \
+What reminder does the person who spoke last want set or dropped, in what they said since the last reply? For \
+them it is {now}. \
 {count} reminders wait in this conversation; they stand, numbered, under "Reminders".
 
 Answer with JSON: {{"when": "…", "what": "…", "drop": [numbers]}}. `when` is either a span from now like "in 20m", \
-"in 2h30m", "in 3 days", or a moment in UTC like "2026-03-01T09:00Z"; `what` is what to bring up, in a few words, in \
-their language. Leave both "" where nothing is to be set, or where no time can be made out. `drop` lists the numbers \
-of those to drop, [] for none."""
+"in 2h30m", "in 3 days", or a moment on their own clock like "2026-03-01T09:00"; `what` is what to bring up, in a \
+few words, in their language. Leave both "" where nothing is to be set, or where no time can be made out. `drop` \
+lists the numbers of those to drop, [] for none."""
 
 
 class _Answer(BaseModel):
