@@ -227,3 +227,24 @@ class _turning:  # noqa: N801  # reads as a verb where it is used
     async def __aexit__(self, *_: object) -> None:
         self._task.cancel()
         await asyncio.wait((self._task,))
+
+
+async def test_the_status_line_says_what_it_does_in_the_words_of_its_mood(house: House) -> None:
+    await house.change(
+        "INSERT INTO soul_state (soul, workspace, audience, version, updated_ms, emotional_state, felt_ms)"
+        " VALUES ('minoan', 'T0LOCAL', 'dm:D0ADA', 1, 0, 'delighted', ?)",
+        house.clock.now_ms(),
+    )
+    flow = house.flow()
+    await house.say("Ada", "dm", "tell me")
+    await flow.asked.wait()
+    house.clock.turn(1)
+
+    async def shown() -> bool:
+        return bool(await house.people.calls("assistant.threads.setStatus"))
+
+    await house.until(shown)
+    call = (await house.people.calls("assistant.threads.setStatus"))[-1]
+    assert call["args"]["status"] in ("is savouring it…", "is admiring the joints…")
+    flow.end(OPENING, "Done.", CLOSING)
+    await house.reply("D0ADA")
