@@ -89,7 +89,7 @@ async def test_each_soul_grows_dormant_on_its_own(empty_house: House) -> None:
     await two(house)
     await house.answered("Ada", "dm", "hello")
     house.model.replies.append(tagged("I'll look at the chart.", moved=True))
-    house.model.steps["feel"].append(feeling("neutral", "a crossing", "find a safe course"))
+    house.model.steps["feel"].append(feeling("calm", "a crossing", "find a safe course"))
     await house.say("Ada", "general", "@soul ahoy")
     await house.reply("general", "the chart")
     await house.idle()
