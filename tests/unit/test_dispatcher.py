@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from daemon.core.clock import SystemClock
 from daemon.core.concurrency import Bell, alongside
 from daemon.core.errors import ConfigError, LostLease, NotDelivered, SchemaMismatch, StoreError
-from daemon.core.perception import ConversationKey
+from daemon.core.perception import ConversationKey, Place
 from daemon.core.ports import Clock
 from daemon.memory.queues.jobs import Job
 from daemon.memory.records import Claim, Delivery
@@ -77,10 +77,10 @@ class DispatcherBench:
     dispatcher: Dispatcher
     done: asyncio.Queue[Job] = field(default_factory=asyncio.Queue)
 
-    async def hear(self, *channels: str, ts: str = "1.0") -> None:
+    async def hear(self, *channels: str, ts: str = "1.0", place: Place = Place.DM) -> None:
         for channel in channels:
-            key = ConversationKey(SOUL, TEAM, channel)
-            await self.store.inbox.accept(new_message(ts, f"{channel} {ts}", conversation=key))
+            heard = new_message(ts, f"{channel} {ts}", conversation=ConversationKey(SOUL, TEAM, channel))
+            await self.store.inbox.accept(replace(heard, perception=replace(heard.perception, place=place)))
 
     @property
     def bodies(self) -> list[str]:
@@ -164,6 +164,21 @@ async def test_no_more_conversations_run_at_once_than_allowed(path: Path) -> Non
                 event.set()
             await bench.office.until_posted(12)
         assert bench.parrot.most == 3
+
+
+async def test_a_flood_in_channels_leaves_a_slot_for_a_dm(path: Path) -> None:
+    async with dispatching(path, StillClock(), cycles=4) as bench:
+        channels = [f"C{number}" for number in range(6)]
+        bench.parrot.hang = {channel: asyncio.Event() for channel in channels}
+        await bench.hear(*channels, place=Place.PUBLIC_CHANNEL)
+        async with alongside(bench.dispatcher.run()):
+            await bench.parrot.until_handled(3)
+            await bench.hear("D1")
+            await bench.parrot.until_handled(4)
+            for event in bench.parrot.hang.values():
+                event.set()
+            await bench.office.until_posted(7)
+        assert bench.parrot.handled[3].conversation.channel == "D1"
 
 
 async def test_a_flooding_conversation_starves_no_other(path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from daemon.core.perception import Modality, Perception
-from daemon.core.ports import Source
+from daemon.core.ports import Gate, Source
 from daemon.core.working_memory import WorkingMemory
 from daemon.memory.knowledge.state_history import PathStep
 from daemon.memory.knowledge.turns import Transcript
@@ -18,9 +18,11 @@ from daemon.memory.records import Claim, Dismissal, InboxMessage, ProcessState, 
 from daemon.mind.motor import Motor
 from daemon.mind.recall.visit import Visit
 from daemon.mind.state_machine import ProcessRun
+from daemon.runtime.away import away_note
 from daemon.runtime.cycle_services import CycleServices, Timing
 from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import Thinking, effect_of_cycle, newer_than
+from daemon.runtime.triage import Triage
 from daemon.soul import Budgets, Soul
 from tests.fakes import FakeClock
 from tests.given import soul
@@ -217,3 +219,15 @@ def test_an_unknown_subprocess_is_enqueued_after_every_turn() -> None:
     own = SOUL.model_copy(update={"subprocesses": ("counts_the_looms",)})
     assert effect(who=own).jobs == ("counts_the_looms",)
     assert effect(SILENCE, reply="", who=own).jobs == ()
+
+
+@pytest.mark.parametrize(("told_ago_s", "tells"), [(1_799, False), (1_800, True)])
+def test_a_conversation_that_was_just_told_of_an_absence_is_not_told_again(told_ago_s: int, tells: bool) -> None:
+    gate = Triage(cast("Gate", None), FakeClock(), lambda _, **__: None, stale_after=1_800)
+    given = SimpleNamespace(
+        channel=Under(), clock=FakeClock(start_ms=NOW_MS), triage=gate, soul=lambda: SOUL, link_hosts=()
+    )
+    stale = InboxMessage(WORDS, Source.BACKFILL, 0, 1)
+    claim = replace(CLAIM, away_told_ms=NOW_MS - told_ago_s * 1_000, messages=(stale,))
+    cycle = Cycle(cast("CycleServices", given), claim, "t", (), {}, unanswered=(stale,))
+    assert (away_note(cycle) is not None) is tells

@@ -1,7 +1,7 @@
 """Triage: which messages are answered now, which are dismissed and why, which wait."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import given
@@ -66,6 +66,17 @@ async def sort(*what: InboxMessage, gate: ListGate | None = None, events: list[s
             events.append(event)
 
     return await Triage(gate or ListGate(), FakeClock(), emit, stale_after=3600).sort(what)
+
+
+async def test_an_outsider_is_noted_whether_admitted_or_not() -> None:
+    class OutsiderGate(ListGate):
+        async def admit(self, perception: Perception) -> GateDecision:
+            return replace(await super().admit(perception), outsider=perception.author == "U2")
+
+    for out in ((), ("U2",)):
+        gate = OutsiderGate(out=out)
+        assert (await sort(message("1"), message("2", "U2"), message("3"), gate=gate)).outsider_spoke
+        assert not (await sort(message("1"), message("3"), gate=gate)).outsider_spoke
 
 
 def idle(name: str = "9", process: str = "dormant") -> InboxMessage:
