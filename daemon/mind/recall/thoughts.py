@@ -29,7 +29,8 @@ def last_thoughts(turns: Sequence[Turn], readers: Readers) -> tuple[str, ...]:
         if isinstance(text := turn.thought.get(MONOLOGUE), str)
         and text.strip()
         and (then := _readers(turn)) is not None
-        and not readers.exclude_what(then)
+        and then.audience == readers.audience
+        and (readers.members_only or not then.members_only)
     ]
     return tuple(_shortened(text) for text in known[-_SHOWN:])
 
