@@ -123,6 +123,25 @@ async def test_a_failed_look_up_is_not_cached() -> None:
     assert await known.get("a") == "a"
 
 
+async def test_an_answer_that_is_forgotten_while_it_is_fetched_is_fetched_again() -> None:
+    answers, asked, may_answer = iter(["old", "new"]), asyncio.Event(), asyncio.Event()
+
+    async def ask(_: str) -> str:
+        answer = next(answers)
+        asked.set()
+        await may_answer.wait()
+        return answer
+
+    known = TimedCache(ask, FakeClock())
+    async with asyncio.TaskGroup() as group:
+        get = group.create_task(known.get("a"))
+        await asked.wait()
+        known.forget("a")
+        may_answer.set()
+    assert get.result() == "new"
+    assert known.peek("a", None) == "new"
+
+
 def test_the_manifest_requests_the_agent_view_socket_mode_and_the_used_scopes() -> None:
     app = manifest("x" * 50, "y" * 400)
     assert app["display_information"] == {"name": "x" * 35, "description": "y" * 140}
