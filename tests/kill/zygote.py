@@ -30,7 +30,8 @@ from daemon.memory.queues.cycle_effect import CycleEffect
 from daemon.memory.queues.intentions import IDLE
 from daemon.memory.queues.jobs import Job, Jobs
 from daemon.memory.queues.outbox import Outbox
-from daemon.memory.records import Delivery
+from daemon.memory.records import Delivery, ProcessState
+from daemon.mind.state_machine import DECISION_PROCESS
 from tests.kill.mind import KilledMind
 
 T = TypeVar("T")
@@ -107,11 +108,16 @@ def arm(crash: CrashPoint) -> None:
     Commits.commit = crashing_commit  # type: ignore[method-assign]  # as above
 
 
+def is_parked(state: ProcessState) -> bool:
+    """Whether a problem waits for an answer; other processes keep what they think of in their memory too."""
+    return state.process == DECISION_PROCESS and bool(state.process_memory)
+
+
 def occasion(effect: CycleEffect) -> str:
     """The label of an unusual commit; empty for a usual one."""
-    if effect.state.process_memory:
+    if is_parked(effect.state):
         return "parked"
-    if effect.claim.state.process_memory:
+    if is_parked(effect.claim.state):
         return "resumed"
     if any(one.slot != IDLE for one in effect.intentions):
         return "noting"

@@ -64,6 +64,14 @@ _REPLIES: Final[Mapping[str, str]] = {
         "Night ships unload rows,\nthe quay lamp counts them twice — once\nfor the sea, once home.",
         "Rows, and who counts them.",
     ),
+    "Make the last line colder": tagged(
+        "Night ships unload rows,\nthe quay lamp counts them twice — once\nfor the sea, once frost.",
+        "Home was the warm word.",
+    ),
+    "Now name the harbour": tagged(
+        "Ugarit unloads rows,\nthe quay lamp counts them twice — once\nfor the sea, once frost.",
+        "The first line alone.",
+    ),
     "what do you look after?": tagged("The hearth, and the words that are meant to last. Bring me a launch to sing."),
     "The standup": tagged("It's time, Ada: **the standup**. You wanted to tell them about the import."),
 }
@@ -189,8 +197,10 @@ class Journey:
         await self.look("returning", "D0ADA")
 
     async def turns_poet_and_scholar(self) -> None:
-        """A poem, then a scholarly reply."""
+        """A poem that is mended twice, then a scholarly reply."""
         await self._dm(f"Write me a {POEM} about the nightly import.", "Night ships")
+        await self._dm("Make the last line colder, please.", "once frost")
+        await self._dm("Now name the harbour in the first.", "Ugarit unloads rows")
         await self._dm(SCHOLARLY, "widely held")
         await self.look("modes", "D0ADA")
 

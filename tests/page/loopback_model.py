@@ -11,7 +11,9 @@ from typing import Final
 from aiohttp import web
 
 MODEL: Final = "openai/loopback"
-_SAID: Final = re.compile(r"<said-(?P<code>\w+)[^>]*>\s*(?P<text>.*?)\s*</said-(?P=code)>", re.DOTALL)
+_SAID: Final = re.compile(  # what a user said, or a note that has fallen due
+    r'<(?P<tag>(?:said-|note-(?=\w+ about="made for ))\w+)[^>]*>\s*(?P<text>.*?)\s*</(?P=tag)>', re.DOTALL
+)
 _PIECE: Final = re.compile(r"\s*\S+\s*")
 _SIGNS: Final = (  # a text in the prompt of each step that has no JSON schema
     ("use_tool", 'Answer with JSON: {"tool"'),

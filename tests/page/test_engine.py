@@ -19,7 +19,6 @@ PATH = [  # the states her direct messages lead through; `stay` and the visits t
     ("enter", "returning"),
     ("move", "engaged"),
     ("move", "poetic"),
-    ("move", "engaged"),
     ("move", "academic"),
 ]
 
