@@ -92,6 +92,7 @@ async def test_each_soul_grows_dormant_on_its_own(empty_house: House) -> None:
     house.model.steps["feel"].append(feeling("calm", "a crossing", "find a safe course"))
     await house.say("Ada", "general", "@soul ahoy")
     await house.reply("general", "the chart")
+    await house.events.until("soul_state.kept")
     await house.idle()
     house.model.steps["mental_query"].append(mental_query("").placeholder.replace("false", "true"))
     house.model.steps["external_dialog"].append("Fair winds.")
