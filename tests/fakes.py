@@ -192,7 +192,7 @@ class FakeRoomNews:
     """A `RoomNews` in memory; the next `broken` calls of `tell` fail."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[str, str]] = []
+        self.news: list[tuple[str, str]] = []
         self.broken = 0
 
     async def tell(self, workspace: str, subjects: Collection[str]) -> None:
@@ -200,12 +200,12 @@ class FakeRoomNews:
         if self.broken:
             self.broken -= 1
             raise StoreBusy("another program holds the database")
-        self.told += [(workspace, subject) for subject in subjects]
+        self.news += [(workspace, subject) for subject in subjects]
 
     async def changed(self, workspace: str, after: int) -> tuple[frozenset[str], int]:
         """The news after the one numbered `after`, counted from 1."""
-        found = {subject for team, subject in self.told[after:] if team == workspace}
-        return frozenset(found), len(self.told)
+        found = {subject for team, subject in self.news[after:] if team == workspace}
+        return frozenset(found), len(self.news)
 
 
 class FakeIntake:

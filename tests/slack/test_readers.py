@@ -135,14 +135,14 @@ async def test_an_event_about_a_room_that_can_not_be_passed_on_is_not_acknowledg
             ]
             return [one for one in joins if one["acked_at"]]
 
-        intake.room_news.told.clear()
+        intake.room_news.news.clear()
         intake.room_news.broken = 1
         await control.do("join", person="Gus", channel="studio")
         await events.until("slack.library")
         assert not await acknowledged(again=False)
         await control.do("clock", advance=400)
         await control.until(partial(acknowledged, again=True), 1)
-    assert set(intake.room_news.told) == {("T0LOCAL", STUDIO)}
+    assert set(intake.room_news.news) == {("T0LOCAL", STUDIO)}
 
 
 async def _acknowledged(control: WorkspaceControl) -> None:

@@ -262,8 +262,8 @@ async def test_an_endless_answer_over_http_is_not_read_and_the_server_is_asked_a
         async with open_toolbox(path, clock, events, KnownTools()) as toolbox:
             assert await toolbox.tools()
             await failure(toolbox, "web/flood", {"size": MAX_RESPONSE_BYTES})
-            told = await events.until("tools.server_unreachable")
-            assert told["reason"] == f"it sent more than {MAX_RESPONSE_BYTES} bytes"
+            lost = await events.until("tools.server_unreachable")
+            assert lost["reason"] == f"it sent more than {MAX_RESPONSE_BYTES} bytes"
             await clock.sleepers()
             await clock.advance(60)
             await events.until("tools.server_connected", 2)

@@ -12,7 +12,7 @@ _MIB = 1024 * 1024
 
 
 async def _read(*pieces: bytes, each_event: bool = True, headers: Mapping[str, str] = {}) -> tuple[int, list[str]]:
-    """Bytes read of an answer in these pieces, and the reasons told for reading no more."""
+    """Bytes read of an answer in these pieces, and the reasons for reading no more."""
 
     async def body() -> AsyncIterator[bytes]:
         for piece in pieces:

@@ -221,13 +221,13 @@ def test_an_unknown_subprocess_is_enqueued_after_every_turn() -> None:
     assert effect(SILENCE, reply="", who=own).jobs == ()
 
 
-@pytest.mark.parametrize(("told_ago_s", "tells"), [(1_799, False), (1_800, True)])
-def test_a_conversation_that_was_just_told_of_an_absence_is_not_told_again(told_ago_s: int, tells: bool) -> None:
+@pytest.mark.parametrize(("seconds_ago", "tells"), [(1_799, False), (1_800, True)])
+def test_a_conversation_that_just_heard_of_an_absence_hears_of_it_once(seconds_ago: int, tells: bool) -> None:
     gate = Triage(cast("Gate", None), FakeClock(), lambda _, **__: None, stale_after=1_800)
     given = SimpleNamespace(
         channel=Under(), clock=FakeClock(start_ms=NOW_MS), triage=gate, soul=lambda: SOUL, link_hosts=()
     )
     stale = InboxMessage(WORDS, Source.BACKFILL, 0, 1)
-    claim = replace(CLAIM, away_told_ms=NOW_MS - told_ago_s * 1_000, messages=(stale,))
+    claim = replace(CLAIM, away_told_ms=NOW_MS - seconds_ago * 1_000, messages=(stale,))
     cycle = Cycle(cast("CycleServices", given), claim, "t", (), {}, unanswered=(stale,))
     assert (away_note(cycle) is not None) is tells
