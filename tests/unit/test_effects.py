@@ -24,7 +24,7 @@ from daemon.runtime.cycle_state import Cycle
 from daemon.runtime.effects import Thinking, effect_of_cycle, newer_than
 from daemon.runtime.triage import Triage
 from daemon.soul import Budgets, Soul
-from tests.fakes import FakeClock
+from tests.fakes import Events, FakeClock
 from tests.given import soul
 from tests.unit.playing import NOW_MS, WORDS, due
 
@@ -223,7 +223,7 @@ def test_an_unknown_subprocess_is_enqueued_after_every_turn() -> None:
 
 @pytest.mark.parametrize(("seconds_ago", "tells"), [(1_799, False), (1_800, True)])
 def test_a_conversation_that_just_heard_of_an_absence_hears_of_it_once(seconds_ago: int, tells: bool) -> None:
-    gate = Triage(cast("Gate", None), FakeClock(), lambda _, **__: None, stale_after=1_800)
+    gate = Triage(cast("Gate", None), FakeClock(), Events(), stale_after=1_800)
     given = SimpleNamespace(
         channel=Under(), clock=FakeClock(start_ms=NOW_MS), triage=gate, soul=lambda: SOUL, link_hosts=()
     )
