@@ -27,6 +27,7 @@ _NAMED = {
 _BY_CHANCE = {
     *("Conversations.renew", "Jobs.renew", "Outbox.claim_next", "Outbox.postpone", "Commits.record_calls"),
     *("assistant.threads.setStatus", "conversations.replies", "CatchUpStore.advance", "Presence.release_the_dead"),
+    "CatchUpStore.mark_quiet",
 }
 # The answer continued the problem that waited for it, instead of starting a new one.
 _PARKED_TWICE = """
